@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { SteppedClock } from "../../test/world/stepped-clock.ts";
+import { kubernetesTime, sleep } from "./clock.ts";
+
+test("a sleeper wakes when its time has come and not before", async () => {
+  const clock = new SteppedClock();
+  let awake = false;
+  void sleep(clock, 100).then(() => (awake = true));
+  await clock.step(99);
+  expect(awake).toBe(false);
+  await clock.step(1);
+  expect(awake).toBe(true);
+});
+
+test("an aborted sleep ends at once with the signal's reason and leaves no timer", async () => {
+  const clock = new SteppedClock();
+  const abort = new AbortController();
+  const sleeping = sleep(clock, 100, abort.signal);
+  abort.abort(new Error("enough"));
+  await expect(sleeping).rejects.toThrow("enough");
+  await expect(sleep(clock, 100, abort.signal)).rejects.toThrow("enough");
+  expect(clock.pending).toBe(0);
+});
+
+test("timers of a stepped clock fire in the order of their time", async () => {
+  const clock = new SteppedClock();
+  const fired: string[] = [];
+  clock.after(20, () => fired.push("late"));
+  clock.after(10, () => {
+    fired.push("early");
+    clock.after(5, () => fired.push("set by early"));
+  });
+  await clock.step(30);
+  expect(fired).toEqual(["early", "set by early", "late"]);
+});
+
+test("kubernetes times have whole seconds", () => {
+  expect(kubernetesTime(Date.UTC(2026, 0, 2, 3, 4, 5, 678))).toBe("2026-01-02T03:04:05Z");
+});

@@ -1,0 +1,45 @@
+/** Time as a dependency: everything that waits or dates takes a Clock, so that tests step it instead of sleeping. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Runs `run` once, `ms` from now, unless the returned timer is cancelled before. */
+  after(ms: number, run: () => void): Timer;
+}
+
+export interface Timer {
+  cancel(): void;
+}
+
+/** The machine's clock. Its timers do not keep the process alive: what must be waited for is waited for by somebody. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const handle = setTimeout(run, ms);
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal?.reason as Error);
+    };
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** The form in which Kubernetes writes times: RFC 3339, UTC, whole seconds. */
+export function kubernetesTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
