@@ -1,0 +1,30 @@
+import type { StatusCause } from "#kube/api-error.ts";
+import type { ApiObject } from "#model/meta.ts";
+import type { ResourceType } from "#model/resource.ts";
+
+/**
+ * What the store asks about a kind before it writes an object. All of it is pure: the store owns identity
+ * (uid, resourceVersion, generation, timestamps), concurrency, finalizers and history; the rules own what an object may say.
+ */
+export interface KindRules {
+  readonly resource: ResourceType;
+
+  /** The object as this kind knows it: fields it does not have are dropped (and named), defaults are filled in. */
+  normalize(object: ApiObject): { readonly object: ApiObject; readonly unknownFields: readonly string[] };
+
+  /** What a create may not decide is set or removed here: status of kinds that have the subresource, a pod's first phase, … */
+  prepareForCreate(object: ApiObject): ApiObject;
+
+  /** Keeps what this write may not touch as it is in `current`. */
+  prepareForUpdate(next: ApiObject, current: ApiObject, subresource: Subresource): ApiObject;
+
+  /** Everything that is wrong, in document order; empty when the object may be stored. Metadata syntax is included. */
+  validateCreate(object: ApiObject): readonly StatusCause[];
+  validateUpdate(next: ApiObject, current: ApiObject, subresource: Subresource): readonly StatusCause[];
+
+  /** Values for field selectors; a selector on a key that is not here is a bad request. */
+  selectableFields(object: ApiObject): Readonly<Record<string, string>>;
+}
+
+/** Which face of the object a write goes through. */
+export type Subresource = "main" | "status";
