@@ -1,0 +1,28 @@
+/** One bed for a whole vitest run; tests get at it with `inject("kubernetes")`. */
+import type { TestProject } from "vitest/node";
+import { ownCrds } from "./admin-requests.ts";
+import { startKubernetes } from "./bed.ts";
+
+export interface ProvidedBed {
+  readonly url: string;
+  readonly token: string;
+  readonly ca: string;
+  /** Path of a kubeconfig file. */
+  readonly kubeconfig: string;
+  /** Folder of kubectl. */
+  readonly bin: string;
+  readonly etcdSocket: string;
+}
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    kubernetes: ProvidedBed;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const bed = await startKubernetes({ crds: ownCrds() });
+  const { url, token, ca, kubeconfig, bin, etcdSocket } = bed;
+  project.provide("kubernetes", { url, token, ca, kubeconfig, bin, etcdSocket });
+  return () => bed.stop();
+}
