@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
-import { kubernetesTime, sleep } from "./clock.ts";
+import { kubernetesMicroTime, kubernetesTime, sleep } from "./clock.ts";
 
 test("a sleeper wakes when its time has come and not before", async () => {
   const clock = new SteppedClock();
@@ -36,4 +36,8 @@ test("timers of a stepped clock fire in the order of their time", async () => {
 
 test("kubernetes times have whole seconds", () => {
   expect(kubernetesTime(Date.UTC(2026, 0, 2, 3, 4, 5, 678))).toBe("2026-01-02T03:04:05Z");
+});
+
+test("the finer kubernetes times have six digits after the second", () => {
+  expect(kubernetesMicroTime(Date.UTC(2026, 0, 2, 3, 4, 5, 67))).toBe("2026-01-02T03:04:05.067000Z");
 });

@@ -43,3 +43,8 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 export function kubernetesTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
+
+/** The finer form that Leases and Events use: exactly six digits after the second. */
+export function kubernetesMicroTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 23)}000Z`;
+}

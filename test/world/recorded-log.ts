@@ -1,0 +1,15 @@
+import { type Logger, openLog } from "#lib/log.ts";
+import { SteppedClock } from "./stepped-clock.ts";
+
+export interface RecordedLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** A real logger whose lines a test reads instead of a person. */
+export function recordedLog(): { readonly log: Logger; readonly lines: readonly RecordedLine[] } {
+  const lines: RecordedLine[] = [];
+  const log = openLog({ clock: new SteppedClock(), out: { write: (line) => lines.push(JSON.parse(line) as RecordedLine) } });
+  return { log, lines };
+}
