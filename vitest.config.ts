@@ -2,9 +2,31 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // Real servers answer when they can; a test says what happens, never how fast.
+    testTimeout: 30_000,
     projects: [
-      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/world/**/*.test.ts"] } },
-      { extends: true, test: { name: "contract", include: ["test/contract/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: { name: "unit", include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/world/**/*.test.ts"] },
+      },
+      {
+        extends: true,
+        test: {
+          name: "contract",
+          include: ["test/contract/**/*.test.ts"],
+          env: { AGENTBOX_TEST_SERVERS: "embedded,embedded-http" },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "kubernetes",
+          include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],
+          env: { AGENTBOX_TEST_SERVERS: "kubernetes" },
+          globalSetup: ["test/kubernetes/global-setup.ts"],
+          testTimeout: 120_000,
+        },
+      },
     ],
   },
 });

@@ -1,0 +1,68 @@
+# The front door. `make` or `make help` lists what there is; every target does the set-up it needs.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
+ARCH := $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,x64)
+export PATH := $(ROOT)node_modules/node-linux-$(ARCH)/bin:$(ROOT)node_modules/.bin:$(PATH)
+
+STAMP := node_modules/.agentbox-setup
+
+.PHONY: help
+help: ## List the targets
+	@echo "AgentBox: isolated sandboxes for AI agents, out of warm pools"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) ## Install what the project needs (npm packages, Node, Debian packages); the other targets do it by themselves
+
+$(STAMP): package-lock.json tools/setup.sh
+	@tools/setup.sh
+	@touch $(STAMP)
+
+.PHONY: up
+up: $(STAMP) ## Start AgentBox on this machine, in the foreground; Ctrl-C stops it
+	@bin/agentbox up
+
+.PHONY: test
+test: $(STAMP) ## Run all tests that need no Kubernetes
+	@node tools/run-tests.ts unit contract
+
+.PHONY: test-kubernetes
+test-kubernetes: $(STAMP) ## Run the same contracts on a real etcd and kube-apiserver (built the first time, about 8 minutes)
+	@tools/kubernetes-bed/build.sh >/dev/null
+	@node tools/run-tests.ts kubernetes
+
+.PHONY: crash-test
+crash-test: $(STAMP) ## Kill the embedded server 50 times under write load and check that nothing acknowledged is lost
+	@node test/crash/run.ts --kills 50
+
+.PHONY: bench-objects
+bench-objects: $(STAMP) ## Measure the embedded object store beside a real API server
+	@tools/kubernetes-bed/build.sh >/dev/null
+	@node bench/objects/run.ts
+
+.PHONY: generate
+generate: $(STAMP) ## Write deploy/crds from src/model
+	@node tools/generate-crds.ts
+
+.PHONY: check
+check: lint types dead-code ## Lint, format, types, dead code, layer walls
+
+.PHONY: lint
+lint: $(STAMP) ## oxlint with type-aware rules and the layer walls, and the formatter's check
+	@oxlint --type-aware --deny-warnings
+	@oxfmt --check .
+
+.PHONY: format
+format: $(STAMP) ## Format all files
+	@oxfmt .
+
+.PHONY: types
+types: $(STAMP) ## Type check
+	@tsc -p .
+
+.PHONY: dead-code
+dead-code: $(STAMP) ## Find files, exports and dependencies that nobody uses
+	@knip

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs what AgentBox needs on a Debian or Ubuntu machine. Safe to run again; `make` runs it when the lock file changes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "$*" >&2; }
+
+if ! command -v npm >/dev/null 2>&1; then
+  say "AgentBox needs npm (with any Node of version 18 or newer) to install the Node that it runs on."
+  say "Install it with:  apt-get install -y nodejs npm"
+  exit 1
+fi
+major=$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)
+if [ "$major" -lt 18 ]; then
+  say "npm here runs on Node $major; it must be 18 or newer. Install it with:  apt-get install -y nodejs npm"
+  exit 1
+fi
+
+began=$SECONDS
+say "Setting up AgentBox (npm packages and Node; once, about half a minute) …"
+# No install script of any package runs: what we use needs none, and what nobody runs cannot do harm.
+npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
+case "$(uname -m)" in
+  x86_64) arch=x64 ;;
+  aarch64 | arm64) arch=arm64 ;;
+  *) say "AgentBox runs on x86_64 and arm64; this machine is $(uname -m)."; exit 1 ;;
+esac
+node="node_modules/node-linux-$arch/bin/node"
+if ! "$node" --version >/dev/null 2>&1; then
+  # Node links against libatomic, which minimal systems leave out.
+  if ldd "$node" 2>/dev/null | grep -q 'libatomic.*not found'; then
+    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+      say "Installing libatomic1, which Node needs …"
+      apt-get update -qq && apt-get install -y -qq libatomic1 >/dev/null
+    else
+      say "Node needs a library that is not here. Install it with:  sudo apt-get install -y libatomic1"
+      exit 1
+    fi
+  fi
+  "$node" --version >/dev/null || { say "The Node at $node does not start; see the message above."; exit 1; }
+fi
+say "Set up in $((SECONDS - began)) s (Node $("$node" --version))."
