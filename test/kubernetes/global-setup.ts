@@ -1,4 +1,4 @@
-/** One bed for a whole vitest run; tests get at it with `inject("kubernetes")`. */
+/** One bed for a whole vitest run; tests get at it with `inject("kubeconfig")` and `inject("kubernetes")`. */
 import type { TestProject } from "vitest/node";
 import { ownCrds } from "./admin-requests.ts";
 import { startKubernetes } from "./bed.ts";
@@ -7,8 +7,6 @@ export interface ProvidedBed {
   readonly url: string;
   readonly token: string;
   readonly ca: string;
-  /** Path of a kubeconfig file. */
-  readonly kubeconfig: string;
   /** Folder of kubectl. */
   readonly bin: string;
   readonly etcdSocket: string;
@@ -16,13 +14,16 @@ export interface ProvidedBed {
 
 declare module "vitest" {
   export interface ProvidedContext {
+    /** Path of the file. */
+    kubeconfig: string;
     kubernetes: ProvidedBed;
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const bed = await startKubernetes({ crds: ownCrds() });
-  const { url, token, ca, kubeconfig, bin, etcdSocket } = bed;
-  project.provide("kubernetes", { url, token, ca, kubeconfig, bin, etcdSocket });
+  const { url, token, ca, bin, etcdSocket } = bed;
+  project.provide("kubeconfig", bed.kubeconfig);
+  project.provide("kubernetes", { url, token, ca, bin, etcdSocket });
   return () => bed.stop();
 }
