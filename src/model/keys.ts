@@ -1,0 +1,196 @@
+/**
+ * Every label, annotation and finalizer key of AgentBox, and the fixed words that stand in them and in conditions.
+ * They are a protocol: controllers, API processes, gateways and `kubectl` users meet on them. Nowhere else is one spelled out.
+ *
+ * Kinds import this file; the words that are enums of one kind's schema (pool phase, member state, …) stand beside that schema.
+ */
+import type { ApiObject } from "./meta.ts";
+
+/** API group and version of our own kinds. */
+export const ownGroup = "agents.navix.sh";
+export const ownVersion = "v1alpha1";
+
+export const labelKeys = {
+  /** On a pod: the pool that made it. */
+  sandboxPool: "agentbox.navix.sh/sandbox-pool",
+  /** On a pod: one of sandboxPhases. Selectable, so that counting and claiming need no second object. */
+  sandboxPhase: "agentbox.navix.sh/sandbox-phase",
+  /** On a claimed pod: the sandbox that it carries. */
+  sandboxId: "agentbox.navix.sh/sandbox-id",
+  /** On a pod: which program handed it out. */
+  managedBy: "agentbox.navix.sh/managed-by",
+  /** Owner of a pod, pool or checkpoint. */
+  team: "scheduling.navix.sh/team",
+  user: "scheduling.navix.sh/user",
+  /** On a member pool: the name of its Env, so that siblings are one label query away. */
+  env: "agentbox.navix.sh/env",
+  /** On a member pool: its autoscaling group. Absent when it takes no part in autoscaling. */
+  scalingGroup: "agentbox.navix.sh/scaling-group",
+  /** Where an object came from; see syncSourceGlobal. */
+  syncSource: "agentbox.io/sync-source",
+} as const;
+
+export const annotationKeys = {
+  /** The sandbox id again, kept on a pod that is being recycled until its history is written. */
+  sandboxId: "agentbox.navix.sh/sandbox-id",
+  /** RFC 3339: when a request took the pod. */
+  claimedAt: "agentbox.navix.sh/claimed-at",
+  /** RFC 3339: when the sandbox was first running. */
+  startedAt: "agentbox.navix.sh/started-at",
+  /** Seconds without traffic after which the sandbox is released; absent: never. */
+  idleTimeout: "agentbox.navix.sh/idle-timeout",
+  /** Seconds that starting may take; goes before the pool's own limit. */
+  startupTimeout: "agentbox.navix.sh/startup-timeout",
+  /** RFC 3339: the latest traffic seen. Written late and only forward. */
+  lastActive: "agentbox.navix.sh/last-active",
+  /** RFC 3339: when the sandbox ends whatever it does. */
+  endTime: "agentbox.navix.sh/end-time",
+  /** JSON object: what the caller wants remembered about the sandbox. */
+  sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
+  /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */
+  managedLabelKeys: "agentbox.navix.sh/managed-label-keys",
+  managedAnnotationKeys: "agentbox.navix.sh/managed-annotation-keys",
+  /** One of sandboxStopReasons. Read when the history record is written, after the release. */
+  stopReason: "agentbox.navix.sh/stop-reason",
+  /** RFC 3339. */
+  terminatedAt: "agentbox.navix.sh/terminated-at",
+  /** One of failureReasons, or what the container's last state says. */
+  failureReason: "agentbox.navix.sh/failure-reason",
+  failureMessage: "agentbox.navix.sh/failure-message",
+  /** Decimal. */
+  exitCode: "agentbox.navix.sh/exit-code",
+  /** JSON object, container name to image: what ran, noted before the pod goes back to its waiting image. */
+  runningImages: "agentbox.navix.sh/running-images",
+  /** What the container was called by its runtime, noted before it is replaced. */
+  containerId: "agentbox.navix.sh/container-id",
+  /** JSON list of actions to run once the sandbox is running. */
+  postStartHooks: "agentbox.navix.sh/post-start-hooks",
+  /** JSON: how far an exchange of container images has come. */
+  inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
+  /** JSON SandboxStatusDetail: why a pod is where it is. */
+  sandboxStatusDetail: "agentbox.navix.sh/sandbox-status-detail",
+  /** Decimal: how many sandboxes the pod has carried. Makes every image reference of the pod a new one. */
+  useCount: "agentbox.navix.sh/use-count",
+  /** RFC 3339: since when an idle pod is chosen for scale-down. A claim removes it and so keeps the pod. */
+  scaleDownProtected: "agentbox.navix.sh/scale-down-protected",
+  /** On a pool, RFC 3339: the latest create request. Written late; a younger value may be in memory. */
+  lastSandboxCreateTime: "agentbox.navix.sh/last-sandbox-create-time",
+  /** On a template: Markdown for its users. */
+  docs: "agentbox.navix.sh/docs",
+  /** On a template: nobody reads it any more; docs took its place. Named so that it stays reserved. */
+  poolDocs: "agentbox.navix.sh/pool-docs",
+  /** On a pool: which template it was made from, in which version, and JSON of what it changed. */
+  templateName: "agentbox.navix.sh/template-name",
+  templateVersion: "agentbox.navix.sh/template-version",
+  overrides: "agentbox.navix.sh/overrides",
+} as const;
+
+export const finalizers = {
+  /** On every pod of a pool: holds a deleted pod until its history record is written. */
+  sandboxProtection: "agentbox.navix.sh/sandbox-protection",
+  /** On a pool: holds it until its pods are gone. */
+  pool: "agentbox.navix.sh/finalizer",
+} as const;
+
+/** Value of labelKeys.managedBy. */
+export const managedBySandboxApiServer = "sandbox-api-server";
+
+/** Value of labelKeys.syncSource for what a hub keeps in step; anything else is local. */
+export const syncSourceGlobal = "global";
+
+/** Values of labelKeys.sandboxPhase, in the order of a life. */
+export const sandboxPhases = ["idle", "starting", "running", "stopping", "failed"] as const;
+export type SandboxPhase = (typeof sandboxPhases)[number];
+
+/** Keys of a pool's status.phaseSelectors. */
+export const phaseSelectorKeys = ["all", ...sandboxPhases] as const;
+
+/** Phases of an image exchange, inside annotationKeys.inplaceUpdateState. */
+export const inplaceUpdatePhases = ["starting", "stopping", "completed"] as const;
+export type InplaceUpdatePhase = (typeof inplaceUpdatePhases)[number];
+
+/** Completed: its work was done. Canceled: it never ran. Released: a timeout or an explicit release. Failed: the pod failed it. */
+export const sandboxStopReasons = ["Completed", "Canceled", "Released", "Failed"] as const;
+export type SandboxStopReason = (typeof sandboxStopReasons)[number];
+
+/** Causes that AgentBox itself gives; a container's own (OOMKilled, Error, …) stand beside them. */
+export const failureReasons = {
+  idleTimeout: "IdleTimeout",
+  maxLifetime: "MaxLifetime",
+  startupTimeout: "StartupTimeout",
+  oomKilled: "OOMKilled",
+  evicted: "Evicted",
+  podDeleted: "PodDeleted",
+  nodeLost: "NodeLost",
+} as const;
+
+/** What a SandboxStatusDetail may give as its reason. */
+export const diagnosisReasons = {
+  pulling: "Pulling",
+  imagePullBackOff: "ImagePullBackOff",
+  errImagePull: "ErrImagePull",
+  crashLoopBackOff: "CrashLoopBackOff",
+  oomKilled: "OOMKilled",
+  podFailed: "PodFailed",
+} as const;
+
+export const templateConditions = {
+  available: "Available",
+  progressing: "Progressing",
+  degraded: "Degraded",
+} as const;
+
+export const poolConditions = {
+  /** An idle pod could be claimed now. */
+  available: "Available",
+  /** Pods are being added or taken away. */
+  scaling: "Scaling",
+  /** Some pods are failed, or idle and not ready. */
+  degraded: "Degraded",
+} as const;
+
+export const poolConditionReasons = {
+  idlePodsAvailable: "IdlePodsAvailable",
+  noIdlePodsAvailable: "NoIdlePodsAvailable",
+  scalingUp: "ScalingUp",
+  scalingDown: "ScalingDown",
+  replicasReady: "ReplicasReady",
+  allPodsHealthy: "AllPodsHealthy",
+  unhealthyIdlePods: "UnhealthyIdlePods",
+  failedPodsPresent: "FailedPodsPresent",
+  unhealthyAndFailedPods: "UnhealthyAndFailedPods",
+} as const;
+
+export const envConditions = {
+  /** All members are Active. */
+  ready: "Ready",
+  /** All member pools come from the Env's template, in the pinned version if there is one. */
+  templateConsistent: "TemplateConsistent",
+  /** Autoscaling is on and able to act. */
+  autoscalingActive: "AutoscalingActive",
+} as const;
+
+/** `kind` of an owner reference to an Env. */
+export const envOwnerKind = "SandboxEnv";
+
+const reservedPrefixes = ["agentbox.navix.sh/", "scheduling.navix.sh/"];
+const reservedKeys: readonly string[] = [labelKeys.syncSource];
+
+/** True for label and annotation keys that belong to AgentBox: whatever a user sends under one must not reach an object. */
+export function isReservedKey(key: string): boolean {
+  return reservedPrefixes.some((prefix) => key.startsWith(prefix)) || reservedKeys.includes(key);
+}
+
+/** The one Secret with an Env's registry credentials; every member pool's pods refer to it. */
+export function envImagePullSecretName(envName: string): string {
+  return `ips-${envName}`;
+}
+
+/**
+ * True when an Env owns the object, as its controller or not: adopted pools carry an owner reference that does not control.
+ * Any version of our group counts, so that pools made by a later version are still seen as owned.
+ */
+export function hasEnvOwner(object: ApiObject): boolean {
+  const owners = object.metadata.ownerReferences ?? [];
+  return owners.some((owner) => owner.kind === envOwnerKind && owner.apiVersion.startsWith(`${ownGroup}/`));
+}

@@ -1,0 +1,133 @@
+/** SandboxPool: pods of one shape, kept warm for sandboxes. */
+import Type, { type Static } from "typebox";
+import { conditions, labelSelectorSchema } from "./common-schemas.ts";
+import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
+import type { Frozen } from "./frozen.ts";
+import type { ApiObject } from "./meta.ts";
+import type { ResourceType } from "./resource.ts";
+import { embeddedTemplate } from "./sandbox-runtime.ts";
+import { choice, count, duration, int32, int64, objectName, rules, stringMap, text, time } from "./schema-builders.ts";
+
+/** PoolDefaultImage: pods start on the template's image, so that a claim for it needs no swap. IdleImage: pods start on idleImage. */
+export const podCreationImagePolicies = ["PoolDefaultImage", "IdleImage"] as const;
+export type PodCreationImagePolicy = (typeof podCreationImagePolicies)[number];
+
+/** In the order of precedence in which a pool's phase is decided, Terminating first and Ready last. */
+export const poolPhases = ["Terminating", "Pending", "ScalingUp", "ScalingDown", "Degraded", "Ready"] as const;
+export type SandboxPoolPhase = (typeof poolPhases)[number];
+
+/**
+ * What the last try to grow gave. Enough: all that was asked. JustRight: some of it. Insufficient: no room.
+ * Failed: it could not be tried. All but Enough make the pool count as saturated for a while.
+ */
+export const scaleUpAttemptResults = ["Enough", "JustRight", "Insufficient", "Failed"] as const;
+export type PoolScaleUpAttemptResult = (typeof scaleUpAttemptResults)[number];
+
+/** Also the snapshot inside an Env member. There, the template may still come from the Env; so the rule about it is the kind's. */
+const specProperties = {
+  replicas: count("Pods wanted in all: idle, starting, running and stopping. Set by the Env's autoscaler when an Env owns the pool."),
+  templateName: Type.Optional(objectName("SandboxTemplate to start from. Fields set here go before the template's.")),
+  defaultStartupTimeout: Type.Optional(
+    duration("How long a sandbox may take to start when its request does not say, such as 2m. Also the limit for every start in this pool."),
+  ),
+  defaultIdleTimeout: Type.Optional(
+    duration("How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out."),
+  ),
+  podCreationImagePolicy: Type.Optional(
+    choice(podCreationImagePolicies, "Image that new pods start with: the template's own (PoolDefaultImage) or idleImage (IdleImage).", {
+      default: "IdleImage",
+    }),
+  ),
+  ...embeddedTemplate,
+};
+
+export const poolSnapshotSchema = Type.Object(specProperties, {
+  description: "The pool as it is to be made. Kept by the control plane; change config instead, except for replicas.",
+});
+
+const specSchema = Type.Object(specProperties, {
+  description: "What the pool should be like. Needs templateName or template.",
+  ...rules({
+    rule: "has(self.templateName) || has(self.template)",
+    message: "templateName or template is needed: there is nothing to make pods from",
+    reason: "FieldValueRequired",
+    fieldPath: ".templateName",
+  }),
+});
+
+const autoscalingStatusSchema = Type.Object(
+  {
+    lastScaleUpTime: Type.Optional(time("Latest growth of spec.replicas. Starts the cooldown.")),
+    lastScaleDownTime: Type.Optional(time("Latest shrinking of spec.replicas. Starts the stabilization time.")),
+    idleZeroSince: Type.Optional(time("Since when there has been no idle pod; absent while there is one.")),
+    lastScaleUpAttemptTime: Type.Optional(time("Latest try to grow, whatever came of it. Starts the saturation cooldown unless it was Enough.")),
+    lastScaleUpAttemptResult: Type.Optional(choice(scaleUpAttemptResults, "What that try gave.")),
+    scaleUpErrorMessage: Type.Optional(text("Why that try was not Enough, in one line.")),
+    observedGeneration: Type.Optional(int64("metadata.generation that the autoscaler saw when it wrote this.")),
+  },
+  { description: "What the autoscaler remembers. Absent while it is off for this pool." },
+);
+
+const statusSchema = Type.Object(
+  {
+    phase: Type.Optional(
+      choice(poolPhases, "Sum of it all: being deleted, empty and wanted so, too few pods, too many, unhealthy ones, or all well."),
+    ),
+    // Not a sum of the others: failed pods and pods without a phase are replicas too. The scale subresource needs one number.
+    replicas: Type.Optional(int32("Pods that there are, terminating ones left out.")),
+    idleReplicas: Type.Optional(int32("Pods waiting to be claimed.")),
+    unavailableIdleReplicas: Type.Optional(int32("Those of them that are not ready and so cannot be claimed.")),
+    runningReplicas: Type.Optional(int32("Pods with a running sandbox.")),
+    startingReplicas: Type.Optional(int32("Pods on their way from idle to running.")),
+    stoppingReplicas: Type.Optional(int32("Pods on their way from running to idle.")),
+    failedReplicas: Type.Optional(int32("Failed pods.")),
+    pendingRequests: Type.Optional(int32("Requests waiting for a pod. A throttled copy, for people.")),
+    selector: Type.Optional(text("Selector of the pool's pods as text, for kubectl scale and autoscalers. Programs use labelSelector.")),
+    labelSelector: Type.Optional(labelSelectorSchema),
+    phaseSelectors: Type.Optional(
+      stringMap("Ready-made selectors for kubectl get pods -l: all, idle, starting, running, stopping, failed."),
+    ),
+    conditions: Type.Optional(conditions("Available: a pod can be claimed. Scaling: the number of pods is changing. Degraded: some are unhealthy.")),
+    autoscaling: Type.Optional(autoscalingStatusSchema),
+  },
+  { description: "What the control plane has seen." },
+);
+
+export type SandboxPoolSpec = Frozen<Static<typeof specSchema>>;
+export type SandboxPoolStatus = Frozen<Static<typeof statusSchema>>;
+export type PoolAutoScalingStatus = Frozen<Static<typeof autoscalingStatusSchema>>;
+
+export interface SandboxPool extends ApiObject {
+  readonly spec: SandboxPoolSpec;
+  readonly status?: SandboxPoolStatus;
+}
+
+export const SandboxPools: ResourceType<SandboxPool> = ownResource({
+  kind: "SandboxPool",
+  shortName: "sbp",
+  namespaced: true,
+  scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas", labelSelectorPath: ".status.selector" },
+});
+
+export const sandboxPoolSchema = objectSchema({
+  description: "Pods of one shape that are kept warm, so that a sandbox can start at once.",
+  spec: specSchema,
+  status: statusSchema,
+  nameMaxLength: 63,
+});
+
+export const sandboxPoolKind = customKind({
+  resource: SandboxPools,
+  schema: sandboxPoolSchema,
+  printerColumns: [
+    { name: "Phase", type: "string", jsonPath: ".status.phase" },
+    { name: "Desired", type: "integer", jsonPath: ".spec.replicas" },
+    { name: "Idle", type: "integer", jsonPath: ".status.idleReplicas" },
+    { name: "Running", type: "integer", jsonPath: ".status.runningReplicas" },
+    { name: "Starting", type: "integer", jsonPath: ".status.startingReplicas" },
+    { name: "Stopping", type: "integer", jsonPath: ".status.stoppingReplicas" },
+    { name: "Failed", type: "integer", jsonPath: ".status.failedReplicas" },
+    { name: "Waiting", type: "integer", jsonPath: ".status.pendingRequests", priority: 1, description: "Requests waiting for a pod" },
+    { name: "Template", type: "string", jsonPath: ".spec.templateName", priority: 1 },
+  ],
+});
