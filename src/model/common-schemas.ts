@@ -99,7 +99,7 @@ export const probeSchema = Type.Object(
   {
     description: "How to find out whether it is ready. Has exactly one of exec, grpc, httpGet and tcpSocket.",
     ...rules({
-      rule: "[has(self.exec), has(self.grpc), has(self.httpGet), has(self.tcpSocket)].filter(handler, handler).size() == 1",
+      rule: "(has(self.exec) ? 1 : 0) + (has(self.grpc) ? 1 : 0) + (has(self.httpGet) ? 1 : 0) + (has(self.tcpSocket) ? 1 : 0) == 1",
       message: "must have exactly one of exec, grpc, httpGet and tcpSocket",
     }),
   },
