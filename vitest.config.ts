@@ -13,7 +13,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "contract",
-          include: ["test/contract/**/*.test.ts"],
+          include: ["test/contract/**/*.test.ts", "test/crash/**/*.test.ts"],
           env: { AGENTBOX_TEST_SERVERS: "embedded,embedded-http" },
         },
       },
