@@ -1,0 +1,38 @@
+/** Requests for all objects of a kind: list, watch, create. */
+import type { ResourceType } from "#model/resource.ts";
+import type { Answer, Call } from "./answer.ts";
+import { badRequest, methodNotAllowed } from "./bad-request.ts";
+import { listOptions, wantsWatch, watchOptions, writeOptions } from "./query-options.ts";
+import { readObject } from "./request-body.ts";
+import { streamList } from "./stream-list.ts";
+import { watchAnswer } from "./stream-watch.ts";
+
+export async function handleCollection(call: Call, type: ResourceType, namespace: string | undefined): Promise<Answer> {
+  switch (call.request.method ?? "") {
+    case "GET":
+      return wantsWatch(call.query) ? await watch(call, type, namespace) : await list(call, type, namespace);
+    case "POST":
+      return await create(call, type, namespace);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+async function list(call: Call, type: ResourceType, namespace: string | undefined): Promise<Answer> {
+  const found = await call.client.list(type, { ...listOptions(call.query), namespace, signal: call.signal });
+  return { stream: (response) => streamList(response, type, found) };
+}
+
+async function watch(call: Call, type: ResourceType, namespace: string | undefined): Promise<Answer> {
+  const events = call.client.watch(type, { ...watchOptions(call.query), namespace, signal: call.signal });
+  return await watchAnswer(type, events, call.signal);
+}
+
+async function create(call: Call, type: ResourceType, namespace: string | undefined): Promise<Answer> {
+  if (type.namespaced && namespace === undefined) {
+    throw badRequest(`a ${type.kind} lies in a namespace: create it at namespaces/<namespace>/${type.plural}`);
+  }
+  const options = writeOptions(call.query, "CreateOptions");
+  const object = await readObject(call.request, type, namespace);
+  return { code: 201, body: await call.client.create(type, object, { ...options, signal: call.signal }) };
+}
