@@ -9,20 +9,31 @@ import type { ResourceType } from "#model/resource.ts";
 export interface KindRules {
   readonly resource: ResourceType;
 
-  /** The object as this kind knows it: fields it does not have are dropped (and named), defaults are filled in. */
+  /**
+   * The object as this kind knows it: fields it does not have are dropped (and named by their path, `spec.foo`), defaults are
+   * filled in. What cannot be read at all (a text where a number belongs) throws BadRequest; in a patch the server calls
+   * the same thing Invalid, with the field `patch`.
+   */
   normalize(object: ApiObject): { readonly object: ApiObject; readonly unknownFields: readonly string[] };
 
-  /** What a create may not decide is set or removed here: status of kinds that have the subresource, a pod's first phase, … */
+  /**
+   * What a create may not decide is set or removed here: status of kinds that have the subresource, a pod's first phase, …
+   * The name must be there (generated, if need be). Throws Forbidden where a plugin of the server would refuse.
+   */
   prepareForCreate(object: ApiObject): ApiObject;
 
   /** Keeps what this write may not touch as it is in `current`. */
   prepareForUpdate(next: ApiObject, current: ApiObject, subresource: Subresource): ApiObject;
 
-  /** Everything that is wrong, in document order; empty when the object may be stored. Metadata syntax is included. */
+  /**
+   * Everything that is wrong, in document order; empty when the object may be stored. Metadata syntax is included.
+   * On update `next` has the resourceVersion that the caller gave, if any: kinds that the server refuses to update without
+   * one (our own, leases) say so. uid, creationTimestamp and deletionTimestamp that the caller left out count as unchanged.
+   */
   validateCreate(object: ApiObject): readonly StatusCause[];
   validateUpdate(next: ApiObject, current: ApiObject, subresource: Subresource): readonly StatusCause[];
 
-  /** Values for field selectors; a selector on a key that is not here is a bad request. */
+  /** Values for field selectors; the same keys for every object (`{ metadata: {} }` shows them). Other keys are a bad request. */
   selectableFields(object: ApiObject): Readonly<Record<string, string>>;
 }
 
