@@ -23,9 +23,14 @@ const specSchema = Type.Object(
       ...rules({ rule: "self == oldSelf", message: "a checkpoint stays with its sandbox: make another one instead" }),
     }),
     keepRunning: Type.Optional(
-      Type.Boolean({ description: "Whether the sandbox goes on afterwards. If not, it is released once the checkpoint is there.", default: true }),
+      Type.Boolean({
+        description: "Whether the sandbox goes on afterwards. If not, it is released once the checkpoint is there.",
+        default: true,
+      }),
     ),
-    ttlAfterFinished: Type.Optional(duration("Delete the checkpoint this long after it succeeded or failed, such as 24h. Kept when left out.")),
+    ttlAfterFinished: Type.Optional(
+      duration("Delete the checkpoint this long after it succeeded or failed, such as 24h. Kept when left out."),
+    ),
   },
   { description: "What to keep." },
 );

@@ -70,7 +70,9 @@ export const probeSchema = Type.Object(
   {
     exec: Type.Optional(
       Type.Object({
-        command: Type.Optional(Type.Array(Type.String(), { description: "Program and arguments, run without a shell; exit 0 is success." })),
+        command: Type.Optional(
+          Type.Array(Type.String(), { description: "Program and arguments, run without a shell; exit 0 is success." }),
+        ),
       }),
     ),
     grpc: Type.Optional(

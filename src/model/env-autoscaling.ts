@@ -36,15 +36,15 @@ const scaleUpPolicySchema = Type.Object(
       }),
     ),
     cooldownSeconds: seconds("Least time between two steps.", scaleUpDefaults.cooldownSeconds),
-    idleThresholdSeconds: seconds("Grow after this long without an idle pod, even if nobody waits. 0: never.", scaleUpDefaults.idleThresholdSeconds),
+    idleThresholdSeconds: seconds(
+      "Grow after this long without an idle pod, even if nobody waits. 0: never.",
+      scaleUpDefaults.idleThresholdSeconds,
+    ),
     idleZeroQuietWindowSeconds: seconds(
       "No such growth when the latest request is older than this. 0: always. Waiting requests are served in any case.",
       scaleUpDefaults.idleZeroQuietWindowSeconds,
     ),
-    saturationCooldownSeconds: seconds(
-      "How long a member that found no room counts as full.",
-      scaleUpDefaults.saturationCooldownSeconds,
-    ),
+    saturationCooldownSeconds: seconds("How long a member that found no room counts as full.", scaleUpDefaults.saturationCooldownSeconds),
   },
   { description: "When and how far the group grows.", default: {} },
 );

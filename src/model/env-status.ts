@@ -47,7 +47,9 @@ const scalingGroupStatusSchema = Type.Object(
 
 export const envStatusSchema = Type.Object(
   {
-    conditions: Type.Optional(conditions("Ready: all members are Active. TemplateConsistent: all use the template. AutoscalingActive: it can act.")),
+    conditions: Type.Optional(
+      conditions("Ready: all members are Active. TemplateConsistent: all use the template. AutoscalingActive: it can act."),
+    ),
     clusters: Type.Optional(listMap(clusterStatusSchema, "clusterID", { description: "By cluster." })),
     scalingGroups: Type.Optional(listMap(scalingGroupStatusSchema, "name", { description: "By scaling group, over all clusters." })),
     memberCount: Type.Optional(int32("Members in all clusters.")),

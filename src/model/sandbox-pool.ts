@@ -28,7 +28,9 @@ const specProperties = {
   replicas: count("Pods wanted in all: idle, starting, running and stopping. Set by the Env's autoscaler when an Env owns the pool."),
   templateName: Type.Optional(objectName("SandboxTemplate to start from. Fields set here go before the template's.")),
   defaultStartupTimeout: Type.Optional(
-    duration("How long a sandbox may take to start when its request does not say, such as 2m. Also the limit for every start in this pool."),
+    duration(
+      "How long a sandbox may take to start when its request does not say, such as 2m. Also the limit for every start in this pool.",
+    ),
   ),
   defaultIdleTimeout: Type.Optional(
     duration("How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out."),
@@ -60,7 +62,9 @@ const autoscalingStatusSchema = Type.Object(
     lastScaleUpTime: Type.Optional(time("Latest growth of spec.replicas. Starts the cooldown.")),
     lastScaleDownTime: Type.Optional(time("Latest shrinking of spec.replicas. Starts the stabilization time.")),
     idleZeroSince: Type.Optional(time("Since when there has been no idle pod; absent while there is one.")),
-    lastScaleUpAttemptTime: Type.Optional(time("Latest try to grow, whatever came of it. Starts the saturation cooldown unless it was Enough.")),
+    lastScaleUpAttemptTime: Type.Optional(
+      time("Latest try to grow, whatever came of it. Starts the saturation cooldown unless it was Enough."),
+    ),
     lastScaleUpAttemptResult: Type.Optional(choice(scaleUpAttemptResults, "What that try gave.")),
     scaleUpErrorMessage: Type.Optional(text("Why that try was not Enough, in one line.")),
     observedGeneration: Type.Optional(int64("metadata.generation that the autoscaler saw when it wrote this.")),
@@ -87,7 +91,9 @@ const statusSchema = Type.Object(
     phaseSelectors: Type.Optional(
       stringMap("Ready-made selectors for kubectl get pods -l: all, idle, starting, running, stopping, failed."),
     ),
-    conditions: Type.Optional(conditions("Available: a pod can be claimed. Scaling: the number of pods is changing. Degraded: some are unhealthy.")),
+    conditions: Type.Optional(
+      conditions("Available: a pod can be claimed. Scaling: the number of pods is changing. Degraded: some are unhealthy."),
+    ),
     autoscaling: Type.Optional(autoscalingStatusSchema),
   },
   { description: "What the control plane has seen." },

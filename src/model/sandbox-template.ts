@@ -46,7 +46,11 @@ export interface SandboxTemplate extends ApiObject {
   readonly status?: SandboxTemplateStatus;
 }
 
-export const SandboxTemplates: ResourceType<SandboxTemplate> = ownResource({ kind: "SandboxTemplate", shortName: "sbt", namespaced: false });
+export const SandboxTemplates: ResourceType<SandboxTemplate> = ownResource({
+  kind: "SandboxTemplate",
+  shortName: "sbt",
+  namespaced: false,
+});
 
 export const sandboxTemplateSchema = objectSchema({
   description: "A kind of sandbox on offer: its pods, images and runtimes. SandboxPools and SandboxEnvs are made from it.",

@@ -37,8 +37,9 @@ export function text(description: string, options: Options = {}): TString {
   return Type.String({ description, ...options });
 }
 
+/** The server keeps the format's bounds by itself, but only bounds of the schema make it name the field. */
 export function int32(description: string, options: Options = {}): TInteger {
-  return Type.Integer({ description, format: "int32", ...options });
+  return Type.Integer({ description, format: "int32", minimum: -2147483648, maximum: 2147483647, ...options });
 }
 
 export function int64(description: string, options: Options = {}): TInteger {
