@@ -85,7 +85,7 @@ const memberSchema = Type.Object(
   { description: "One pool of the Env." },
 );
 
-export const envClusterSchema = Type.Object(
+const envClusterSchema = Type.Object(
   {
     clusterID: text("Cluster that this entry belongs to. Only that cluster's control plane changes it.", { minLength: 1, maxLength: 253 }),
     members: Type.Optional(listMap(memberSchema, "name", { description: "Pools in this cluster.", maxItems: maxMembersPerCluster })),

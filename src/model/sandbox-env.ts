@@ -46,11 +46,9 @@ const overridesSchema = Type.Object(
 const specSchema = Type.Object(
   {
     templateRef: templateRefSchema,
-    mode: Type.Optional(
-      choice(envModes, "How requests are served: from warm pools (WarmPool), or one job each (OnDemandJob, not served yet).", {
-        default: "WarmPool",
-      }),
-    ),
+    mode: choice(envModes, "How requests are served: from warm pools (WarmPool), or one job each (OnDemandJob, not served yet).", {
+      default: "WarmPool",
+    }),
     defaults: Type.Optional(defaultsSchema),
     clusters: Type.Optional(envClusters("Members, by cluster.")),
     autoscaling: Type.Optional(autoscalingSchema),

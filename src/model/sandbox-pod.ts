@@ -4,7 +4,7 @@ import type { Frozen } from "./frozen.ts";
 import { resourceList, text, time } from "./schema-builders.ts";
 
 /** JSON in annotationKeys.sandboxStatusDetail. */
-export const sandboxStatusDetailSchema = Type.Object(
+const sandboxStatusDetailSchema = Type.Object(
   {
     reason: text("One word for programs, such as ImagePullBackOff."),
     message: text("The same for people."),
@@ -14,7 +14,7 @@ export const sandboxStatusDetailSchema = Type.Object(
 );
 
 /** For schedulers that keep room for sandboxes before their pods exist. */
-export const sandboxReservationSchema = Type.Object(
+const sandboxReservationSchema = Type.Object(
   {
     priorityClassName: Type.Optional(text("PriorityClass of the pods.")),
     replicaQuota: resourceList("Resources to keep for each pod."),

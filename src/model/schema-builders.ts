@@ -12,7 +12,7 @@
  * Bounds that the meaning of a field does not give are there for CEL: the API server refuses a rule whose worst case,
  * computed from maxItems and maxLength, is too expensive.
  */
-import Type, { type TInteger, type TSchema, type TString } from "typebox";
+import Type, { type TEnum, type TInteger, type TSchema, type TString } from "typebox";
 import { durationPattern } from "./duration.ts";
 import type { CelRule } from "./structural-schema.ts";
 
@@ -51,8 +51,12 @@ export function count(description: string, options: Options = {}): TInteger {
   return int32(description, { minimum: 0, ...options });
 }
 
-export function choice<const Values extends readonly string[]>(values: Values, description: string, options: Options = {}) {
-  return Type.Enum([...values] as [...Values], { description, type: "string", ...options });
+export function choice<const Values extends string[]>(
+  values: readonly [...Values],
+  description: string,
+  options: Options = {},
+): TEnum<Values> {
+  return Type.Enum<Values>(values, { description, type: "string", ...options });
 }
 
 /** RFC 3339. */
