@@ -4,7 +4,7 @@
  *
  * Its owner is given by the labels scheduling.navix.sh/team and /user, as on pods and pools: one rule tells whose anything is.
  */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
 import type { Frozen } from "./frozen.ts";
 import { labelKeys } from "./keys.ts";

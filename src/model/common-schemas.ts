@@ -1,5 +1,5 @@
 /** Types of Kubernetes itself that stand inside our kinds. */
-import Type from "typebox";
+import { Type } from "typebox";
 import type { PodTemplate } from "./pod.ts";
 import { choice, count, int32, int64, intOrString, labelMap, listMap, resourceList, rules, text, time } from "./schema-builders.ts";
 

@@ -13,9 +13,12 @@ describe("deploy/crds", () => {
     expect(readdirSync(folder).sort()).toEqual(customKinds.map(crdFileName).sort());
   });
 
-  test.each(customKinds.map((kind) => [crdFileName(kind), kind] as const))("%s is what the model says now", (file, kind) => {
-    expect(readFileSync(new URL(file, folder), "utf8"), "run: node tools/generate-crds.ts").toBe(crdYaml(kind));
-  });
+  test.each(customKinds.map((kind) => [crdFileName(kind), kind] as const))(
+    "%s is what the model says now (else run: node tools/generate-crds.ts)",
+    (file, kind) => {
+      expect(readFileSync(new URL(file, folder), "utf8")).toBe(crdYaml(kind));
+    },
+  );
 });
 
 describe("a definition", () => {
@@ -54,24 +57,25 @@ describe("every schema", () => {
   });
 
   test("requires the key of each list that has one", () => {
-    for (const { path, schema } of fields) {
-      const keys = schema["x-kubernetes-list-map-keys"] ?? [];
-      for (const key of keys) expect(schema.items?.required, path).toContain(key);
-    }
+    const keyed = fields.filter(({ schema }) => schema["x-kubernetes-list-type"] === "map");
+    const loose = keyed.filter(
+      ({ schema }) => !schema["x-kubernetes-list-map-keys"]?.every((key) => schema.items?.required?.includes(key)),
+    );
+    expect(keyed.length).toBeGreaterThan(0);
+    expect(loose.map(({ path }) => path)).toEqual([]);
   });
 
   test("has patterns that JavaScript and the API server read alike: anchored, without look-around or back-references", () => {
-    for (const { path, schema } of fields) {
-      if (schema.pattern === undefined) continue;
-      expect(schema.pattern, path).toMatch(/^\^.*\$$/);
-      expect(schema.pattern, path).not.toMatch(/\(\?|\\[1-9]/);
+    const patterns = new Set(fields.flatMap(({ schema }) => schema.pattern ?? []));
+    for (const pattern of patterns) {
+      expect(pattern).toMatch(/^\^.*\$$/);
+      expect(pattern).not.toMatch(/\(\?|\\[1-9]/);
     }
   });
 
   test("says in words what each rule wants", () => {
-    for (const { path, schema } of fields) {
-      for (const rule of schema["x-kubernetes-validations"] ?? []) expect(rule.message, path).toBeTruthy();
-    }
+    const rules = fields.flatMap(({ schema }) => schema["x-kubernetes-validations"] ?? []);
+    expect(rules.filter(({ message }) => message === undefined)).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Puts one of our kinds together from the schemas of its parts. */
-import Type, { type TSchema } from "typebox";
+import { Type, type TSchema } from "typebox";
 import { ownGroup, ownVersion } from "./keys.ts";
 import type { ApiObject, ObjectMeta } from "./meta.ts";
 import type { ResourceType, ScalePaths } from "./resource.ts";

@@ -1,5 +1,5 @@
 /** The autoscaling part of a SandboxEnv: groups of members that grow and shrink together. */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { replicaBoundsRule } from "./env-member.ts";
 import type { Frozen } from "./frozen.ts";
 import { choice, count, labelValue, listMap, rules } from "./schema-builders.ts";

@@ -8,7 +8,7 @@
  *   a user who lowers the maximum must not have to lower the replicas in the same write.
  * That members of one scaling group have equal resources is for the Env controller to judge: instance types are looked up in a catalogue.
  */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { resourceRequirements } from "./common-schemas.ts";
 import type { Frozen } from "./frozen.ts";
 import { poolSnapshotSchema } from "./sandbox-pool.ts";

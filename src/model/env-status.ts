@@ -1,5 +1,5 @@
 /** Status of a SandboxEnv: what was seen of its members, per cluster and summed up. */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { conditions, resourceRequirements } from "./common-schemas.ts";
 import type { Frozen } from "./frozen.ts";
 import { choice, int32, listMap, text, time } from "./schema-builders.ts";

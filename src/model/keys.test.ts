@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotationKeys, envImagePullSecretName, finalizers, hasEnvOwner, isReservedKey, labelKeys } from "./keys.ts";
 import type { OwnerReference } from "./meta.ts";
@@ -42,7 +42,11 @@ describe("reserved keys", () => {
   });
 
   test("whatever follows the prefix, the key is reserved", () => {
-    fc.assert(fc.property(fc.string(), (name) => isReservedKey(`agentbox.navix.sh/${name}`)));
+    fc.assert(
+      fc.property(fc.string(), (name) => {
+        expect(isReservedKey(`agentbox.navix.sh/${name}`)).toBe(true);
+      }),
+    );
   });
 });
 
@@ -52,7 +56,6 @@ test("the pull secret of an Env is named after it", () => {
 
 describe("ownership by an Env", () => {
   const owner: OwnerReference = { apiVersion: "agents.navix.sh/v1alpha1", kind: "SandboxEnv", name: "shell", uid: "u1" };
-  const ownedBy = (...ownerReferences: OwnerReference[]): boolean => hasEnvOwner({ metadata: { ownerReferences } });
 
   test("an Env owns what refers to it, controlling or not", () => {
     expect(ownedBy(owner)).toBe(true);
@@ -80,6 +83,10 @@ describe("ownership by an Env", () => {
     expect(hasEnvOwner({ metadata: {} })).toBe(false);
   });
 });
+
+function ownedBy(...ownerReferences: OwnerReference[]): boolean {
+  return hasEnvOwner({ metadata: { ownerReferences } });
+}
 
 function allKeys(): string[] {
   return [labelKeys, annotationKeys, finalizers].flatMap((keys) => Object.values(keys));

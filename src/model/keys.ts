@@ -174,11 +174,11 @@ export const envConditions = {
 export const envOwnerKind = "SandboxEnv";
 
 const reservedPrefixes = ["agentbox.navix.sh/", "scheduling.navix.sh/"];
-const reservedKeys: readonly string[] = [labelKeys.syncSource];
+const reservedKeys: ReadonlySet<string> = new Set([labelKeys.syncSource]);
 
 /** True for label and annotation keys that belong to AgentBox: whatever a user sends under one must not reach an object. */
 export function isReservedKey(key: string): boolean {
-  return reservedPrefixes.some((prefix) => key.startsWith(prefix)) || reservedKeys.includes(key);
+  return reservedPrefixes.some((prefix) => key.startsWith(prefix)) || reservedKeys.has(key);
 }
 
 /** The one Secret with an Env's registry credentials; every member pool's pods refer to it. */

@@ -2,7 +2,7 @@
  * SandboxEnv: what users name when they want a sandbox. It binds one template to member pools, in one or more clusters,
  * that serve its requests and are scaled together. Its parts: `env-member.ts`, `env-autoscaling.ts`, `env-status.ts`.
  */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
 import { autoscalingSchema } from "./env-autoscaling.ts";
 import { envClusters, instanceTypeRules } from "./env-member.ts";

@@ -1,5 +1,5 @@
 /** Structured values about a pod that carries sandboxes, beside what Kubernetes itself has in a pod. */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import type { Frozen } from "./frozen.ts";
 import { resourceList, text, time } from "./schema-builders.ts";
 

@@ -1,5 +1,5 @@
 /** SandboxPool: pods of one shape, kept warm for sandboxes. */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { conditions, labelSelectorSchema } from "./common-schemas.ts";
 import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
 import type { Frozen } from "./frozen.ts";

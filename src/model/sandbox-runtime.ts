@@ -1,5 +1,5 @@
 /** What a template defines and a pool may define for itself: the pods, their waiting image, and the runtimes inside. */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { podTemplate, probeSchema } from "./common-schemas.ts";
 import type { Frozen } from "./frozen.ts";
 import type { JsonObject } from "./meta.ts";

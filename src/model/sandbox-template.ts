@@ -1,5 +1,5 @@
 /** SandboxTemplate: a kind of sandbox that an administrator offers. Cluster-scoped; pools and Envs are made from it. */
-import Type, { type Static } from "typebox";
+import { Type, type Static } from "typebox";
 import { conditions } from "./common-schemas.ts";
 import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
 import type { Frozen } from "./frozen.ts";

@@ -12,7 +12,7 @@
  * Bounds that the meaning of a field does not give are there for CEL: the API server refuses a rule whose worst case,
  * computed from maxItems and maxLength, is too expensive.
  */
-import Type, { type TEnum, type TInteger, type TSchema, type TString } from "typebox";
+import { Type, type TEnum, type TInteger, type TSchema, type TString } from "typebox";
 import { durationPattern } from "./duration.ts";
 import type { CelRule } from "./structural-schema.ts";
 

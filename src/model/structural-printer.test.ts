@@ -1,4 +1,4 @@
-import Type from "typebox";
+import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import {
   choice,
@@ -90,7 +90,6 @@ describe("printing a schema", () => {
 });
 
 describe("patterns", () => {
-  const patternOf = (schema: object): RegExp => new RegExp(String(Object.entries({ ...schema }).find(([key]) => key === "pattern")?.[1]));
   const quantity = patternOf(structuralSchemaOf(resourceList("R.")).additionalProperties ?? {});
 
   test.each(["1", "0.5", ".5", "5.", "100m", "1Gi", "1.5Gi", "1e3", "1E-3", "+1", "-1", "2k", "1n"])("%s is a quantity", (value) => {
@@ -112,3 +111,8 @@ describe("patterns", () => {
     expect("5").not.toMatch(patternOf(duration("D.")));
   });
 });
+
+function patternOf(schema: object): RegExp {
+  const pattern: unknown = Object.entries(schema).find(([keyword]) => keyword === "pattern")?.[1];
+  return new RegExp(String(pattern));
+}

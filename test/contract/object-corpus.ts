@@ -57,7 +57,6 @@ export type Fault = readonly [field: string, reason: string];
 /** One builder per kind; `title` becomes the object's name, so that objects of a corpus do not meet. */
 export function badObjectsOf(kind: KindName) {
   const type = types[kind];
-  const meta = (title: string): ObjectMeta => ({ name: nameFrom(title) });
   return {
     spec: (title: string, spec: Json, [field, reason]: Fault): BadObject => {
       return { title, type, object: { metadata: meta(title), spec }, through: "create", field, reason };
@@ -91,6 +90,10 @@ export function goodObjectsOf(kind: KindName) {
   return (title: string, spec: Json, metadata: ObjectMeta = {}): GoodObject => {
     return { title, type: types[kind], object: { metadata: { name: nameFrom(title), ...metadata }, spec } };
   };
+}
+
+function meta(title: string): ObjectMeta {
+  return { name: nameFrom(title) };
 }
 
 function nameFrom(title: string): string {
