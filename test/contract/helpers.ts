@@ -10,6 +10,7 @@ export interface Refusal {
   readonly reason: string;
   readonly message: string;
   readonly code: number;
+  /** Each field once: the API server may have several complaints about one. */
   readonly fields: readonly string[];
   readonly causes: readonly StatusCause[];
 }
@@ -21,7 +22,7 @@ export async function refusal(call: Promise<unknown>): Promise<Refusal> {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { reason, message, code, causes } = error;
-    return { reason, message, code, causes, fields: causes.map((cause) => cause.field) };
+    return { reason, message, code, causes, fields: [...new Set(causes.map((cause) => cause.field))] };
   }
   throw new Error("the server accepted what it should have refused");
 }

@@ -71,12 +71,12 @@ describeServers("merge patches", (server) => {
     expect(Object.keys(read.data ?? {}).sort()).toEqual(["a", "b", "n0", "n1", "n2", "n3", "n4"]);
   });
 
-  test("a uid in a merge patch that is not the object's is a conflict", async () => {
+  test("a uid in a merge patch that is not the object's is refused", async () => {
     const { key } = await made(server());
     const no = await refusal(
       server().client.patch(ConfigMaps, key, merge({ metadata: { uid: "00000000-0000-4000-8000-000000000000" }, data: { a: "x" } })),
     );
-    expect(no.reason).toBe("Conflict");
+    expect(no).toMatchObject({ reason: "Invalid", fields: ["metadata.uid"] });
   });
 
   test("a merge patch cannot rename", async () => {
@@ -102,7 +102,8 @@ describeServers("merge patches", (server) => {
     const namespace = await server().namespace();
     const pool = await client.create(SandboxPools, aPool(namespace, "bad"));
     const no = await refusal(client.patch(SandboxPools, { namespace, name: "bad" }, merge({ spec: { replicas: -3 } })));
-    expect(no).toMatchObject({ reason: "Invalid", fields: ["spec.replicas"] });
+    expect(no.reason).toBe("Invalid");
+    expect(no.fields).toContain("spec.replicas");
     expect(await client.get(SandboxPools, { namespace, name: "bad" })).toEqual(pool);
   });
 
@@ -270,7 +271,8 @@ describeServers("JSON patches", (server) => {
     const no = await refusal(
       client.patch(SandboxPools, { namespace, name: "bad" }, json({ op: "replace", path: "/spec/replicas", value: "many" })),
     );
-    expect(no).toMatchObject({ reason: "Invalid", fields: ["spec.replicas"] });
+    expect(no.reason).toBe("Invalid");
+    expect(no.fields).toContain("spec.replicas");
   });
 
   test("an empty patch changes nothing", async () => {

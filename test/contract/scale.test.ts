@@ -55,7 +55,8 @@ describeServers("the scale of a pool", (server) => {
     const key = { namespace, name: "p" };
     await client.create(SandboxPools, aPool(namespace, "p"));
     const no = await refusal(client.patchScale(SandboxPools, key, { type: "merge", body: { spec: { replicas: -1 } } }));
-    expect(no).toMatchObject({ reason: "Invalid", fields: ["spec.replicas"] });
+    expect(no.reason).toBe("Invalid");
+    expect(no.fields).toContain("spec.replicas");
   });
 
   test("the scale of what is not there is NotFound", async () => {

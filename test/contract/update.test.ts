@@ -198,7 +198,8 @@ describeServers("updating", (server) => {
     const made = await client.create(SandboxPools, aPool(namespace, "split"));
     const bad = { ...made, status: { phase: "Splendid" as "Ready" } };
     const no = await refusal(client.update(SandboxPools, bad, { subresource: "status" }));
-    expect(no).toMatchObject({ reason: "Invalid", fields: ["status.phase"] });
+    expect(no.reason).toBe("Invalid");
+    expect(no.fields).toContain("status.phase");
   });
 
   test("a pod's status is written through its subresource only", async () => {

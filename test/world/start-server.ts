@@ -4,9 +4,6 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
-import { serveObjects } from "#engines/embedded/http/serve-objects.ts";
-import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { kubernetesClient } from "#engines/kubernetes/client.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -24,7 +21,11 @@ export const serverStarters: Record<ServerName, () => Promise<StartedServer>> = 
   kubernetes: joinKubernetes,
 };
 
+// Engines are imported where they are started, so that a run loads only what it uses.
+
 async function startEmbedded(): Promise<StartedServer> {
+  const { embeddedKindRules } = await import("#engines/embedded/admission/all-rules.ts");
+  const { openObjectStore } = await import("#engines/embedded/store/object-store.ts");
   const folder = await mkdtemp(join(tmpdir(), "agentbox-store-"));
   const store = openObjectStore({ file: join(folder, "objects.db"), kinds: embeddedKindRules(), clock: systemClock });
   return {
@@ -37,6 +38,8 @@ async function startEmbedded(): Promise<StartedServer> {
 }
 
 async function startEmbeddedHttp(): Promise<StartedServer> {
+  const { embeddedKindRules } = await import("#engines/embedded/admission/all-rules.ts");
+  const { serveObjects } = await import("#engines/embedded/http/serve-objects.ts");
   const embedded = await startEmbedded();
   const folder = await mkdtemp(join(tmpdir(), "agentbox-socket-"));
   const socketPath = join(folder, "api.sock");

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { MonotonicClock, Timer } from "#lib/clock.ts";
 
 interface Waiting {
   readonly at: number;
@@ -7,7 +7,7 @@ interface Waiting {
 }
 
 /** A clock that stands still until the test moves it. Timers fire in order of their time, as they would have in life. */
-export class SteppedClock implements Clock {
+export class SteppedClock implements MonotonicClock {
   #now: number;
   #order = 0;
   readonly #waiting = new Set<Waiting>();
@@ -17,6 +17,10 @@ export class SteppedClock implements Clock {
   }
 
   now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
     return this.#now;
   }
 

@@ -1,0 +1,81 @@
+/** What is measured side by side: the store in this process, the store behind its socket, and a real API server. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
+import { openObjectStore } from "#engines/embedded/store/object-store.ts";
+import { kubernetesClient } from "#engines/kubernetes/client.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { systemClock } from "#lib/clock.ts";
+import { ServerProcess } from "../../test/crash/server-process.ts";
+import { ownCrds } from "../../test/kubernetes/admin-requests.ts";
+import { startKubernetes } from "../../test/kubernetes/bed.ts";
+
+export interface Subject {
+  readonly name: string;
+  readonly client: ObjectClient;
+  /** Stops the server and starts it again on the same data; resolves when it answers. */
+  readonly restart: () => Promise<ObjectClient>;
+  readonly stop: () => Promise<void>;
+}
+
+export async function embedded(): Promise<Subject> {
+  const folder = await mkdtemp(join(tmpdir(), "agentbox-bench-"));
+  const open = () => openObjectStore({ file: join(folder, "objects.db"), kinds: embeddedKindRules(), clock: systemClock });
+  let store = open();
+  return {
+    name: "embedded",
+    client: store,
+    restart: async () => {
+      await store.close();
+      store = open();
+      return store;
+    },
+    stop: async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** As the command line and other processes reach it: `agentbox up` over its unix socket. */
+export async function embeddedOverSocket(): Promise<Subject> {
+  const home = await mkdtemp(join(tmpdir(), "agentbox-bench-"));
+  const server = new ServerProcess(home);
+  await server.start();
+  let client = await kubernetesClient({ socketPath: server.socketPath });
+  return {
+    name: "embedded, socket",
+    client,
+    restart: async () => {
+      await client.close();
+      await server.kill();
+      await server.start();
+      client = await kubernetesClient({ socketPath: server.socketPath });
+      return client;
+    },
+    stop: async () => {
+      await client.close();
+      await server.stop();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** etcd with fsync on, as anybody would run it. */
+export async function kubernetes(): Promise<Subject> {
+  const bed = await startKubernetes({ crds: ownCrds(), fsync: true });
+  const client = await kubernetesClient({ kubeconfig: bed.kubeconfig });
+  return {
+    name: "kube-apiserver",
+    client,
+    restart: async () => {
+      await bed.restartApiServer();
+      return client;
+    },
+    stop: async () => {
+      await client.close();
+      await bed.stop();
+    },
+  };
+}
