@@ -32,11 +32,9 @@ export function query(parameters: Readonly<Record<string, string | number | bool
 
 /** A name must stay one segment of the path, whatever is in it: `..` or `a/b` would address something else. */
 function segment(name: string, what: string): string {
-  if (name === "" || name === "." || name === ".." || /[/%]/.test(name)) {
-    throw new ApiError(
-      "BadRequest",
-      `${what} ${JSON.stringify(name)} cannot be part of a path: it must not be empty, ".", ".." or contain "/" or "%"`,
-    );
+  if (name === "" || name === "." || name === ".." || /[/%]/.test(name) || !name.isWellFormed()) {
+    const rule = 'it must be well-formed text, not "." or "..", and without "/" or "%"';
+    throw new ApiError("BadRequest", `${what} ${JSON.stringify(name)} cannot be part of a path: ${rule}`);
   }
   return encodeURIComponent(name);
 }

@@ -56,6 +56,11 @@ export function errorFromStatus(status: Status, retryAfterHeaderMs?: number): Ap
 
 /** For a connection that failed before or during the answer. */
 export function errorFromSocket(request: string, origin: string, error: unknown): ApiError {
+  if (causeCode(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE") {
+    return new ApiError("Unknown", `${request}: the answer of ${origin} is larger than this client takes; lists can be read in parts`, {
+      cause: error,
+    });
+  }
   const said = error instanceof Error ? error.message || causeCode(error) : String(error);
   return new ApiError("Unreachable", `${request} got no answer from ${origin}: ${said ?? "the connection failed"}`, { cause: error });
 }

@@ -1,7 +1,7 @@
 /** One request and its answer: credentials, deadline, back-off, and every failure as an ApiError. */
 import type { Dispatcher } from "undici";
 import { ApiError } from "#kube/api-error.ts";
-import { ChildAbort } from "#lib/abortable.ts";
+import { abortable, ChildAbort } from "#lib/abortable.ts";
 import type { Connection } from "./connection.ts";
 import { ConnectionPools, type PoolOptions, type PoolUse } from "./connection-pools.ts";
 import { CredentialCache, type Credentials } from "./credentials.ts";
@@ -104,6 +104,7 @@ export class Transport {
 
   async #open(request: ApiRequest, use: PoolUse, credentials: Credentials): Promise<OpenAnswer> {
     if (this.#closed) throw new ApiError("Unreachable", `${nameOf(request)} was not sent: the client is closed`);
+    request.signal?.throwIfAborted();
     const { origin, basePath } = this.#connection;
     const { clock, requestTimeoutMs, userAgent } = this.#options;
     const abort = new ChildAbort(request.signal);
@@ -116,7 +117,7 @@ export class Transport {
     const failure = (error: unknown): unknown =>
       abort.signal.aborted ? abort.signal.reason : error instanceof ApiError ? error : errorFromSocket(nameOf(request), origin, error);
     try {
-      const { statusCode, headers, body } = await this.#pools.get(use, credentials.tls).request({
+      const answer = this.#pools.get(use, credentials.tls).request({
         origin,
         path: basePath + request.path,
         method: request.method,
@@ -129,6 +130,8 @@ export class Transport {
         body: request.body ?? null,
         signal: abort.signal,
       });
+      // By itself the pool notices an abort only when the request's turn for a connection comes.
+      const { statusCode, headers, body } = await abortable(answer, abort.signal);
       return { status: statusCode, headers, body, liftDeadline: () => deadline.cancel(), failure, [Symbol.dispose]: release };
     } catch (error) {
       release();
