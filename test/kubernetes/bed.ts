@@ -17,7 +17,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "undici";
 import { adminRequests, createCrds, isEstablished, isReady, ownCrds, plantGarbage, type AdminRequest } from "./admin-requests.ts";
 import { bedBinaries } from "./binaries.ts";
 import { certificateAuthority, clientCertificate, serverCertificate, type Certificate, type CertificateSubject } from "./certificates.ts";
@@ -43,11 +42,10 @@ export interface KubernetesBed {
   /** Where kubectl and the servers are. */
   readonly bin: string;
   readonly folder: string;
-  readonly etcdSocket: string;
   /** A certificate that the server takes as a proof of this user and these groups. */
   readonly clientCertificate: (subject: CertificateSubject) => Certificate;
   readonly killApiServer: () => Promise<void>;
-  /** On the same port, with the same data. */
+  /** On the same port, with the same data. It remembers no history: a watch from a version before its start is Expired. */
   readonly startApiServer: () => Promise<void>;
   readonly restartApiServer: () => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -100,7 +98,6 @@ export async function startKubernetes(options: BedOptions = {}): Promise<Kuberne
     kubeconfig,
     bin,
     folder,
-    etcdSocket: join(folder, etcdClientSocket),
     clientCertificate: (subject) => clientCertificate(authority, subject),
     killApiServer,
     startApiServer,
@@ -206,23 +203,6 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
-}
-
-/** Forgets all history before now, as the server does every five minutes: older resourceVersions and continue tokens expire. */
-export async function compactHistory(etcdSocket: string): Promise<void> {
-  const etcd = new Client("http://etcd", { socketPath: etcdSocket });
-  const post = async (path: string, body: object): Promise<string> => {
-    const answer = await etcd.request({ path, method: "POST", body: JSON.stringify(body) });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 200) throw new Error(`etcd answered ${path} with ${answer.statusCode}: ${text}`);
-    return text;
-  };
-  try {
-    const status = JSON.parse(await post("/v3/maintenance/status", {})) as { header: { revision: string } };
-    await post("/v3/kv/compaction", { revision: status.header.revision, physical: true });
-  } finally {
-    await etcd.close();
-  }
 }
 
 if (import.meta.main) {

@@ -2,6 +2,7 @@
 import type { TestProject } from "vitest/node";
 import { ownCrds } from "./admin-requests.ts";
 import { startKubernetes } from "./bed.ts";
+import type { Certificate } from "./certificates.ts";
 
 export interface ProvidedBed {
   readonly url: string;
@@ -9,7 +10,8 @@ export interface ProvidedBed {
   readonly ca: string;
   /** Folder of kubectl. */
   readonly bin: string;
-  readonly etcdSocket: string;
+  /** Of the user `by-certificate` in system:masters. */
+  readonly clientCertificate: Certificate;
 }
 
 declare module "vitest" {
@@ -22,8 +24,9 @@ declare module "vitest" {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const bed = await startKubernetes({ crds: ownCrds() });
-  const { url, token, ca, bin, etcdSocket } = bed;
+  const { url, token, ca, bin } = bed;
   project.provide("kubeconfig", bed.kubeconfig);
-  project.provide("kubernetes", { url, token, ca, bin, etcdSocket });
+  const clientCertificate = bed.clientCertificate({ commonName: "by-certificate", organizations: ["system:masters"] });
+  project.provide("kubernetes", { url, token, ca, bin, clientCertificate });
   return () => bed.stop();
 }
