@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
-import { kubernetesMicroTime, kubernetesTime, sleep } from "./clock.ts";
+import { kubernetesMicroTime, kubernetesTime, sleep, systemClock } from "./clock.ts";
 
 test("a sleeper wakes when its time has come and not before", async () => {
   const clock = new SteppedClock();
@@ -40,4 +40,12 @@ test("kubernetes times have whole seconds", () => {
 
 test("the finer kubernetes times have six digits after the second", () => {
   expect(kubernetesMicroTime(Date.UTC(2026, 0, 2, 3, 4, 5, 67))).toBe("2026-01-02T03:04:05.067000Z");
+});
+
+test("the machine's monotonic clock moves with time", async () => {
+  const start = systemClock.monotonic();
+  await new Promise((resolve) => systemClock.after(30, () => resolve(undefined)) && setTimeout(resolve, 40));
+  const passed = systemClock.monotonic() - start;
+  expect(passed).toBeGreaterThanOrEqual(20);
+  expect(passed).toBeLessThan(5000);
 });

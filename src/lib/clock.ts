@@ -1,3 +1,5 @@
+import { uptime } from "node:os";
+
 /** Time as a dependency: everything that waits or dates takes a Clock, so that tests step it instead of sleeping. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -10,9 +12,17 @@ export interface Timer {
   cancel(): void;
 }
 
+/** A clock that also tells how much time has passed, whatever is done to the time of day. */
+export interface MonotonicClock extends Clock {
+  /** Milliseconds since some moment. Never leaps or goes back, and goes on while the machine sleeps, unlike timers. */
+  monotonic(): number;
+}
+
 /** The machine's clock. Its timers do not keep the process alive: what must be waited for is waited for by somebody. */
-export const systemClock: Clock = {
+export const systemClock: MonotonicClock = {
   now: () => Date.now(),
+  // Time since boot counts sleep; `performance.now()` does not, and a leader that slept must notice. Its steps are 10 ms.
+  monotonic: () => uptime() * 1000,
   after: (ms, run) => {
     const handle = setTimeout(run, ms);
     handle.unref();
