@@ -1,0 +1,134 @@
+/**
+ * Wait tasks: somebody waits until an object reaches a state, and meanwhile nobody in this process may want another one of it.
+ *
+ * - `wait-registry.ts`        who waits for what: one action per object at a time, reference counted, woken by cache events
+ * - `wait-task.ts`            one caller's wait: check, hold, double check, deadline, cancel
+ * - `wait-limit.ts`           the time that a wait has
+ * - `wait-error.ts`           what it can end with
+ * - `verdict.ts`              what an object says about a state
+ * - `sandbox-checkers.ts`, `checkpoint-checker.ts`   pause, resume, ready; checkpoint (pure)
+ *
+ * There is one registry per kind, so a pod and a checkpoint of one name never meet. The rule holds in one process; between processes
+ * the conditional write decides.
+ */
+import { type Clock } from "#lib/clock.ts";
+import type { ObjectKey } from "#kube/object-client.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { type ResourceType, resourceName } from "#model/resource.ts";
+import type { Checker } from "./verdict.ts";
+import { type WaitAction, WaitError } from "./wait-error.ts";
+import { WaitTask } from "./wait-task.ts";
+
+/** Where a wait looks: in the cache, and on the server for what the cache does not have. */
+export interface WaitReader<T extends ApiObject> {
+  cached(key: ObjectKey): T | undefined;
+  live(key: ObjectKey, signal: AbortSignal): Promise<T>;
+}
+
+export interface WaitDeps<T extends ApiObject> {
+  readonly type: ResourceType<T>;
+  readonly reader: WaitReader<T>;
+  readonly clock: Clock;
+  /** Waits look again after this time without any event. No wait depends on it; it is for mistakes that nobody knows of. */
+  readonly recheckMs?: number;
+}
+
+/** A share in an object's entry. */
+export interface Hold {
+  /** Grows with each event that may end the wait. */
+  readonly signals: number;
+  onSignal(wake: () => void): () => void;
+  /** Gives the share back, once. */
+  release(): void;
+}
+
+export interface HeldObject {
+  readonly key: string;
+  readonly action: WaitAction;
+  readonly holders: number;
+}
+
+interface Entry<T extends ApiObject> {
+  readonly action: WaitAction;
+  /** Of whoever came first; whoever joins has the same action, and so the same checker. */
+  readonly check: Checker<T>;
+  readonly wakes: Set<() => void>;
+  holders: number;
+  signals: number;
+}
+
+export class WaitRegistry<T extends ApiObject> {
+  readonly deps: Required<WaitDeps<T>>;
+  readonly #entries = new Map<string, Entry<T>>();
+
+  constructor(deps: WaitDeps<T>) {
+    this.deps = { recheckMs: 10_000, ...deps };
+  }
+
+  /** A task that holds its object from now on, so that the opposite wait cannot begin while the caller writes. Throws a conflict. */
+  acquiredTask(action: WaitAction, object: T, check: Checker<T>): WaitTask<T> {
+    return new WaitTask(this, { action, object, check }, this.acquire(action, object, check));
+  }
+
+  /** A task that holds its object only while it waits. */
+  lazyTask(action: WaitAction, object: T, check: Checker<T>): WaitTask<T> {
+    return new WaitTask(this, { action, object, check }, undefined);
+  }
+
+  acquire(action: WaitAction, object: T, check: Checker<T>): Hold {
+    const key = textKey(object);
+    let entry = this.#entries.get(key);
+    if (entry !== undefined && entry.action !== action) throw this.#conflict(object, entry.action, action);
+    if (entry === undefined) this.#entries.set(key, (entry = { action, check, wakes: new Set(), holders: 0, signals: 0 }));
+    entry.holders += 1;
+    return this.#hold(key, entry);
+  }
+
+  /** A change in the cache: wakes the waits that it may end. Give it to the informer as a handler. */
+  readonly onChange = (now: T | undefined, before: T | undefined): void => {
+    const object = now ?? before;
+    const entry = object === undefined ? undefined : this.#entries.get(textKey(object));
+    if (entry === undefined) return;
+    if (now !== undefined && entry.check(now).kind === "waiting") return;
+    entry.signals += 1;
+    for (const wake of entry.wakes) wake();
+  };
+
+  /** Who holds what now, for tests and for people who wonder why. */
+  held(): readonly HeldObject[] {
+    return [...this.#entries].map(([key, { action, holders }]) => ({ key, action, holders }));
+  }
+
+  nameOf(object: T): string {
+    return `${resourceName(this.deps.type)} ${textKey(object)}`;
+  }
+
+  #hold(key: string, entry: Entry<T>): Hold {
+    let released = false;
+    return {
+      get signals() {
+        return entry.signals;
+      },
+      onSignal: (wake) => {
+        entry.wakes.add(wake);
+        return () => entry.wakes.delete(wake);
+      },
+      release: () => {
+        if (released) return;
+        released = true;
+        entry.holders -= 1;
+        if (entry.holders === 0) this.#entries.delete(key);
+      },
+    };
+  }
+
+  #conflict(object: T, existing: WaitAction, requested: WaitAction): WaitError {
+    const name = this.nameOf(object);
+    const message = `${requested} of ${name} is not possible now: ${existing} of it is under way`;
+    return new WaitError(name, { code: "conflict", existing, requested }, { message });
+  }
+}
+
+function textKey({ metadata }: ApiObject): string {
+  return metadata.namespace === undefined ? (metadata.name ?? "") : `${metadata.namespace}/${metadata.name ?? ""}`;
+}

@@ -1,0 +1,41 @@
+/** How a pod says that it carries a sandbox. A live sandbox is a pod with an id and one of two phases; there is no second object. */
+import { labelKeys, type SandboxPhase, sandboxPhases } from "./keys.ts";
+import type { ApiObject } from "./meta.ts";
+import type { Pod, PodCondition } from "./pod.ts";
+
+/** The pod's phase in its life as a sandbox; undefined for a pod that is none of ours, or says something we do not know. */
+export function sandboxPhaseOf(pod: Pod): SandboxPhase | undefined {
+  const phase = pod.metadata.labels?.[labelKeys.sandboxPhase];
+  return sandboxPhases.find((known) => known === phase);
+}
+
+/** The sandbox whose pod it is. A pod that is being recycled keeps the id until its history is written. */
+export function sandboxIdOf(pod: Pod): string | undefined {
+  return nonEmpty(pod.metadata.labels?.[labelKeys.sandboxId]);
+}
+
+/**
+ * True while the pod is somebody's sandbox. A pod that is stopping still shows the id, but its sandbox has ended:
+ * the same id may already run elsewhere, resumed from a checkpoint.
+ */
+export function isClaimed(pod: Pod): boolean {
+  const phase = sandboxPhaseOf(pod);
+  return sandboxIdOf(pod) !== undefined && (phase === "starting" || phase === "running");
+}
+
+export function poolOf(pod: Pod): string | undefined {
+  return nonEmpty(pod.metadata.labels?.[labelKeys.sandboxPool]);
+}
+
+/** Whose the object is. */
+export function userOf(object: ApiObject): string | undefined {
+  return nonEmpty(object.metadata.labels?.[labelKeys.user]);
+}
+
+export function podCondition(pod: Pod, type: string): PodCondition | undefined {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}

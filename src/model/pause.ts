@@ -1,0 +1,39 @@
+/**
+ * Pausing a sandbox in place: its container is frozen, memory stays, CPU is free. A wish and an answer, as everywhere:
+ *
+ * - The wish is the annotation `agentbox.navix.sh/paused` on the pod: the RFC 3339 time at which pausing was asked for. An API
+ *   process sets or removes it with one conditional patch. Removing it is the wish to resume.
+ * - The answer is the pod condition `agentbox.navix.sh/Paused`, written by the node: True while the container is frozen,
+ *   else False or absent. If freezing does not work it is False with reason FreezeFailed and the cause in its message.
+ *
+ * The node compares the two and acts until they agree, so that a lost event or a restarted node changes nothing. The sandbox phase
+ * stays `running`: a paused sandbox is claimed, counts as a replica and keeps its id, address and route. Its Ready condition says
+ * nothing while it is paused, because a frozen container answers no probe; so whoever waits for a pause must not look at it.
+ * A deep pause is a checkpoint and a release, and needs none of this.
+ */
+import type { Pod } from "./pod.ts";
+import { podCondition } from "./claimed-pod.ts";
+
+export const pausedAnnotation = "agentbox.navix.sh/paused";
+export const pausedCondition = "agentbox.navix.sh/Paused";
+export const freezeFailedReason = "FreezeFailed";
+
+/** When pausing was asked for; undefined when the sandbox is to run. */
+export function pauseWish(pod: Pod): string | undefined {
+  return pod.metadata.annotations?.[pausedAnnotation];
+}
+
+export function isFrozen(pod: Pod): boolean {
+  return podCondition(pod, pausedCondition)?.status === "True";
+}
+
+/**
+ * Why the wish cannot be granted; undefined as long as it may be. A failure that is older than the wish belonged to another one.
+ */
+export function freezeFailure(pod: Pod): string | undefined {
+  const wish = pauseWish(pod);
+  const condition = podCondition(pod, pausedCondition);
+  if (wish === undefined || condition?.status !== "False" || condition.reason !== freezeFailedReason) return undefined;
+  if (Date.parse(condition.lastTransitionTime ?? "") < Date.parse(wish)) return undefined;
+  return condition.message ?? freezeFailedReason;
+}
