@@ -45,6 +45,8 @@ export const annotationKeys = {
   lastActive: "agentbox.navix.sh/last-active",
   /** RFC 3339: when the sandbox ends whatever it does. */
   endTime: "agentbox.navix.sh/end-time",
+  /** RFC 3339: since when the sandbox is wished paused; absent: it is to run. The node answers with podConditions.paused. */
+  paused: "agentbox.navix.sh/paused",
   /** JSON object: what the caller wants remembered about the sandbox. */
   sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
   /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */
@@ -132,6 +134,17 @@ export const diagnosisReasons = {
   crashLoopBackOff: "CrashLoopBackOff",
   oomKilled: "OOMKilled",
   podFailed: "PodFailed",
+} as const;
+
+/** Conditions of ours in a pod's status, written by its node. */
+export const podConditions = {
+  /** The sandbox's container is frozen. */
+  paused: "agentbox.navix.sh/Paused",
+} as const;
+
+export const podConditionReasons = {
+  /** With podConditions.paused False: the node could not do what annotationKeys.paused asks for. */
+  freezeFailed: "FreezeFailed",
 } as const;
 
 export const templateConditions = {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { aSandboxPod } from "../../test/world/sandbox-pods.ts";
-import { freezeFailedReason, freezeFailure, isFrozen, pauseWish } from "./pause.ts";
+import { podConditionReasons } from "./keys.ts";
+import { freezeFailure, isFrozen, pauseWish } from "./pause.ts";
 
 const wish = "2026-01-01T10:00:00Z";
-const failure = { status: "False", reason: freezeFailedReason, message: "no freezer" } as const;
+const failure = { status: "False", reason: podConditionReasons.freezeFailed, message: "no freezer" } as const;
 
 describe("a pause", () => {
   test("is wished by an annotation and answered by a condition", () => {

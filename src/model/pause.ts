@@ -11,20 +11,17 @@
  * nothing while it is paused, because a frozen container answers no probe; so whoever waits for a pause must not look at it.
  * A deep pause is a checkpoint and a release, and needs none of this.
  */
-import type { Pod } from "./pod.ts";
 import { podCondition } from "./claimed-pod.ts";
-
-export const pausedAnnotation = "agentbox.navix.sh/paused";
-export const pausedCondition = "agentbox.navix.sh/Paused";
-export const freezeFailedReason = "FreezeFailed";
+import { annotationKeys, podConditionReasons, podConditions } from "./keys.ts";
+import type { Pod } from "./pod.ts";
 
 /** When pausing was asked for; undefined when the sandbox is to run. */
 export function pauseWish(pod: Pod): string | undefined {
-  return pod.metadata.annotations?.[pausedAnnotation];
+  return pod.metadata.annotations?.[annotationKeys.paused];
 }
 
 export function isFrozen(pod: Pod): boolean {
-  return podCondition(pod, pausedCondition)?.status === "True";
+  return podCondition(pod, podConditions.paused)?.status === "True";
 }
 
 /**
@@ -32,8 +29,8 @@ export function isFrozen(pod: Pod): boolean {
  */
 export function freezeFailure(pod: Pod): string | undefined {
   const wish = pauseWish(pod);
-  const condition = podCondition(pod, pausedCondition);
-  if (wish === undefined || condition?.status !== "False" || condition.reason !== freezeFailedReason) return undefined;
+  const condition = podCondition(pod, podConditions.paused);
+  if (wish === undefined || condition?.status !== "False" || condition.reason !== podConditionReasons.freezeFailed) return undefined;
   if (Date.parse(condition.lastTransitionTime ?? "") < Date.parse(wish)) return undefined;
-  return condition.message ?? freezeFailedReason;
+  return condition.message ?? podConditionReasons.freezeFailed;
 }

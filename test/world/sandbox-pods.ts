@@ -1,6 +1,5 @@
 /** Pods as pools make them and claims change them, for tests to vary. */
-import { annotationKeys, labelKeys, type SandboxPhase } from "#model/keys.ts";
-import { pausedAnnotation, pausedCondition } from "#model/pause.ts";
+import { annotationKeys, labelKeys, podConditions, type SandboxPhase } from "#model/keys.ts";
 import type { Pod, PodCondition, PodStatus } from "#model/pod.ts";
 
 export interface SandboxPodShape {
@@ -23,7 +22,7 @@ export interface SandboxPodShape {
 export function aSandboxPod(name: string, shape: SandboxPodShape = {}): Pod {
   const { namespace = "ns", ready = true } = shape;
   const conditions: PodCondition[] = [{ type: "Ready", status: ready ? "True" : "False" }];
-  if (shape.paused !== undefined) conditions.push({ type: pausedCondition, status: "True", ...shape.paused });
+  if (shape.paused !== undefined) conditions.push({ type: podConditions.paused, status: "True", ...shape.paused });
   return {
     metadata: { namespace, name, uid: `uid-${name}`, labels: labelsOf(shape), annotations: annotationsOf(shape), ...shape.metadata },
     spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] },
@@ -42,7 +41,7 @@ function labelsOf({ pool = "py", phase = "idle", id, user }: SandboxPodShape): R
 
 function annotationsOf({ pauseWish, swap, annotations }: SandboxPodShape): Record<string, string> {
   return {
-    ...(pauseWish === undefined ? {} : { [pausedAnnotation]: pauseWish }),
+    ...(pauseWish === undefined ? {} : { [annotationKeys.paused]: pauseWish }),
     ...(swap === undefined ? {} : { [annotationKeys.inplaceUpdateState]: swap }),
     ...annotations,
   };
