@@ -1,0 +1,21 @@
+/** All commands, in the order of the help. Each is loaded only when it is used: `agentbox version` must not wait for what `get` needs. */
+import type { Command } from "./command.ts";
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+export const commandTable: readonly CommandEntry[] = [
+  { name: "up", summary: "Start AgentBox on this machine, in the foreground", load: async () => (await import("./commands/up.ts")).up },
+  { name: "apply", summary: "Create or change objects from files", load: async () => (await import("./commands/apply.ts")).apply },
+  { name: "get", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
+  { name: "delete", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },
+  {
+    name: "env",
+    summary: "Print what a shell or a program needs to reach AgentBox",
+    load: async () => (await import("./commands/env.ts")).env,
+  },
+  { name: "version", summary: "Print the version", load: async () => (await import("./commands/version.ts")).version },
+];

@@ -1,0 +1,40 @@
+/** What a command has at hand. Everything outside the process comes in here, so that tests need no process. */
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { Clock } from "#lib/clock.ts";
+
+export interface CliContext {
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  /** All of standard input. */
+  readonly readStdin: () => Promise<string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Relative paths start here. */
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Aborted when the user presses Ctrl-C or the process is told to end. */
+  readonly signal: AbortSignal;
+  readonly version: string;
+  /** The folder with AgentBox's data, and where its server can be reached. */
+  readonly home: Home;
+  /** A client of the running server; fails with a CliError that says how to start one. */
+  readonly connect: () => Promise<ObjectClient>;
+  /** Runs the server until it is told to end; resolves with the exit code. */
+  readonly serve: (options: ServeRequest) => Promise<number>;
+}
+
+export interface TextSink {
+  write(text: string): unknown;
+}
+
+export interface Home {
+  readonly folder: string;
+  readonly socketPath: string;
+  /** Where the server that runs on this folder listens; undefined when none does. */
+  readonly httpAddress: () => Promise<string | undefined>;
+}
+
+export interface ServeRequest {
+  readonly port: number;
+  /** Log lines go to stderr in this form; to a file in the data folder when left out. */
+  readonly logFormat: "json" | "text" | undefined;
+}

@@ -1,0 +1,29 @@
+import { resourceTypeOf } from "#model/kinds.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { kindName } from "../kind-name.ts";
+import { goJson } from "./go-json.ts";
+import { yamlText } from "./yaml-text.ts";
+
+export type ObjectFormat = "yaml" | "json" | "name";
+
+/** Objects as a whole: a single one as itself when only one could be meant, else as a List. */
+export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, single: boolean): string {
+  if (format === "name") return objects.map(nameLine).join("");
+  const [first] = objects;
+  const shown =
+    single && first !== undefined
+      ? tidy(first)
+      : { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: objects.map(tidy) };
+  return format === "yaml" ? yamlText(shown) : `${goJson(shown, "    ")}\n`;
+}
+
+/** Who manages which field interests no reader of the object. */
+function tidy(object: ApiObject): ApiObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function nameLine({ apiVersion = "", kind = "", metadata }: ApiObject): string {
+  const type = resourceTypeOf(apiVersion, kind);
+  return `${type === undefined ? kind.toLowerCase() : kindName(type)}/${metadata.name ?? ""}\n`;
+}

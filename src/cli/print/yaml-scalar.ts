@@ -1,0 +1,155 @@
+/**
+ * A string as a YAML scalar, in the style that kubectl's printer chooses: plain, quoted, or a literal block. Long texts are broken
+ * at the first space behind column 80.
+ */
+export interface Place {
+  /** A key stands on one line: no block, no breaks. */
+  readonly key: boolean;
+  /** The indent of further lines. */
+  readonly indent: string;
+  /** Where on its line the scalar begins. */
+  readonly column: number;
+}
+
+const width = 80;
+
+/** The first line stands where the scalar begins; further lines are whole, with their indent. */
+export function scalarText(text: string, place: Place): string[] {
+  const double = (): string[] => folded(doubleQuoted(text), place);
+  if (text.includes("\n")) return !place.key && blockFits(text) ? literal(text, place.indent) : double();
+  if (readsAsOther(text) || !isPrintable(text) || /[\u2028\u2029]/.test(text)) return double();
+  return folded(isPlain(text) ? Array.from(text) : singleQuoted(text), place);
+}
+
+/** Puts the written characters together, with a line break in place of a space where the line is too long. */
+function folded(written: readonly string[], place: Place): string[] {
+  if (place.key) return [written.join("")];
+  const lines: string[] = [];
+  let line = "";
+  let column = place.column;
+  for (const [index, piece] of written.entries()) {
+    if (piece === " " && column > width && mayBreak(written, index)) {
+      lines.push(line);
+      line = place.indent;
+      column = line.length;
+      // A space that begins the next line would be skipped by a reader; only the double quoted style can save it.
+      if (written[index + 1] === " ") line += "\\";
+    } else {
+      line += piece;
+      column += piece.length;
+    }
+  }
+  return [...lines, line];
+}
+
+function mayBreak(written: readonly string[], index: number): boolean {
+  const [before, after] = [written[index - 1], written[index + 1]];
+  const quote = written[0] === '"' || written[0] === "'" ? written[0] : "";
+  if (before === " " || after === undefined) return false;
+  if (quote !== "" && (index === 1 || index === written.length - 2)) return false;
+  return after !== " " || quote === '"';
+}
+
+function literal(text: string, indent: string): string[] {
+  const hint = /^[ \n]/.test(text) ? "2" : "";
+  const lines = text.replace(/\n$/, "").split("\n");
+  return [`|${hint}${chomping(text)}`, ...lines.map((line) => (line === "" ? "" : indent + line))];
+}
+
+/** What says how many line ends belong to the text: none, one, or all that are there. */
+function chomping(text: string): string {
+  if (!text.endsWith("\n")) return "-";
+  return text === "\n" || text.endsWith("\n\n") ? "+" : "";
+}
+
+/** Spaces at the end of a line would be lost to every editor, and what cannot be seen must be escaped. */
+function blockFits(text: string): boolean {
+  return !/ (\n|$)/.test(text) && isPrintable(text);
+}
+
+/** Would a parser of YAML 1.1 take the unquoted text for something other than a string? */
+function readsAsOther(text: string): boolean {
+  return words.has(text) || isNumber(text) || isTimestamp(text) || /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text);
+}
+
+const words = new Set(
+  ["y", "yes", "true", "on", "n", "no", "false", "off", "null", ".inf", "+.inf", "-.inf"]
+    .flatMap((word) => [word, word.toUpperCase(), word.replace(/[a-z]/, (letter) => letter.toUpperCase())])
+    .concat(["", "~", ".nan", ".NaN", ".NAN"]),
+);
+
+function isNumber(text: string): boolean {
+  if (/^\.[0-9]+([eE][-+]?[0-9]+)?$/.test(text)) return true;
+  if (!/^[-+0-9]/.test(text)) return false;
+  const digits = text.replaceAll("_", "");
+  const [, sign = "", radix = ""] = /^([-+]?)(0[xXoObB]|0(?=[0-7]+$))?/.exec(digits) ?? [];
+  const rest = digits.slice(sign.length + radix.length);
+  if (radix !== "") return fits64Bits(rest, radix.toLowerCase(), sign === "-");
+  return /^(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(rest) && Number.isFinite(Number(rest));
+}
+
+function fits64Bits(digits: string, radix: string, negative: boolean): boolean {
+  const [allowed, prefix] = radix === "0x" ? [/^[0-9a-fA-F]+$/, "0x"] : radix === "0b" ? [/^[01]+$/, "0b"] : [/^[0-7]+$/, "0o"];
+  if (!allowed.test(digits)) return false;
+  return BigInt(prefix + digits) <= (negative ? 2n ** 63n : 2n ** 64n - 1n);
+}
+
+function isTimestamp(text: string): boolean {
+  const match = /^\d{4}-(\d{1,2})-(\d{1,2})(?:[Tt ](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?$/.exec(text);
+  if (match === null) return false;
+  const [, month, date, hours, , , zone] = match;
+  // With a T a zone must follow, with a space none may.
+  if (hours !== undefined && /[Tt]/.test(text) !== (zone !== undefined)) return false;
+  return Number(month) >= 1 && Number(month) <= 12 && Number(date) >= 1 && Number(date) <= 31 && validTime(match);
+}
+
+function validTime([, , , hours = "0", minutes = "0", seconds = "0"]: RegExpExecArray): boolean {
+  return Number(hours) < 24 && Number(minutes) < 60 && Number(seconds) < 60;
+}
+
+/** Nothing in it has a meaning in YAML. */
+function isPlain(text: string): boolean {
+  if (/^ | $/.test(text) || text.startsWith("---") || text.startsWith("...")) return false;
+  if (/^[#,[\]{}&*!|>'"%@`]/.test(text) || /^[-?:]( |$)/.test(text)) return false;
+  return !/:( |$)/.test(text) && !/ #/.test(text);
+}
+
+/** Control characters, the byte order mark, surrogates and what lies beyond 16 bits are escaped. */
+function isPrintable(text: string): boolean {
+  return /^[\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/.test(text);
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "\0": "0",
+  "\u0007": "a",
+  "\b": "b",
+  "\t": "t",
+  "\n": "n",
+  "\v": "v",
+  "\f": "f",
+  "\r": "r",
+  "\u001b": "e",
+  '"': '"',
+  "\\": "\\",
+  "\u0085": "N",
+  "\u2028": "L",
+  "\u2029": "P",
+};
+
+/** The characters of a quoted scalar as they are written, each with its escape. */
+function doubleQuoted(text: string): string[] {
+  return ['"', ...Array.from(text, quotedCharacter), '"'];
+}
+
+function singleQuoted(text: string): string[] {
+  return ["'", ...Array.from(text, (character) => (character === "'" ? "''" : character)), "'"];
+}
+
+function quotedCharacter(character: string): string {
+  const short = escapes[character];
+  if (short !== undefined) return `\\${short}`;
+  if (isPrintable(character)) return character;
+  const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+  if (hex.length <= 2) return `\\x${hex.padStart(2, "0")}`;
+  return hex.length <= 4 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+}

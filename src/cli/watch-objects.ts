@@ -1,0 +1,71 @@
+/** `get -w`: what is there, then each change as one more row or document. */
+import { isApiError } from "#kube/api-error.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { ApiObject } from "#model/meta.ts";
+import type { CliContext } from "./context.ts";
+import { ObjectTable } from "./print/print-tables.ts";
+import { printObjects } from "./print/print-objects.ts";
+import type { Selection } from "./select-objects.ts";
+
+export interface WatchRequest {
+  readonly selection: Selection;
+  readonly namespace: string | undefined;
+  readonly labelSelector: string | undefined;
+  readonly fieldSelector: string | undefined;
+  readonly output: "table" | "wide" | "yaml" | "json" | "name";
+  readonly headers: boolean;
+}
+
+export async function watchObjects(context: CliContext, client: ObjectClient, request: WatchRequest): Promise<void> {
+  const { type, names } = request.selection;
+  const options = {
+    namespace: type.namespaced ? request.namespace : undefined,
+    labelSelector: request.labelSelector,
+    fieldSelector: names?.[0] === undefined ? request.fieldSelector : `metadata.name=${names[0]}`,
+    signal: context.signal,
+  };
+  const print = printerFor(context, request);
+  // A name that is not there is an error, not something to wait for.
+  if (names?.[0] !== undefined) await client.get(type, { namespace: options.namespace, name: names[0] }, { signal: context.signal });
+  const list = await client.list(type, options);
+  print(list.items);
+  await follow(context.signal, list.resourceVersion, async (from, seen) => {
+    for await (const event of client.watch(type, { ...options, resourceVersion: from, bookmarks: true })) {
+      seen(event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? from));
+      if (event.type !== "BOOKMARK") print([event.object]);
+    }
+  });
+}
+
+/** Servers end watches now and then; what follows is seen by starting again where the last one ended. */
+async function follow(
+  signal: AbortSignal,
+  start: string,
+  watch: (from: string, seen: (resourceVersion: string) => void) => Promise<void>,
+): Promise<void> {
+  let from = start;
+  try {
+    for (;;) {
+      await watch(from, (resourceVersion) => {
+        from = resourceVersion;
+      });
+    }
+  } catch (error) {
+    if (!signal.aborted || isApiError(error)) throw error;
+  }
+}
+
+function printerFor(context: CliContext, request: WatchRequest): (objects: readonly ApiObject[]) => void {
+  const { output } = request;
+  if (output === "table" || output === "wide") {
+    const table = new ObjectTable(request.selection.type, request);
+    return (objects) => context.stdout.write(table.rows(objects, context.clock.now()));
+  }
+  let separator = "";
+  return (objects) => {
+    for (const object of objects) {
+      context.stdout.write(separator + printObjects([object], output, true));
+      separator = output === "yaml" ? "---\n" : "";
+    }
+  };
+}
