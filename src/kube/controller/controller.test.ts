@@ -170,3 +170,8 @@ test("a controller whose leader lost its lease works no more, also when it had n
     expect(reconciled).toEqual([]);
   }
 });
+
+test("a controller without sources starts at once, unless its signal has ended", async () => {
+  await expect(start({ sources: [] }).controller.started).resolves.toBeUndefined();
+  await expect(start({ sources: [], signal: AbortSignal.abort(new Error("lease lost")) }).controller.started).rejects.toThrow("lease lost");
+});
