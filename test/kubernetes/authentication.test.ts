@@ -1,5 +1,7 @@
 /** Every way of the kubeconfig to prove who one is, to a real API server that says whom it saw. */
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { connect as connectTcp, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -119,6 +121,21 @@ test("a user may act for another, with groups", async () => {
   const client = await connectAs({ token: bed.token, as: "jane", "as-groups": ["dev", "system:authenticated"] });
   const review = await client.create(selfSubjectReviews, { metadata: {} });
   expect(review.status?.userInfo).toMatchObject({ username: "jane", groups: expect.arrayContaining(["dev"]) });
+});
+
+test("the way to the server may lead through a proxy", async () => {
+  const tunnels: string[] = [];
+  const proxy = createServer().on("connect", (request, socket) => {
+    tunnels.push(request.url ?? "");
+    const upstream = connectTcp(Number(new URL(bed.url).port), "127.0.0.1", () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
+    upstream.on("error", () => socket.destroy()).pipe(socket);
+    socket.on("error", () => upstream.destroy()).pipe(upstream);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void proxy.close());
+  const client = await connectAs({ token: bed.token }, { "proxy-url": `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+  expect(await whoAmI(client)).toBe("admin");
+  expect(tunnels).toEqual([new URL(bed.url).host]);
 });
 
 test("the server may be called by another name than its address", async () => {

@@ -3,10 +3,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import type { WatchEvent } from "#kube/object-client.ts";
 import { ConfigMaps, type ConfigMap } from "#model/core-kinds.ts";
+import { eventually } from "../world/eventually.ts";
 import { startKubernetes, type KubernetesBed } from "./bed.ts";
 
 let bed: KubernetesBed;
@@ -59,7 +60,7 @@ test("nothing of a bed outlives a test process that is killed", async () => {
 
   owner.kill("SIGKILL");
   await once(owner, "exit");
-  await vi.waitFor(async () => expect((await Promise.all(servers.map(isAlive))).filter(Boolean)).toEqual([]), { timeout: 5000 });
+  await eventually(async () => expect((await Promise.all(servers.map(isAlive))).filter(Boolean)).toEqual([]));
   // Only its files stay behind.
   await rm(folder ?? "", { recursive: true });
 });

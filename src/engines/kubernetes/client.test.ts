@@ -1,6 +1,7 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { WatchEvent } from "#kube/object-client.ts";
 import { ConfigMaps, Leases, Namespaces, type ConfigMap } from "#model/core-kinds.ts";
+import { eventually } from "../../../test/world/eventually.ts";
 import { answerJson, answerStatus, startFakeApiServer, type Answer, type FakeApiServer } from "../../../test/world/fake-api-server.ts";
 import { kubernetesClient, type ClientSettings, type KubernetesClient } from "./client.ts";
 
@@ -232,11 +233,11 @@ describe("a watch", () => {
     const abort = new AbortController();
     const seen: string[] = [];
     const watching = collect(client.watch(ConfigMaps, { signal: abort.signal }), seen).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(seen).toHaveLength(2));
+    await eventually(() => expect(seen).toHaveLength(2));
     const reason = new Error("enough");
     abort.abort(reason);
     expect(await watching).toBe(reason);
-    await vi.waitFor(() => expect(server.openConnections()).toBe(0));
+    await eventually(() => expect(server.openConnections()).toBe(0));
   });
 
   test("hands out nothing more after an abort, even if it has more", async () => {
@@ -254,7 +255,7 @@ describe("a watch", () => {
       expect(nameOf(seen)).toBe("ADDED a");
       break;
     }
-    await vi.waitFor(() => expect(server.openConnections()).toBe(0));
+    await eventually(() => expect(server.openConnections()).toBe(0));
   });
 
   test("with a slow reader holds the server back instead of piling up events", async () => {
@@ -277,18 +278,16 @@ describe("a watch", () => {
     const watch = client.watch(ConfigMaps)[Symbol.asyncIterator]();
     await watch.next();
     let before = -1;
-    await vi.waitFor(
-      () => {
-        const still = held && written === before;
-        before = written;
-        expect(still).toBe(true);
-      },
-      { interval: 200, timeout: 20_000 },
-    );
+    let unchanged = 0;
+    await eventually(() => {
+      unchanged = held && written === before ? unchanged + 1 : 0;
+      before = written;
+      expect(unchanged).toBeGreaterThan(40);
+    });
     // Kernel buffers take some megabytes; without back-pressure the server would never have stopped.
     expect(written).toBeLessThan(30_000_000);
     for (let turn = 0; turn < 2000; turn++) await watch.next();
-    await vi.waitFor(() => expect(written).toBeGreaterThan(before));
+    await eventually(() => expect(written).toBeGreaterThan(before));
     await watch.return?.();
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Credentials from programs and identity providers: exec plugins (clouds) and the older auth-provider entries (oidc).
  * `@kubernetes/client-node` knows how to talk to them. It is loaded only when a kubeconfig asks for one, because it
- * costs a third of a second and some 60 MB (docs/adr).
+ * costs a third of a second and some 60 MB (docs/adr/0005-kubernetes-client.md).
  */
 import type { RequestOptions } from "node:https";
 import { ApiError } from "#kube/api-error.ts";

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Timer } from "#lib/clock.ts";
+import { eventually } from "../../../test/world/eventually.ts";
 import { answerJson, answerStatus, startFakeApiServer, type Answer, type FakeApiServer } from "../../../test/world/fake-api-server.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import type { Connection } from "./connection.ts";
@@ -94,7 +95,7 @@ describe("a request", () => {
     await expect(transport.send(get)).resolves.toBe('"answered"');
     expect(server.openConnections()).toBe(21);
     await Promise.all(watches.map((watch) => watch.return()));
-    await vi.waitFor(() => expect(server.openConnections()).toBe(1));
+    await eventually(() => expect(server.openConnections()).toBe(1));
   });
 });
 
@@ -105,7 +106,7 @@ describe("a server that is busy", () => {
       else answerJson(response, 200, "done");
     });
     const sent = transport.send(post);
-    await vi.waitFor(() => expect(clock.delays).toContain(3000));
+    await eventually(() => expect(clock.delays).toContain(3000));
     await clock.step(2999);
     expect(server.requests).toHaveLength(1);
     await clock.step(1);
@@ -119,7 +120,7 @@ describe("a server that is busy", () => {
     );
     const sent = transport.send(get).catch((error: unknown) => error);
     for (let turn = 1; turn < 5; turn++) {
-      await vi.waitFor(() => expect(clock.delays.filter((ms) => ms === 1000)).toHaveLength(turn));
+      await eventually(() => expect(clock.delays.filter((ms) => ms === 1000)).toHaveLength(turn));
       await clock.step(1000);
     }
     expect(await sent).toMatchObject({ reason: "TooManyRequests", retryAfterMs: 1000 });
@@ -133,7 +134,7 @@ describe("a server that is busy", () => {
     });
     await expect(transport.send(post)).rejects.toMatchObject({ reason: "ServiceUnavailable", retryAfterMs: 2000 });
     const read = transport.send(get);
-    await vi.waitFor(() => expect(clock.delays).toContain(2000));
+    await eventually(() => expect(clock.delays).toContain(2000));
     await clock.step(2000);
     await expect(read).resolves.toBe('"done"');
     expect(server.requests).toHaveLength(3);
@@ -151,7 +152,7 @@ describe("a connection that fails", () => {
       message: expect.stringContaining("POST /api got no answer from"),
     });
     const read = transport.send(get);
-    await vi.waitFor(() => expect(clock.delays).toContain(50));
+    await eventually(() => expect(clock.delays).toContain(50));
     await clock.step(50);
     await expect(read).resolves.toBe('"done"');
     expect(server.requests).toHaveLength(3);
@@ -162,7 +163,7 @@ describe("a connection that fails", () => {
     await server[Symbol.asyncDispose]();
     const sent = transport.send(post).catch((error: unknown) => error);
     for (const pause of [50, 100, 200, 400]) {
-      await vi.waitFor(() => expect(clock.delays).toContain(pause));
+      await eventually(() => expect(clock.delays).toContain(pause));
       await clock.step(pause);
     }
     expect(await sent).toMatchObject({ reason: "Unreachable", message: expect.stringContaining("ECONNREFUSED") });
@@ -183,15 +184,37 @@ describe("an answer", () => {
   test("that does not come in time fails the request and frees its connection", async () => {
     const { server, transport, clock } = await bench(() => {});
     const sent = transport.send(post).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await eventually(() => expect(server.requests).toHaveLength(1));
     await clock.step(60_000);
     expect(await sent).toMatchObject({ reason: "Timeout", message: `POST /api was not answered by ${server.url} within 60000 ms` });
-    await vi.waitFor(() => expect(server.openConnections()).toBe(0));
+    await eventually(() => expect(server.openConnections()).toBe(0));
   });
 
   test("that is larger than allowed is refused", async () => {
     const { transport } = await bench((_, response) => response.end("x".repeat(2000)), {}, { maxBodyBytes: 1000 });
     await expect(transport.send(get)).rejects.toMatchObject({ reason: "Unknown", message: expect.stringContaining("larger than") });
+  });
+
+  test("that is a stream must begin in time and may then last", async () => {
+    const { transport, clock } = await bench((_, response, turn) => {
+      if (turn === 0) return;
+      response.write("first");
+      void eventually(() => expect(clock.now()).toBeGreaterThan(began + 3_600_000)).then(() => response.end("second"));
+    });
+    const began = clock.now();
+    const silent = transport
+      .stream(get)
+      .next()
+      .catch((error: unknown) => error);
+    await eventually(() => expect(clock.pending).toBe(1));
+    await clock.step(60_000);
+    expect(await silent).toMatchObject({ reason: "Timeout" });
+
+    const lasting = transport.stream(get);
+    expect(String((await lasting.next()).value)).toBe("first");
+    await clock.step(3_600_000);
+    expect(String((await lasting.next()).value)).toBe("second");
+    expect(await lasting.next()).toMatchObject({ done: true });
   });
 
   test("leaves no timer behind", async () => {
@@ -206,11 +229,11 @@ describe("a caller that gives up", () => {
     const { server, transport } = await bench(() => {});
     const abort = new AbortController();
     const sent = transport.send({ ...get, signal: abort.signal });
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await eventually(() => expect(server.requests).toHaveLength(1));
     const reason = new Error("changed my mind");
     abort.abort(reason);
     await expect(sent).rejects.toBe(reason);
-    await vi.waitFor(() => expect(server.openConnections()).toBe(0));
+    await eventually(() => expect(server.openConnections()).toBe(0));
   });
 
   test("before sending sends nothing", async () => {
@@ -220,12 +243,13 @@ describe("a caller that gives up", () => {
   });
 
   test("while waiting for its turn in the queue gets out of it", async () => {
-    const { server, transport } = await bench(() => {}, {}, { connections: 1 });
+    const { server, transport, clock } = await bench(() => {}, {}, { connections: 1 });
     const first = new AbortController();
     const blocking = transport.send({ ...get, signal: first.signal }).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await eventually(() => expect(server.requests).toHaveLength(1));
     const second = new AbortController();
     const queued = transport.send({ ...get, signal: second.signal });
+    await eventually(() => expect(clock.delays).toHaveLength(2));
     second.abort(new Error("too slow"));
     await expect(queued).rejects.toThrow("too slow");
     first.abort();
@@ -279,7 +303,7 @@ describe("credentials", () => {
     await clock.step(1000);
     await transport.send(get);
     expect(server.connectionsMade()).toBe(2);
-    await vi.waitFor(() => expect(server.openConnections()).toBe(1));
+    await eventually(() => expect(server.openConnections()).toBe(1));
   });
 });
 
@@ -294,7 +318,7 @@ test("a closed client sends nothing more and has no connections", async () => {
   const ended = watch.next().catch((error: unknown) => error);
   await transport.close();
   expect(await ended).toMatchObject({ reason: "Unreachable" });
-  await vi.waitFor(() => expect(server.openConnections()).toBe(0));
+  await eventually(() => expect(server.openConnections()).toBe(0));
   const refused = transport.send(post);
   await expect(refused).rejects.toMatchObject({ reason: "Unreachable", message: "POST /api was not sent: the client is closed" });
 });
