@@ -12,7 +12,7 @@ export interface AdminAccess {
   readonly ca: string;
 }
 
-export interface AdminAnswer {
+interface AdminAnswer {
   readonly status: number;
   readonly text: string;
 }

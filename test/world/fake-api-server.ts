@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   /** With its query string. */
   readonly path: string;

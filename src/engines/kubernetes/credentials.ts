@@ -76,7 +76,7 @@ export class CredentialCache {
 /** A text, or the file that holds it. */
 export type TextSource = { readonly text: string } | { readonly file: string } | undefined;
 
-export async function readText(source: TextSource): Promise<string | undefined> {
+async function readText(source: TextSource): Promise<string | undefined> {
   if (source === undefined) return undefined;
   return "text" in source ? source.text : readFile(source.file, "utf8");
 }

@@ -19,7 +19,7 @@ export interface KubeconfigEntry {
 }
 
 /** Field names are those of the file; paths are absolute. */
-export interface KubeconfigCluster {
+interface KubeconfigCluster {
   readonly server: string;
   readonly "certificate-authority"?: string;
   readonly "certificate-authority-data"?: string;
