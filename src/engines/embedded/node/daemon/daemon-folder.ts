@@ -1,0 +1,128 @@
+/**
+ * The folder that every sandbox gets read-only at /.envd: our daemon, the Node it runs on with its loader and libraries,
+ * and a static init. It brings everything, so that it runs in musl, distroless and empty images too, and all sandboxes
+ * share one copy of it on disk and in the page cache.
+ *
+ *   /.envd/init                      PID 1: reaps orphans (Node does not), forwards signals, passes the exit code on
+ *   /.envd/lib/ld.so + libraries     what the Node binary is linked against, taken from this machine
+ *   /.envd/node, /.envd/envd.cjs     the daemon
+ */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { access, chmod, copyFile, mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const source = join(import.meta.dirname, "../../../../envd/main.ts");
+const repository = join(import.meta.dirname, "../../../../..");
+
+export interface DaemonFolderOptions {
+  /** Where the folders are kept, one per content. */
+  readonly parent: string;
+  /** The Node binary to bring along; ours when left out. */
+  readonly node?: string;
+  /** A statically linked init that reaps orphans. */
+  readonly init?: string;
+}
+
+/** What a container runs as PID 1, before the command that follows `--`. */
+export const daemonCommand: readonly string[] = [
+  "/.envd/init",
+  "--",
+  "/.envd/lib/ld.so",
+  "--library-path",
+  "/.envd/lib",
+  "/.envd/node",
+  // A waiting daemon has one connection at a time; four worker threads for the garbage collector are memory for nothing.
+  "--v8-pool-size=0",
+  "--max-semi-space-size=1",
+  "/.envd/envd.cjs",
+];
+
+/** The path of the folder for the present sources; made when it is not there yet. */
+export async function daemonFolder({ parent, node = process.execPath, init = "/usr/bin/tini-static" }: DaemonFolderOptions): Promise<string> {
+  await requireInit(init);
+  const bundle = await bundleDaemon();
+  const folder = join(parent, await contentKey(bundle, [node, init]));
+  if (await exists(folder)) return folder;
+  await mkdir(parent, { recursive: true });
+  const temporary = await mkdtemp(join(parent, "making-"));
+  try {
+    await fill(temporary, { bundle, node, init });
+    // mkdtemp makes it private; the sandbox's root, who is nobody outside, must be able to read it.
+    await chmod(temporary, 0o755);
+    await rename(temporary, folder);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    // Another process may have made the same folder meanwhile.
+    if (!(await exists(folder))) throw error;
+  }
+  return folder;
+}
+
+async function requireInit(init: string): Promise<void> {
+  if (await exists(init)) return;
+  throw new Error(`there is no static init at ${init}; install it with: apt-get install -y tini`);
+}
+
+async function fill(folder: string, { bundle, node, init }: { bundle: string; node: string; init: string }): Promise<void> {
+  await mkdir(join(folder, "lib"));
+  const { loader, libraries } = await linkedLibraries(node);
+  await Promise.all([
+    copy(init, join(folder, "init")),
+    copy(node, join(folder, "node")),
+    copy(loader, join(folder, "lib", "ld.so")),
+    ...libraries.map((library) => copy(library, join(folder, "lib", basename(library)))),
+    writeFile(join(folder, "envd.cjs"), bundle),
+  ]);
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  await copyFile(await realpath(from), to, constants.COPYFILE_FICLONE);
+  await chmod(to, 0o755);
+}
+
+/** What the loader would load for a binary, as it says itself. */
+async function linkedLibraries(binary: string): Promise<{ loader: string; libraries: string[] }> {
+  const { stdout } = await run("ldd", [binary]);
+  const libraries = [...stdout.matchAll(/=> (\/\S+)/g)].flatMap(([, path]) => path ?? []);
+  const loader = /^\s*(\/\S*ld-linux\S*)/m.exec(stdout)?.[1];
+  if (loader === undefined) throw new Error(`ldd names no loader for ${binary}:\n${stdout}`);
+  return { loader, libraries };
+}
+
+/** One CommonJS file: it starts faster than modules, and types cost a compiler that no sandbox should load. */
+async function bundleDaemon(): Promise<string> {
+  const { rolldown } = await import("rolldown");
+  const build = await rolldown({ input: source, platform: "node", cwd: repository });
+  try {
+    const { output } = await build.generate({ format: "cjs", codeSplitting: false });
+    return output[0].code;
+  } finally {
+    await build.close();
+  }
+}
+
+async function contentKey(bundle: string, binaries: readonly string[]): Promise<string> {
+  const hash = createHash("sha256").update(bundle);
+  for (const path of binaries) {
+    const { size, mtimeMs } = await stat(path);
+    hash.update(`${path} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Removes folders of earlier sources that no container uses any more. */
+export async function sweepDaemonFolders(parent: string, inUse: ReadonlySet<string>): Promise<void> {
+  const names = await readdir(parent).catch(() => []);
+  await Promise.all(names.filter((name) => !inUse.has(join(parent, name))).map((name) => rm(join(parent, name), { recursive: true, force: true })));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

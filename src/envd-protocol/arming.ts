@@ -1,0 +1,64 @@
+/**
+ * How the control plane arms a waiting sandbox. Until then the daemon answers only `GET /health` and `POST /init`;
+ * an `/init` is signed with the control plane's Ed25519 key over pod, boot, sandbox and body. So whoever can merely
+ * reach a waiting pod cannot take it over, a captured `/init` is worthless on any other boot, and no secret lies in a pod.
+ */
+import type { KeyObject } from "node:crypto";
+
+// Loaded at the first signature: a waiting daemon needs none, and node:crypto costs it 5 MB of memory of its own.
+const crypto = () => process.getBuiltinModule("node:crypto");
+
+export const envdPort = 49_983;
+
+/** Answered on /health beside the bare 204 that E2B clients expect. */
+export const header = {
+  bootId: "agentbox-boot-id",
+  podUid: "agentbox-pod-uid",
+  /** "yes" or "no". */
+  armed: "agentbox-armed",
+  sandboxId: "agentbox-sandbox-id",
+  signature: "agentbox-signature",
+} as const;
+
+/** What an `/init` is for: the signature binds all of it together. */
+export interface InitSubject {
+  readonly podUid: string;
+  readonly bootId: string;
+  readonly sandboxId: string;
+}
+
+/** The body of `/init`. */
+export interface InitBody {
+  readonly accessToken?: string;
+  readonly envVars?: Readonly<Record<string, string>>;
+  readonly defaultUser?: string;
+  readonly defaultWorkdir?: string;
+}
+
+function signedBytes({ podUid, bootId, sandboxId }: InitSubject, body: Uint8Array): Buffer {
+  const digest = crypto().createHash("sha256").update(body).digest("hex");
+  // JSON keeps the parts apart whatever they contain.
+  return Buffer.from(JSON.stringify(["agentbox-init-v1", podUid, bootId, sandboxId, digest]));
+}
+
+/** For the `agentbox-signature` header. */
+export function signInit(key: KeyObject, subject: InitSubject, body: Uint8Array): string {
+  return crypto().sign(null, signedBytes(subject, body), key).toString("base64");
+}
+
+export function isSignedInit(key: KeyObject, subject: InitSubject, body: Uint8Array, signature: string): boolean {
+  return crypto().verify(null, signedBytes(subject, body), key, Buffer.from(signature, "base64"));
+}
+
+/** The public key as it travels in a pod's environment: base64 of its 32 bytes. */
+export function publicKeyFromText(text: string): KeyObject {
+  const raw = Buffer.from(text, "base64");
+  if (raw.length !== 32) throw new Error(`the control plane's public key must be 32 bytes in base64, not ${raw.length} bytes`);
+  return crypto().createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });
+}
+
+export function publicKeyText(key: KeyObject): string {
+  const { x } = (key.type === "private" ? crypto().createPublicKey(key) : key).export({ format: "jwk" });
+  if (x === undefined) throw new Error("not an Ed25519 key");
+  return Buffer.from(x, "base64url").toString("base64");
+}

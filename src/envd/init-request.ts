@@ -1,0 +1,74 @@
+import type { IncomingMessage } from "node:http";
+import { header, isSignedInit, publicKeyFromText, type InitBody } from "#envd-protocol/arming.ts";
+import type { ArmedState } from "./armed-state.ts";
+
+export interface Identity {
+  readonly podUid: string;
+  readonly bootId: string;
+  /** As publicKeyText wrote it. */
+  readonly controlPlaneKey: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly message?: string;
+}
+
+const bodyLimit = 1024 * 1024;
+
+/** Arms the daemon if the control plane signed the request for this very boot. */
+export async function answerInit(identity: Identity, state: ArmedState, request: IncomingMessage): Promise<Answer> {
+  const sandboxId = oneValue(request, header.sandboxId);
+  const signature = oneValue(request, header.signature);
+  if (sandboxId === undefined || signature === undefined) {
+    return { status: 401, message: `an /init carries the headers ${header.sandboxId} and ${header.signature}` };
+  }
+  const body = await readBody(request);
+  if (body === undefined) return { status: 413, message: `an /init has at most ${bodyLimit} bytes` };
+  const { podUid, bootId, controlPlaneKey } = identity;
+  if (!isSignedInit(publicKeyFromText(controlPlaneKey), { podUid, bootId, sandboxId }, body, signature)) {
+    return { status: 401, message: "the signature is not the control plane's for this pod, boot, sandbox and body" };
+  }
+  const init = parseInit(body);
+  if (typeof init === "string") return { status: 400, message: init };
+  if (state.arm(sandboxId, init) === "taken") return { status: 409, message: `this sandbox is armed as ${state.sandboxId}` };
+  return { status: 204 };
+}
+
+function oneValue(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > bodyLimit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The body, or what is wrong with it. */
+function parseInit(body: Buffer): InitBody | string {
+  let value: unknown;
+  try {
+    value = body.length === 0 ? {} : JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    return `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "the body must be a JSON object";
+  const init = value as Record<string, unknown>;
+  for (const field of ["accessToken", "defaultUser", "defaultWorkdir"]) {
+    if (init[field] !== undefined && typeof init[field] !== "string") return `${field} must be a string`;
+  }
+  const { envVars } = init;
+  if (envVars !== undefined && !isStringMap(envVars)) return "envVars must be an object of strings";
+  return init;
+}
+
+function isStringMap(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((own) => typeof own === "string");
+}

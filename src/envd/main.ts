@@ -1,0 +1,26 @@
+/** The process: reads who it is from its environment and serves until it is told to stop, which it does at once. */
+import { readFileSync } from "node:fs";
+import { envdPort } from "#envd-protocol/arming.ts";
+import { envdServer } from "./server.ts";
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === "") {
+    console.error(`envd: the environment variable ${name} must be set by the pod`);
+    process.exit(78);
+  }
+  return value;
+}
+
+const server = envdServer({
+  podUid: required("AGENTBOX_POD_UID"),
+  // The kernel's, because node:crypto costs a waiting daemon 5 MB.
+  bootId: readFileSync("/proc/sys/kernel/random/uuid", "utf8").trim(),
+  controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
+});
+server.on("error", (error) => {
+  console.error(`envd: ${error.message}`);
+  process.exit(1);
+});
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
+server.listen(Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort), "0.0.0.0");

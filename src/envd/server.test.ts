@@ -1,0 +1,102 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { header, publicKeyFromText, publicKeyText, signInit, type InitSubject } from "#envd-protocol/arming.ts";
+import { envdServer } from "./server.ts";
+
+const keys = generateKeyPairSync("ed25519");
+const subject: InitSubject = { podUid: "pod-1", bootId: "boot-1", sandboxId: "sandbox-1" };
+
+let url = "";
+let close = async (): Promise<void> => {};
+beforeEach(async () => {
+  const controlPlaneKey = publicKeyText(keys.publicKey);
+  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+});
+afterEach(() => close());
+
+interface Init {
+  readonly signedFor?: Partial<InitSubject>;
+  readonly sentFor?: string;
+  readonly body?: string;
+  readonly sentBody?: string;
+  readonly key?: typeof keys.privateKey;
+}
+
+async function init({ signedFor = {}, sentFor = "sandbox-1", body = "{}", sentBody = body, key = keys.privateKey }: Init = {}): Promise<number> {
+  const signature = signInit(key, { ...subject, sandboxId: sentFor, ...signedFor }, Buffer.from(body));
+  const headers = { [header.sandboxId]: sentFor, [header.signature]: signature };
+  return (await fetch(`${url}/init`, { method: "POST", headers, body: sentBody })).status;
+}
+
+async function armedFor(): Promise<string | null> {
+  const answer = await fetch(`${url}/health`);
+  expect(answer.status).toBe(204);
+  expect(answer.headers.get(header.armed)).toBe(answer.headers.get(header.sandboxId) === null ? "no" : "yes");
+  return answer.headers.get(header.sandboxId);
+}
+
+test("a waiting daemon tells its boot and pod and that it is not armed", async () => {
+  const { headers } = await fetch(`${url}/health`);
+  expect(headers.get(header.bootId)).toBe("boot-1");
+  expect(headers.get(header.podUid)).toBe("pod-1");
+  expect(await armedFor()).toBeNull();
+});
+
+test("a waiting daemon answers nothing but /health and /init", async () => {
+  for (const path of ["/", "/files", "/process.Process/List", "/envs", "/health/x"]) expect((await fetch(url + path)).status).toBe(503);
+});
+
+test("a signed /init arms the daemon for its sandbox", async () => {
+  expect(await init()).toBe(204);
+  expect(await armedFor()).toBe("sandbox-1");
+});
+
+test("arming again for the same sandbox is taken, for another it is a conflict", async () => {
+  expect(await init()).toBe(204);
+  expect(await init({ body: '{"accessToken":"renewed"}' })).toBe(204);
+  expect(await init({ sentFor: "sandbox-2" })).toBe(409);
+  expect(await armedFor()).toBe("sandbox-1");
+});
+
+const forged: readonly [string, Init][] = [
+  ["by another key", { key: generateKeyPairSync("ed25519").privateKey }],
+  ["for another pod", { signedFor: { podUid: "pod-2" } }],
+  ["for an earlier boot", { signedFor: { bootId: "boot-0" } }],
+  ["for another sandbox", { signedFor: { sandboxId: "sandbox-2" } }],
+  ["over another body", { sentBody: '{"accessToken":"mine"}' }],
+];
+test.for(forged)("an /init signed %s is refused", async ([, request]) => {
+  expect(await init(request)).toBe(401);
+  expect(await armedFor()).toBeNull();
+});
+
+test("an /init without a signature, or with nonsense as one, is refused", async () => {
+  expect((await fetch(`${url}/init`, { method: "POST" })).status).toBe(401);
+  const headers = { [header.sandboxId]: "sandbox-1", [header.signature]: "%%%" };
+  expect((await fetch(`${url}/init`, { method: "POST", headers })).status).toBe(401);
+});
+
+test.for(["not json", "[]", '{"accessToken":1}', '{"envVars":{"A":1}}', "null"])("a signed /init with the body %s is a bad request", async (body) => {
+  expect(await init({ body })).toBe(400);
+  expect(await armedFor()).toBeNull();
+});
+
+test("an /init beyond a megabyte is refused", async () => {
+  expect(await init({ body: `{"accessToken":"${"x".repeat(1024 * 1024)}"}` })).toBe(413);
+});
+
+test("a wrong method is told the right one", async () => {
+  expect((await fetch(`${url}/init`)).status).toBe(405);
+  expect((await fetch(`${url}/health`, { method: "DELETE" })).status).toBe(405);
+});
+
+test("a public key of the wrong size is refused with its size", () => {
+  expect(() => publicKeyFromText("abc=")).toThrow(/32 bytes in base64, not 2 bytes/);
+});

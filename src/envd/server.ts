@@ -1,0 +1,50 @@
+/**
+ * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
+ * `node:` modules only.
+ * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `main.ts`: the process.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { header } from "#envd-protocol/arming.ts";
+import { ArmedState } from "./armed-state.ts";
+import { answerInit, type Answer, type Identity } from "./init-request.ts";
+
+export function envdServer(identity: Identity): Server {
+  const state = new ArmedState();
+  return createServer((request, response) => {
+    route(identity, state, request, response).then(
+      (answer) => send(response, answer),
+      // A client that goes away in the middle of its request is no event.
+      () => response.destroy(),
+    );
+  });
+}
+
+async function route(identity: Identity, state: ArmedState, request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+  const path = (request.url ?? "/").split("?", 1)[0];
+  if (path === "/health") return health(identity, state, request, response);
+  if (path === "/init") {
+    if (request.method !== "POST") return { status: 405, message: "use POST" };
+    return answerInit(identity, state, request);
+  }
+  if (state.sandboxId === undefined) return { status: 503, message: "this sandbox waits to be claimed" };
+  return { status: 404, message: `there is nothing at ${path}` };
+}
+
+function health({ bootId, podUid }: Identity, state: ArmedState, request: IncomingMessage, response: ServerResponse): Answer {
+  if (request.method !== "GET" && request.method !== "HEAD") return { status: 405, message: "use GET" };
+  response.setHeader(header.bootId, bootId);
+  response.setHeader(header.podUid, podUid);
+  response.setHeader(header.armed, state.sandboxId === undefined ? "no" : "yes");
+  if (state.sandboxId !== undefined) response.setHeader(header.sandboxId, state.sandboxId);
+  return { status: 204 };
+}
+
+function send(response: ServerResponse, { status, message }: Answer): void {
+  response.statusCode = status;
+  if (message === undefined) {
+    response.end();
+    return;
+  }
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify({ code: status, message }));
+}
