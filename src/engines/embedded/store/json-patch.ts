@@ -1,0 +1,118 @@
+import type { JsonPatchOperation } from "#kube/object-client.ts";
+import type { Json, JsonObject } from "#model/meta.ts";
+import { equalJson, isJsonArray, isJsonObject, setOwn, without } from "./json-tree.ts";
+
+/** The operation cannot be done on this document, or its test does not hold. */
+export class JsonPatchError extends Error {
+  override readonly name = "JsonPatchError";
+}
+
+/**
+ * RFC 6902 on documents that are never changed: each operation copies the way to its place and shares the rest.
+ * Like API servers, and beyond the RFC, it takes negative indexes (-1 is the last item) and lets a test for null hold where
+ * an object has no such field.
+ */
+export function applyJsonPatch(document: Json, operations: readonly JsonPatchOperation[]): Json {
+  return operations.reduce(applyOperation, document);
+}
+
+function applyOperation(document: Json, operation: JsonPatchOperation): Json {
+  const path = parsePointer(operation.path);
+  switch (operation.op) {
+    case "add":
+      return change(document, path, (parent, key) => add(parent, key, operation.value ?? null));
+    case "replace":
+      if (path.length === 0) return operation.value;
+      return change(document, path, (parent, key) => replace(parent, key, operation.value ?? null));
+    case "remove":
+      return change(document, path, remove);
+    case "move": {
+      const from = parsePointer(operation.from);
+      const value = read(document, from);
+      return change(change(document, from, remove), path, (parent, key) => add(parent, key, value));
+    }
+    case "copy": {
+      const value = read(document, parsePointer(operation.from));
+      return change(document, path, (parent, key) => add(parent, key, value));
+    }
+    case "test":
+      if (!equalJson(readForTest(document, path), operation.value ?? null)) throw new JsonPatchError(`test failed at ${operation.path}`);
+      return document;
+    default:
+      // Typed callers cannot get here; a patch that came over HTTP can.
+      throw new JsonPatchError("an operation must be one of add, replace, remove, move, copy and test");
+  }
+}
+
+function parsePointer(pointer: string | undefined): readonly string[] {
+  if (pointer === "") return [];
+  if (pointer?.startsWith("/") !== true) throw new JsonPatchError(`a path is empty or begins with a slash, not ${JSON.stringify(pointer)}`);
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((part) => part.replace(/~[01]/g, (escape) => (escape === "~1" ? "/" : "~")));
+}
+
+type Container = JsonObject | readonly Json[];
+
+/** A copy of the document in which the container at the path's end is replaced by what `edit` makes of it. */
+function change(document: Json, path: readonly string[], edit: (parent: Container, key: string) => Container): Json {
+  const [key, ...rest] = path;
+  if (key === undefined) throw new JsonPatchError("the whole document can only be replaced or tested");
+  const parent = container(document, key);
+  if (rest.length === 0) return edit(parent, key);
+  return replace(parent, key, change(child(parent, key), rest, edit));
+}
+
+function read(document: Json, path: readonly string[]): Json {
+  return path.reduce((value, key) => child(container(value, key), key), document);
+}
+
+function readForTest(document: Json, path: readonly string[]): Json {
+  const key = path.at(-1);
+  if (key === undefined) return document;
+  const parent = read(document, path.slice(0, -1));
+  return isJsonObject(parent) && !Object.hasOwn(parent, key) ? null : child(container(parent, key), key);
+}
+
+function container(value: Json, key: string): Container {
+  if (isJsonArray(value) || isJsonObject(value)) return value;
+  throw new JsonPatchError(`there is nothing that could have a "${key}"`);
+}
+
+function child(parent: Container, key: string): Json {
+  const value = isJsonArray(parent) ? parent[indexOf(parent, key)] : Object.hasOwn(parent, key) ? parent[key] : undefined;
+  if (value === undefined) throw new JsonPatchError(`there is no "${key}"`);
+  return value;
+}
+
+function add(parent: Container, key: string, value: Json): Container {
+  if (!isJsonArray(parent)) return withField(parent, key, value);
+  const index = key === "-" ? parent.length : indexOf(parent, key, parent.length + 1);
+  return parent.toSpliced(index, 0, value);
+}
+
+function replace(parent: Container, key: string, value: Json): Container {
+  if (isJsonArray(parent)) return parent.with(indexOf(parent, key), value);
+  if (!Object.hasOwn(parent, key)) throw new JsonPatchError(`there is no "${key}" to replace`);
+  return withField(parent, key, value);
+}
+
+function remove(parent: Container, key: string): Container {
+  if (isJsonArray(parent)) return parent.toSpliced(indexOf(parent, key), 1);
+  if (!Object.hasOwn(parent, key)) throw new JsonPatchError(`there is no "${key}" to remove`);
+  return without(parent, key);
+}
+
+function withField(parent: JsonObject, key: string, value: Json): JsonObject {
+  const copy = { ...parent };
+  setOwn(copy, key, value);
+  return copy;
+}
+
+function indexOf(list: readonly Json[], key: string, places: number = list.length): number {
+  const index = /^[+-]?\d+$/.test(key) ? Number(key) : Number.NaN;
+  const place = index < 0 ? index + places : index;
+  if (!(place >= 0 && place < places)) throw new JsonPatchError(`"${key}" is no place in a list of ${list.length}`);
+  return place;
+}
