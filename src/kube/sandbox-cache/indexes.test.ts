@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import type { Checkpoint } from "#model/checkpoint.ts";
+import { labelKeys } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { aSandboxPod } from "../../../test/world/sandbox-pods.ts";
+import {
+  checkpointIndexes,
+  checkpointsById,
+  checkpointsByUser,
+  podIndexes,
+  podsByPoolAndSlot,
+  podsBySandboxId,
+  podsByUser,
+  poolIndexes,
+  poolsByTemplateId,
+} from "./indexes.ts";
+
+function aCheckpoint(status: Checkpoint["status"], labels: Record<string, string> = {}): Checkpoint {
+  return { metadata: { name: "c", labels }, spec: { sandboxID: "i1" }, ...(status === undefined ? {} : { status }) };
+}
+
+const foreign: Pod = { metadata: { namespace: "ns", name: "nginx" }, spec: { containers: [] } };
+
+describe("pods are found", () => {
+  test.for<[string, Pod, string]>([
+    ["idle", aSandboxPod("p"), "ns/py/idle"],
+    ["running", aSandboxPod("p", { phase: "running", id: "i1" }), "ns/py/running"],
+    ["in another namespace and pool", aSandboxPod("p", { namespace: "other", pool: "go" }), "other/go/idle"],
+    ["going, whatever their phase", aSandboxPod("p", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), "ns/py/terminating"],
+    [
+      "in a phase that nobody knows",
+      { ...foreign, metadata: { namespace: "ns", labels: { [labelKeys.sandboxPool]: "py" } } },
+      "ns/py/unknown",
+    ],
+  ])("by pool and slot: %s", ([, pod, value]) => {
+    expect(podsByPoolAndSlot.extract(pod)).toEqual([value]);
+  });
+
+  test("by sandbox id as long as they show one, and by user", () => {
+    const stopping = aSandboxPod("p", { phase: "stopping", id: "i1", user: "ann" });
+    expect([podsBySandboxId.extract(stopping), podsByUser.extract(stopping)]).toEqual([["i1"], ["ann"]]);
+    expect([podsBySandboxId.extract(aSandboxPod("p")), podsByUser.extract(aSandboxPod("p", { user: "" }))]).toEqual([[], []]);
+  });
+
+  test("not at all when they are somebody else's", () => {
+    expect(podIndexes.flatMap((index) => index.extract(foreign))).toEqual([]);
+  });
+});
+
+test("checkpoints are found by the id that they got, and by user", () => {
+  const taken = aCheckpoint({ phase: "Succeeded", checkpointId: "c1" }, { [labelKeys.user]: "ann" });
+  expect([checkpointsById.extract(taken), checkpointsByUser.extract(taken)]).toEqual([["c1"], ["ann"]]);
+  expect(checkpointsById.extract(aCheckpoint({ phase: "Creating", checkpointId: "" }))).toEqual([]);
+  expect(checkpointIndexes.flatMap((index) => index.extract(aCheckpoint(undefined)))).toEqual([]);
+});
+
+test("pools are found by the template id that they are: their name", () => {
+  const pool: SandboxPool = { metadata: { namespace: "ns", name: "py" }, spec: { replicas: 1, templateName: "base" } };
+  expect(poolsByTemplateId.extract(pool)).toEqual(["py"]);
+});
+
+test("every index has a name of its own and is about the kind whose list it stands in", () => {
+  const lists = { Pod: podIndexes, Checkpoint: checkpointIndexes, SandboxPool: poolIndexes };
+  const all = Object.entries(lists).flatMap(([kind, list]) => list.map(({ name, type }) => ({ name, kind, of: type.kind })));
+  expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  expect(all.filter(({ kind, of }) => kind !== of)).toEqual([]);
+});

@@ -1,0 +1,71 @@
+/** Every index of the sandbox cache. The cache and its tests take them from here, and nothing else defines one. */
+import type { Index } from "#kube/informer/indexed-store.ts";
+import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
+import { poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
+import type { SandboxPhase } from "#model/keys.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+
+/**
+ * Where a pod stands in its pool: its phase, or that it is being deleted. A pod that goes is nobody's to claim and no replica,
+ * whatever its phase was; leaving it among the idle ones would put dead pods in front of whoever takes the first.
+ */
+export type PoolSlot = SandboxPhase | "terminating" | "unknown";
+
+export function slotOf(pod: Pod): PoolSlot {
+  return pod.metadata.deletionTimestamp === undefined ? (sandboxPhaseOf(pod) ?? "unknown") : "terminating";
+}
+
+export interface SlotInPool {
+  readonly namespace: string;
+  readonly pool: string;
+  readonly slot: PoolSlot;
+}
+
+/** The value of a slot in podsByPoolAndSlot. */
+export function slotValue({ namespace, pool, slot }: SlotInPool): string {
+  return `${namespace}/${pool}/${slot}`;
+}
+
+/** The longest in its slot comes first. */
+export const podsByPoolAndSlot: Index<Pod> = {
+  name: "pods by pool and slot",
+  type: Pods,
+  extract: (pod) => {
+    const pool = poolOf(pod);
+    return pool === undefined ? [] : [slotValue({ namespace: pod.metadata.namespace ?? "", pool, slot: slotOf(pod) })];
+  },
+};
+
+/** Also pods whose sandbox has ended and that still show its id. */
+export const podsBySandboxId: Index<Pod> = { name: "pods by sandbox id", type: Pods, extract: (pod) => some(sandboxIdOf(pod)) };
+
+export const podsByUser: Index<Pod> = { name: "pods by user", type: Pods, extract: byUser };
+
+export const checkpointsByUser: Index<Checkpoint> = { name: "checkpoints by user", type: Checkpoints, extract: byUser };
+
+export const checkpointsById: Index<Checkpoint> = {
+  name: "checkpoints by id",
+  type: Checkpoints,
+  extract: ({ status }) => some(status?.checkpointId === "" ? undefined : status?.checkpointId),
+};
+
+/** A pool's name is the template id that a client asks for; the same name may stand in several namespaces. */
+export const poolsByTemplateId: Index<SandboxPool> = {
+  name: "pools by template id",
+  type: SandboxPools,
+  extract: ({ metadata }) => some(metadata.name),
+};
+
+export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, podsBySandboxId, podsByUser];
+export const checkpointIndexes: readonly Index<Checkpoint>[] = [checkpointsById, checkpointsByUser];
+export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId];
+
+function byUser(object: ApiObject): readonly string[] {
+  return some(userOf(object));
+}
+
+function some(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [value];
+}

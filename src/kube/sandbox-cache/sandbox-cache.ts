@@ -1,0 +1,250 @@
+/**
+ * The cache that services, controllers and the gateway read: live sandboxes, pools, checkpoints and templates, by all that they
+ * are looked up by. A live sandbox is a claimed pod (model/claimed-pod.ts).
+ *
+ * - `sandbox-cache.ts`  the cache: reads, waits, start and stop
+ * - `indexes.ts`        the one list of indexes
+ * - `cache-scope.ts`    which part of the world is cached
+ * - `lookup-error.ts`   no answer, or too many
+ *
+ * It is the counterpart of the `Provider` of openkruise/agents (their Sandbox is our claimed pod, their SandboxSet our SandboxPool):
+ *
+ * | theirs                                     | ours                                                                             |
+ * |--------------------------------------------|----------------------------------------------------------------------------------|
+ * | GetClaimedSandbox                          | claimedSandbox; ambiguous ids fail                                               |
+ * | GetCheckpoint                              | checkpoint; ambiguous ids fail                                                   |
+ * | PickSandboxSet                             | pool; ambiguous without a namespace, where theirs takes any                      |
+ * | ListSandboxSets                            | listPools                                                                        |
+ * | ListSandboxes                              | listSandboxes: claimed pods only                                                 |
+ * | ListCheckpoints                            | listCheckpoints                                                                  |
+ * | ListSandboxesInPool                        | listPodsInPool; idlePod for the first of them                                    |
+ * | NewSandboxPauseTask, NewSandboxResumeTask  | pauseTask, resumeTask: hold the sandbox from their making                        |
+ * | NewSandboxWaitReadyTask, NewCheckpointTask | readyTask, checkpointTask: hold it while they wait                               |
+ * | Run, Stop                                  | run, stop                                                                        |
+ * | GetClient, GetAPIReader                    | client: every read of it goes to the server, every cached read is a method here  |
+ * | SandboxUpdateFunc, CheckpointUpdateFunc    | currentPod, currentCheckpoint: the cache, and the server for what it lacks       |
+ * | GetSandboxController                       | pods.onChange: at any time, removable, isolated; theirs before the start only    |
+ * | GetSandboxSetController                    | pools.onChange                                                                   |
+ * | GetIndexFuncs, AddIndexesToCache           | indexes.ts; informers take their indexes when they are made                      |
+ * | IndexSandboxPool, IndexClaimedSandboxID, … | podsByPoolAndSlot, podsBySandboxId, podsByUser, poolsByTemplateId, checkpoints…  |
+ * | BuildCacheConfig                           | cacheScope                                                                       |
+ * | NewControllerManager, NewCache             | new SandboxCache; whoever shares it shares the object, and one owner runs it     |
+ * | GetWaitHooks (tests)                       | sandboxWaits.held, checkpointWaits.held                                          |
+ * | GetMockManager, NewTestCache (tests)       | none: tests run on the embedded store, or on test/world's scripted server        |
+ *
+ * Reads are synchronous and never leave the process, so there is nothing to share between callers that ask at once (their
+ * singleflight). An empty or missing namespace means all of them. Results are live views; see ReadableObjects.
+ */
+import { Informer, type InformerDeps, type InformerHealth, type InformerPace } from "#kube/informer/informer.ts";
+import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
+import { checkCheckpointTaken } from "#kube/wait/checkpoint-checker.ts";
+import { checkPaused, checkReady, checkResumed } from "#kube/wait/sandbox-checkers.ts";
+import { type WaitReader, WaitRegistry } from "#kube/wait/wait-registry.ts";
+import type { WaitTask } from "#kube/wait/wait-task.ts";
+import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
+import { isClaimed } from "#model/claimed-pod.ts";
+import type { ConfigMap, Secret } from "#model/core-kinds.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import type { ResourceType } from "#model/resource.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { SandboxTemplate } from "#model/sandbox-template.ts";
+import { type CacheScopeOptions, cacheScope } from "./cache-scope.ts";
+import {
+  checkpointIndexes,
+  checkpointsById,
+  checkpointsByUser,
+  podIndexes,
+  podsByPoolAndSlot,
+  podsBySandboxId,
+  podsByUser,
+  poolIndexes,
+  poolsByTemplateId,
+  type PoolSlot,
+  slotValue,
+} from "./indexes.ts";
+import { LookupError } from "./lookup-error.ts";
+
+export interface SandboxCacheOptions extends CacheScopeOptions {
+  readonly pace?: Partial<InformerPace>;
+}
+
+/** A part of the cached world. */
+export interface InNamespace {
+  readonly namespace?: string | undefined;
+}
+
+export interface OfUser extends InNamespace {
+  /** Everybody's when left out. */
+  readonly user?: string | undefined;
+}
+
+export interface InPool extends InNamespace {
+  readonly pool: string;
+  /** Idle ones when left out. */
+  readonly slot?: PoolSlot;
+}
+
+export class SandboxCache {
+  /** Past the cache: always the server's own word. */
+  readonly client: ObjectClient;
+  readonly pods: Informer<Pod>;
+  readonly pools: Informer<SandboxPool>;
+  readonly checkpoints: Informer<Checkpoint>;
+  readonly templates: Informer<SandboxTemplate>;
+  /** Of the system namespace; undefined when none was given. */
+  readonly system: { readonly secrets: Informer<Secret>; readonly configMaps: Informer<ConfigMap> } | undefined;
+  readonly sandboxWaits: WaitRegistry<Pod>;
+  readonly checkpointWaits: WaitRegistry<Checkpoint>;
+
+  constructor(deps: InformerDeps, { pace = {}, ...options }: SandboxCacheOptions = {}) {
+    const scope = cacheScope(options);
+    this.client = deps.client;
+    this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace });
+    this.pools = new Informer(deps, { ...scope.pools, indexes: poolIndexes, pace });
+    this.checkpoints = new Informer(deps, { ...scope.checkpoints, indexes: checkpointIndexes, pace });
+    this.templates = new Informer(deps, { ...scope.templates, pace });
+    this.system = scope.system && {
+      secrets: new Informer(deps, { ...scope.system.secrets, pace }),
+      configMaps: new Informer(deps, { ...scope.system.configMaps, pace }),
+    };
+    this.sandboxWaits = waitsFor(this.pods, Pods, deps);
+    this.checkpointWaits = waitsFor(this.checkpoints, Checkpoints, deps);
+  }
+
+  /** Starts to follow the server and resolves when everything is cached. If that fails or is given up, nothing goes on. */
+  async run(signal?: AbortSignal): Promise<void> {
+    for (const informer of this.#informers()) informer.start();
+    try {
+      await Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Resolves when nothing goes on any more. Safe at any time, also without run. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#informers().map((informer) => informer.stop()));
+  }
+
+  health(): InformerHealth {
+    const reasons = this.#informers().flatMap((informer) => {
+      const health = informer.health();
+      return health.healthy ? [] : [health.reason];
+    });
+    return reasons.length === 0 ? { healthy: true } : { healthy: false, reason: reasons.join("; ") };
+  }
+
+  /** The pod that carries the sandbox now. Throws LookupError. */
+  claimedSandbox({ namespace, sandboxId }: InNamespace & { readonly sandboxId: string }): Pod {
+    return theOne("sandbox", sandboxId, inNamespace(this.podsOfSandbox(sandboxId), namespace).filter(isClaimed));
+  }
+
+  /** Every pod that shows the id, also one whose sandbox has ended and that is being recycled. */
+  podsOfSandbox(sandboxId: string): IteratorObject<Pod, undefined> {
+    return this.pods.objects.lookup(podsBySandboxId, sandboxId);
+  }
+
+  /** Throws LookupError. */
+  checkpoint({ namespace, checkpointId }: InNamespace & { readonly checkpointId: string }): Checkpoint {
+    return theOne("checkpoint", checkpointId, inNamespace(this.checkpoints.objects.lookup(checkpointsById, checkpointId), namespace));
+  }
+
+  /** The pool that a template id means. Throws LookupError. */
+  pool({ namespace, name }: InNamespace & { readonly name: string }): SandboxPool {
+    return theOne("pool", name, inNamespace(this.pools.objects.lookup(poolsByTemplateId, name), namespace));
+  }
+
+  listPools({ namespace }: InNamespace = {}): IteratorObject<SandboxPool, undefined> {
+    return this.pools.objects.list(nonEmpty(namespace));
+  }
+
+  listSandboxes({ namespace, user }: OfUser = {}): IteratorObject<Pod, undefined> {
+    const { objects } = this.pods;
+    return (user === undefined ? objects.list(nonEmpty(namespace)) : inNamespace(objects.lookup(podsByUser, user), namespace)).filter(
+      isClaimed,
+    );
+  }
+
+  listCheckpoints({ namespace, user }: OfUser = {}): IteratorObject<Checkpoint, undefined> {
+    const { objects } = this.checkpoints;
+    return user === undefined ? objects.list(nonEmpty(namespace)) : inNamespace(objects.lookup(checkpointsByUser, user), namespace);
+  }
+
+  /** The pods of a pool in one slot, the longest there first. */
+  listPodsInPool({ namespace, pool, slot = "idle" }: InPool): IteratorObject<Pod, undefined> {
+    const { objects } = this.pods;
+    const inSpace = (space: string): IteratorObject<Pod, undefined> =>
+      objects.lookup(podsByPoolAndSlot, slotValue({ namespace: space, pool, slot }));
+    const space = nonEmpty(namespace);
+    return space === undefined ? objects.namespaces().flatMap(inSpace) : inSpace(space);
+  }
+
+  /** The pod of the pool that has been idle longest. */
+  idlePod({ namespace, pool }: { readonly namespace: string; readonly pool: string }): Pod | undefined {
+    return this.pods.objects.first(podsByPoolAndSlot, slotValue({ namespace, pool, slot: "idle" }));
+  }
+
+  /** Make it before writing the wish to pause, so that no resume begins in between. Throws a WaitError conflict. */
+  pauseTask(pod: Pod): WaitTask<Pod> {
+    return this.sandboxWaits.acquiredTask("pause", pod, checkPaused);
+  }
+
+  /** Make it before taking the wish away, so that no pause begins in between. Throws a WaitError conflict. */
+  resumeTask(pod: Pod): WaitTask<Pod> {
+    return this.sandboxWaits.acquiredTask("resume", pod, checkResumed);
+  }
+
+  readyTask(pod: Pod): WaitTask<Pod> {
+    return this.sandboxWaits.lazyTask("ready", pod, checkReady);
+  }
+
+  checkpointTask(checkpoint: Checkpoint): WaitTask<Checkpoint> {
+    return this.checkpointWaits.lazyTask("checkpoint", checkpoint, checkCheckpointTaken);
+  }
+
+  /** The pod as it is known now; asks the server if the cache does not have it. Rejects with NotFound if nobody has. */
+  async currentPod(key: ObjectKey, signal?: AbortSignal): Promise<Pod> {
+    return this.pods.get(key) ?? (await this.client.get(Pods, key, { signal }));
+  }
+
+  async currentCheckpoint(key: ObjectKey, signal?: AbortSignal): Promise<Checkpoint> {
+    return this.checkpoints.get(key) ?? (await this.client.get(Checkpoints, key, { signal }));
+  }
+
+  #informers(): readonly Pick<Informer<ApiObject>, "start" | "stop" | "whenSynced" | "health">[] {
+    const { pods, pools, checkpoints, templates, system } = this;
+    return [pods, pools, checkpoints, templates, ...(system === undefined ? [] : [system.secrets, system.configMaps])];
+  }
+}
+
+function waitsFor<T extends ApiObject>(informer: Informer<T>, type: ResourceType<T>, { client, clock }: InformerDeps): WaitRegistry<T> {
+  const reader: WaitReader<T> = { cached: (key) => informer.get(key), live: (key, signal) => client.get(type, key, { signal }) };
+  const waits = new WaitRegistry({ type, clock, reader });
+  informer.onChange(waits.onChange);
+  return waits;
+}
+
+/** The only one of its sort; none and several are errors. */
+function theOne<T extends ApiObject>(what: LookupError["what"], id: string, candidates: IteratorObject<T, undefined>): T {
+  const [one, ...others] = candidates;
+  if (one === undefined || others.length > 0) throw new LookupError(what, id, [one, ...others].flatMap(nameOf));
+  return one;
+}
+
+function nameOf(object: ApiObject | undefined): string[] {
+  return object === undefined ? [] : [`${object.metadata.namespace ?? ""}/${object.metadata.name ?? ""}`];
+}
+
+function inNamespace<T extends ApiObject>(
+  objects: IteratorObject<T, undefined>,
+  namespace: string | undefined,
+): IteratorObject<T, undefined> {
+  const space = nonEmpty(namespace);
+  return space === undefined ? objects : objects.filter((object) => object.metadata.namespace === space);
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}
