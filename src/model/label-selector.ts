@@ -70,20 +70,12 @@ export function matchesLabels(requirements: readonly LabelRequirement[], labels:
 }
 
 function meets(requirement: LabelRequirement, value: string | undefined): boolean {
-  switch (requirement.operator) {
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "In":
-      return value !== undefined && requirement.values.includes(value);
-    case "NotIn":
-      return value === undefined || !requirement.values.includes(value);
-    case "GreaterThan":
-      return isInteger(value) && Number(value) > requirement.bound;
-    case "LessThan":
-      return isInteger(value) && Number(value) < requirement.bound;
-  }
+  if (requirement.operator === "Exists") return value !== undefined;
+  if (requirement.operator === "DoesNotExist") return value === undefined;
+  if (requirement.operator === "In") return value !== undefined && requirement.values.includes(value);
+  if (requirement.operator === "NotIn") return value === undefined || !requirement.values.includes(value);
+  if (!isInteger(value)) return false;
+  return requirement.operator === "GreaterThan" ? Number(value) > requirement.bound : Number(value) < requirement.bound;
 }
 
 function isInteger(value: string | undefined): value is string {

@@ -35,19 +35,11 @@ export function nextStep(last: Step, outcome: Outcome, { backoff }: Retries, ran
   const pause = (next: Step["next"], failures: number, atLeastMs = 0): Step => {
     return { next, failures, pauseMs: Math.max(atLeastMs, backoffMs(backoff, failures, random)) };
   };
-  switch (outcome.kind) {
-    case "listed":
-    case "starved":
-      return { next: "watch", pauseMs: 0, failures: last.failures };
-    case "list-expired":
-      return pause("list-unpaged", last.failures + 1);
-    case "ended":
-      return outcome.held ? { next: "watch", pauseMs: 0, failures: 0 } : pause("watch", last.failures + 1);
-    case "expired":
-      return outcome.held ? { next: "list", pauseMs: 0, failures: 0 } : pause("list", last.failures + 1);
-    case "failed":
-      return pause(last.next, outcome.held ? 1 : last.failures + 1, askedDelay(outcome.error));
-  }
+  if (outcome.kind === "listed" || outcome.kind === "starved") return { next: "watch", pauseMs: 0, failures: last.failures };
+  if (outcome.kind === "list-expired") return pause("list-unpaged", last.failures + 1);
+  if (outcome.kind === "ended") return outcome.held ? { next: "watch", pauseMs: 0, failures: 0 } : pause("watch", last.failures + 1);
+  if (outcome.kind === "expired") return outcome.held ? { next: "list", pauseMs: 0, failures: 0 } : pause("list", last.failures + 1);
+  return pause(last.next, outcome.held ? 1 : last.failures + 1, askedDelay(outcome.error));
 }
 
 function askedDelay(error: unknown): number {
