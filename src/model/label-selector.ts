@@ -70,12 +70,15 @@ export function matchesLabels(requirements: readonly LabelRequirement[], labels:
 }
 
 function meets(requirement: LabelRequirement, value: string | undefined): boolean {
-  if (requirement.operator === "Exists") return value !== undefined;
-  if (requirement.operator === "DoesNotExist") return value === undefined;
-  if (requirement.operator === "In") return value !== undefined && requirement.values.includes(value);
-  if (requirement.operator === "NotIn") return value === undefined || !requirement.values.includes(value);
-  if (!isInteger(value)) return false;
-  return requirement.operator === "GreaterThan" ? Number(value) > requirement.bound : Number(value) < requirement.bound;
+  if ("values" in requirement) {
+    const isListed = value !== undefined && requirement.values.includes(value);
+    return requirement.operator === "In" ? isListed : !isListed;
+  }
+  if ("bound" in requirement) {
+    if (!isInteger(value)) return false;
+    return requirement.operator === "GreaterThan" ? Number(value) > requirement.bound : Number(value) < requirement.bound;
+  }
+  return requirement.operator === "Exists" ? value !== undefined : value === undefined;
 }
 
 function isInteger(value: string | undefined): value is string {
