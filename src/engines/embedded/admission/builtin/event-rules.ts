@@ -1,0 +1,111 @@
+import { Events, type ObjectEvent } from "#model/core-kinds.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { Causes } from "../causes.ts";
+import { withProperties } from "../json.ts";
+import type { KindRules } from "../kind-rules.ts";
+import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { pathSegmentMistakes, qualifiedNameMistakes } from "../names.ts";
+import { builtInMetadata } from "./built-in-metadata.ts";
+import { objectMetaShape } from "./metadata-shape.ts";
+import { readBuiltIn } from "./read-shape.ts";
+import { always, shape } from "./shape.ts";
+
+const metadata = builtInMetadata(Events, { nameMistakes: pathSegmentMistakes });
+
+const objectReference = shape("ObjectReference", {
+  kind: "string",
+  namespace: "string",
+  name: "string",
+  uid: "string",
+  apiVersion: "string",
+  resourceVersion: "string",
+  fieldPath: "string",
+});
+
+const eventShape = shape("Event", {
+  kind: "string=Event",
+  apiVersion: "string=v1",
+  metadata: always(objectMetaShape),
+  involvedObject: always(objectReference),
+  reason: "string",
+  message: "string",
+  source: always(shape("EventSource", { component: "string", host: "string" })),
+  firstTimestamp: "time!",
+  lastTimestamp: "time!",
+  count: "int32",
+  type: "string",
+  eventTime: "microTime!",
+  series: shape("EventSeries", { count: "int32", lastObservedTime: "microTime!" }),
+  action: "string",
+  related: objectReference,
+  reportingComponent: "string!",
+  reportingInstance: "string!",
+});
+
+/** Objects that reach the rules below have been through `normalize`. */
+function asEvent(object: ApiObject): ObjectEvent {
+  return object as ObjectEvent;
+}
+
+export const eventRules: KindRules = {
+  resource: Events,
+
+  normalize: (object) => readBuiltIn(Events, eventShape, object),
+
+  prepareForCreate: (object) => object,
+
+  prepareForUpdate: (next, current) => withProperties(next, { metadata: keepIdentity(next.metadata, current.metadata) }),
+
+  validateCreate(object) {
+    const causes = new Causes();
+    validateMetadata(metadata, object.metadata, causes);
+    validateEvent(asEvent(object), causes);
+    return causes.all;
+  },
+
+  validateUpdate(next, current) {
+    const causes = new Causes();
+    validateMetadataUpdate(metadata, next.metadata, current.metadata, causes);
+    validateEvent(asEvent(next), causes);
+    return causes.all;
+  },
+
+  selectableFields(object) {
+    const { involvedObject, reason, type, source, reportingComponent } = object as Partial<ObjectEvent>;
+    const involved = { kind: "", namespace: "", name: "", uid: "", apiVersion: "", resourceVersion: "", fieldPath: "", ...involvedObject };
+    return {
+      ...metadataFields(Events, object.metadata),
+      ...Object.fromEntries(Object.entries(involved).map(([field, value]) => [`involvedObject.${field}`, value])),
+      reason: reason ?? "",
+      type: type ?? "",
+      source: source?.component ?? reportingComponent ?? "",
+      reportingComponent: reportingComponent ?? "",
+    };
+  },
+};
+
+/** Events with an eventTime follow the newer, stricter form; those without take nearly anything. */
+function validateEvent(event: ObjectEvent, causes: Causes): void {
+  const isNewForm = (event.eventTime ?? null) !== null;
+  validateInvolvedNamespace(event, isNewForm, causes);
+  if (!isNewForm) return;
+  const { reportingComponent = "", reportingInstance = "", action = "", reason = "", message = "" } = event;
+  if (reportingComponent === "") causes.required("reportingComponent");
+  causes.invalidEach("reportingComponent", reportingComponent, qualifiedNameMistakes(reportingComponent));
+  for (const [field, text] of Object.entries({ reportingInstance, action, reason })) {
+    if (text === "") causes.required(field);
+    if (Buffer.byteLength(text) > 128) causes.invalid(field, "", "can have at most 128 characters");
+  }
+  if (Buffer.byteLength(message) > 1024) causes.invalid("message", "", "can have at most 1024 characters");
+}
+
+/** An event is beside its object; one about an object without namespace is in the default one. */
+function validateInvolvedNamespace(
+  { metadata: { namespace: own = "" }, involvedObject }: ObjectEvent,
+  isNewForm: boolean,
+  causes: Causes,
+): void {
+  const involved = involvedObject.namespace ?? "";
+  const homes = involved === "" ? ["", "default", ...(isNewForm ? ["kube-system"] : [])] : isNewForm ? [own] : [involved];
+  if (!homes.includes(own)) causes.invalid("involvedObject.namespace", involved, "does not match event.namespace");
+}

@@ -1,0 +1,67 @@
+/** The defaults of a pod that depend on other fields; those that do not are in pod-shape.ts. */
+import { mapList, withProperties } from "../json.ts";
+import { defaultPullPolicy } from "./image-tag.ts";
+import type { ContainerFields, PodFields, PodSpecFields, PodStatusFields, PortFields, ResourceFields, VolumeFields } from "./pod-fields.ts";
+import { volumeSources } from "./pod-volume-shape.ts";
+
+export function completePod(pod: PodFields): PodFields {
+  return withProperties(pod, { spec: completeSpec(pod.spec), status: completeStatus(pod.status) });
+}
+
+function completeSpec(spec: PodSpecFields): PodSpecFields {
+  const account = spec.serviceAccountName ?? spec.serviceAccount;
+  return withProperties(spec, {
+    containers: completeContainers(spec.containers, spec),
+    initContainers: completeContainers(spec.initContainers, spec),
+    ephemeralContainers: completeContainers(spec.ephemeralContainers, spec),
+    volumes: spec.volumes && mapList(spec.volumes, completeVolume),
+    serviceAccountName: account,
+    // The older name of the same field is kept for readers that know only it.
+    serviceAccount: account,
+    terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds < 0 ? 1 : spec.terminationGracePeriodSeconds,
+  });
+}
+
+function completeContainers(
+  containers: readonly ContainerFields[] | undefined,
+  spec: PodSpecFields,
+): readonly ContainerFields[] | undefined {
+  return containers && mapList(containers, (container) => completeContainer(container, spec));
+}
+
+function completeContainer(container: ContainerFields, spec: PodSpecFields): ContainerFields {
+  return withProperties(container, {
+    imagePullPolicy: container.imagePullPolicy ?? defaultPullPolicy(container.image ?? ""),
+    resources: requestLimits(container.resources),
+    ports: spec.hostNetwork === true ? container.ports && mapList(container.ports, openOnHost) : container.ports,
+  });
+}
+
+function openOnHost(port: PortFields): PortFields {
+  return withProperties(port, { hostPort: port.hostPort ?? port.containerPort });
+}
+
+/** Who limits a resource without asking for an amount of it asks for all that is allowed. */
+function requestLimits(resources: ResourceFields): ResourceFields {
+  const { limits, requests } = resources;
+  if (limits === undefined || Object.keys(limits).every((name) => requests !== undefined && Object.hasOwn(requests, name)))
+    return resources;
+  return { ...resources, requests: { ...limits, ...requests } };
+}
+
+const sourceNames = Object.keys(volumeSources);
+
+function completeVolume(volume: VolumeFields): VolumeFields {
+  if (!sourceNames.some((source) => Object.hasOwn(volume, source))) return { ...volume, emptyDir: {} };
+  const { image } = volume;
+  if (image === undefined || image.pullPolicy !== undefined) return volume;
+  return { ...volume, image: { ...image, pullPolicy: defaultPullPolicy(image.reference ?? "") } };
+}
+
+/** One address and the list of addresses say the same; the single one wins. */
+function completeStatus(status: PodStatusFields): PodStatusFields {
+  const { podIP, podIPs } = status;
+  const first = podIPs?.[0]?.ip;
+  if (podIP === first) return status;
+  return podIP === undefined ? { ...status, ...(first !== undefined && { podIP: first }) } : { ...status, podIPs: [{ ip: podIP }] };
+}

@@ -1,0 +1,49 @@
+/** What the admission plugins that every API server runs do to pods: tolerations for lost nodes, and priorities. */
+import { ApiError } from "#kube/api-error.ts";
+import { withProperties } from "../json.ts";
+import type { PodFields, PodSpecFields, Toleration } from "./pod-fields.ts";
+
+const nodeTroubles = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+/** How long a pod stays bound to a node that has gone silent: five minutes, unless it says otherwise. */
+export function addNodeTolerations(spec: PodSpecFields): PodSpecFields {
+  const given = spec.tolerations ?? [];
+  const added = nodeTroubles
+    .filter((key) => !given.some((toleration) => covers(toleration, key)))
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }));
+  return added.length === 0 ? spec : withProperties(spec, { tolerations: [...given, ...added] });
+}
+
+function covers({ key = "", effect = "" }: Toleration, trouble: string): boolean {
+  return (key === "" || key === trouble) && (effect === "" || effect === "NoExecute");
+}
+
+const systemPriorities: Readonly<Record<string, number>> = {
+  "system-cluster-critical": 2_000_000_000,
+  "system-node-critical": 2_000_001_000,
+};
+
+/**
+ * The number behind the pod's priority class. There is no kind PriorityClass here, so a class that only a cluster could have
+ * counts as the default one instead of being refused: a template that names one must run on both engines.
+ */
+export function resolvePriority(pod: PodFields): PodSpecFields {
+  const { spec, metadata } = pod;
+  const priority = systemPriorities[spec.priorityClassName ?? ""] ?? 0;
+  const preemptionPolicy = "PreemptLowerPriority";
+  if (spec.priority !== undefined && spec.priority !== priority) {
+    throw forbidden(metadata.name, `the integer value of priority (${spec.priority})`, `${priority}`);
+  }
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
+    throw forbidden(metadata.name, `the string value of PreemptionPolicy (${spec.preemptionPolicy})`, preemptionPolicy);
+  }
+  return withProperties(spec, { priority, preemptionPolicy });
+}
+
+function forbidden(pod: string | undefined, given: string, computed: string): ApiError {
+  return new ApiError(
+    "Forbidden",
+    `pods "${pod ?? ""}" is forbidden: ${given} must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`,
+    { kind: "pods", name: pod ?? "" },
+  );
+}

@@ -1,0 +1,26 @@
+import { parseQuantity } from "../quantity.ts";
+import type { ContainerFields, PodSpecFields, ResourceFields } from "./pod-fields.ts";
+
+const counted = ["cpu", "memory"];
+
+/** The pod's quality of service: who is stopped first when its node runs out of memory. */
+export function qosClass(spec: PodSpecFields): "Guaranteed" | "Burstable" | "BestEffort" {
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const asks = containers.some(({ resources }) =>
+    counted.some((name) => amount(resources.requests, name) > 0n || amount(resources.limits, name) > 0n),
+  );
+  if (!asks) return "BestEffort";
+  return containers.every(isGuaranteed) ? "Guaranteed" : "Burstable";
+}
+
+function isGuaranteed({ resources }: ContainerFields): boolean {
+  return counted.every((name) => {
+    const limit = amount(resources.limits, name);
+    return limit > 0n && amount(resources.requests, name) === limit;
+  });
+}
+
+function amount(list: ResourceFields["limits"], name: string): bigint {
+  const text = list?.[name];
+  return text === undefined ? 0n : parseQuantity(text).nanos;
+}

@@ -1,0 +1,102 @@
+/**
+ * Pods. They are the one kind of Kubernetes that AgentBox takes from its users nearly whole, so all of it is known here:
+ *
+ * - `pod-shape.ts` its fields with their fixed defaults, `pod-fields.ts` the same as TypeScript types,
+ * - `pod-defaults.ts` defaults that follow from other fields, `pod-plugins.ts` what the server's plugins add, `pod-qos.ts` its class of service,
+ * - `pod-validation.ts` what it may say, `pod-updates.ts` what of it may change.
+ *
+ * Not known: priority classes and runtime classes of a cluster (any name is taken), what older volume types may say, and
+ * pod-level resources beyond their fields.
+ */
+import type { ApiObject } from "#model/meta.ts";
+import { Pods } from "#model/pod.ts";
+import { Causes } from "../causes.ts";
+import { shared, withProperties } from "../json.ts";
+import type { KindRules } from "../kind-rules.ts";
+import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { builtInMetadata } from "./built-in-metadata.ts";
+import { completePod } from "./pod-defaults.ts";
+import type { PodFields } from "./pod-fields.ts";
+import { addNodeTolerations, resolvePriority } from "./pod-plugins.ts";
+import { qosClass } from "./pod-qos.ts";
+import { podShape } from "./pod-shape.ts";
+import { keepForStatus, validateSpecUpdate, validateStatusUpdate } from "./pod-updates.ts";
+import { validatePodSpec } from "./pod-validation.ts";
+import { readBuiltIn } from "./read-shape.ts";
+
+const metadata = builtInMetadata(Pods);
+
+/** Objects that reach the rules below have been through `normalize`, now or when they were stored. */
+function asPod(object: ApiObject): PodFields {
+  return object as unknown as PodFields;
+}
+
+function asObject(pod: PodFields): ApiObject {
+  return pod as unknown as ApiObject;
+}
+
+export const podRules: KindRules = {
+  resource: Pods,
+
+  normalize(object) {
+    const { object: read, unknownFields } = readBuiltIn(Pods, podShape, object);
+    return { object: asObject(completePod(asPod(read))), unknownFields };
+  },
+
+  prepareForCreate(object) {
+    const pod = asPod(object);
+    const spec = addNodeTolerations(resolvePriority(pod));
+    return asObject(withProperties(pod, { spec, status: { phase: "Pending", qosClass: qosClass(spec) } }));
+  },
+
+  prepareForUpdate(nextObject, currentObject, subresource) {
+    const current = asPod(currentObject);
+    const next = withProperties(asPod(nextObject), { metadata: keepIdentity(nextObject.metadata, currentObject.metadata) });
+    if (subresource === "status") return asObject(keepForStatus(next, current));
+    const spec = addNodeTolerations(
+      withProperties(next.spec, {
+        priority: next.spec.priority ?? current.spec.priority,
+        preemptionPolicy: next.spec.preemptionPolicy ?? current.spec.preemptionPolicy,
+      }),
+    );
+    return asObject(withProperties(next, { spec: shared(spec, current.spec), status: current.status }));
+  },
+
+  validateCreate(object) {
+    const causes = new Causes();
+    const { spec } = asPod(object);
+    validateMetadata(metadata, object.metadata, causes);
+    validatePodSpec(spec, causes);
+    if (spec.ephemeralContainers !== undefined) causes.forbidden("spec.ephemeralContainers", "cannot be set on create");
+    return causes.all;
+  },
+
+  validateUpdate(nextObject, currentObject, subresource) {
+    const causes = new Causes();
+    const next = asPod(nextObject);
+    const current = asPod(currentObject);
+    validateMetadataUpdate(metadata, next.metadata, current.metadata, causes);
+    if (subresource === "status") validateStatusUpdate(next, current, causes);
+    else if (next.spec !== current.spec) {
+      validatePodSpec(next.spec, causes);
+      validateSpecUpdate(next.spec, current.spec, causes);
+    }
+    return causes.all;
+  },
+
+  selectableFields(object) {
+    const { spec, status } = object as Partial<PodFields>;
+    return {
+      ...metadataFields(Pods, object.metadata),
+      "spec.nodeName": spec?.nodeName ?? "",
+      "spec.restartPolicy": spec?.restartPolicy ?? "",
+      "spec.schedulerName": spec?.schedulerName ?? "",
+      "spec.serviceAccountName": spec?.serviceAccountName ?? "",
+      "spec.hostNetwork": String(spec?.hostNetwork ?? false),
+      "status.phase": status?.phase ?? "",
+      "status.podIP": status?.podIP ?? "",
+      "status.podIPs": status?.podIP ?? "",
+      "status.nominatedNodeName": status?.nominatedNodeName ?? "",
+    };
+  },
+};

@@ -1,0 +1,130 @@
+import { type Secret, Secrets } from "#model/core-kinds.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { Causes, immutable } from "../causes.ts";
+import { shared, withProperties } from "../json.ts";
+import type { KindRules } from "../kind-rules.ts";
+import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { configKeyMistakes } from "../names.ts";
+import { builtInMetadata } from "./built-in-metadata.ts";
+import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
+import { objectMetaShape } from "./metadata-shape.ts";
+import { readBuiltIn } from "./read-shape.ts";
+import { always, mapOf, shape } from "./shape.ts";
+
+const metadata = builtInMetadata(Secrets);
+
+const secretShape = shape("Secret", {
+  kind: "string=Secret",
+  apiVersion: "string=v1",
+  metadata: always(objectMetaShape),
+  immutable: "bool?",
+  data: mapOf("bytes"),
+  stringData: mapOf("string"),
+  type: "string=Opaque",
+});
+
+function asSecret(object: ApiObject): Secret {
+  return object;
+}
+
+/** Plain texts are for writing only: what is kept and read is `data`. */
+function foldTexts(object: ApiObject): ApiObject {
+  const { data, stringData } = asSecret(object);
+  if (stringData === undefined) return object;
+  const encoded = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(text).toString("base64")] as const);
+  return withProperties(object, { data: { ...data, ...Object.fromEntries(encoded) }, stringData: undefined });
+}
+
+export const secretRules: KindRules = {
+  resource: Secrets,
+
+  normalize(object) {
+    const { object: read, unknownFields } = readBuiltIn(Secrets, secretShape, object);
+    return { object: foldTexts(read), unknownFields };
+  },
+
+  prepareForCreate: (object) => object,
+
+  prepareForUpdate(next, current) {
+    return withProperties(next, {
+      metadata: keepIdentity(next.metadata, current.metadata),
+      data: shared(asSecret(next).data, asSecret(current).data),
+    });
+  },
+
+  validateCreate(object) {
+    const causes = new Causes();
+    validateMetadata(metadata, object.metadata, causes);
+    validateSecret(asSecret(object), causes);
+    return causes.all;
+  },
+
+  validateUpdate(nextObject, currentObject) {
+    const causes = new Causes();
+    const next = asSecret(nextObject);
+    const current = asSecret(currentObject);
+    validateMetadataUpdate(metadata, next.metadata, current.metadata, causes);
+    if (next.type !== current.type) causes.invalid("type", next.type, immutable);
+    validateFrozenData(next, current, ["data"], causes);
+    if (next.data !== current.data) validateSecret(next, causes);
+    return causes.all;
+  },
+
+  selectableFields(object) {
+    return { ...metadataFields(Secrets, object.metadata), type: asSecret(object).type ?? "" };
+  },
+};
+
+function validateSecret(secret: Secret, causes: Causes): void {
+  const data = secret.data ?? {};
+  let bytes = 0;
+  for (const [key, value] of Object.entries(data)) {
+    causes.invalidEach(`data[${key}]`, key, configKeyMistakes(key));
+    bytes += Buffer.byteLength(value, "base64");
+  }
+  if (bytes > maxDataBytes) causes.tooLong("data", maxDataBytes);
+  validateType(secret, data, causes);
+}
+
+/** Some types promise that certain keys are there. */
+function validateType({ type, metadata: { annotations } }: Secret, data: NonNullable<Secret["data"]>, causes: Causes): void {
+  switch (type) {
+    case "kubernetes.io/dockerconfigjson":
+      validateJson(data, ".dockerconfigjson", causes);
+      break;
+    case "kubernetes.io/dockercfg":
+      validateJson(data, ".dockercfg", causes);
+      break;
+    case "kubernetes.io/basic-auth":
+      if (data["username"] === undefined && data["password"] === undefined) {
+        causes.required("data[username]");
+        causes.required("data[password]");
+      }
+      break;
+    case "kubernetes.io/ssh-auth":
+      if ((data["ssh-privatekey"] ?? "") === "") causes.required("data[ssh-privatekey]");
+      break;
+    case "kubernetes.io/tls":
+      for (const key of ["tls.crt", "tls.key"]) if (data[key] === undefined) causes.required(`data[${key}]`);
+      break;
+    case "kubernetes.io/service-account-token":
+      if ((annotations?.["kubernetes.io/service-account.name"] ?? "") === "") {
+        causes.required("metadata.annotations[kubernetes.io/service-account.name]");
+      }
+  }
+}
+
+function validateJson(data: NonNullable<Secret["data"]>, key: string, causes: Causes): void {
+  const field = `data[${key}]`;
+  const encoded = data[key];
+  if (encoded === undefined) {
+    causes.required(field);
+    return;
+  }
+  try {
+    JSON.parse(Buffer.from(encoded, "base64").toString());
+  } catch {
+    // The reason would quote the secret.
+    causes.invalid(field, "<secret contents redacted>", "it must be JSON");
+  }
+}

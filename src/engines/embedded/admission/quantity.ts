@@ -1,0 +1,103 @@
+/** Amounts of resources, `500m` or `1.5Gi`: reading, comparing and writing them the way the API server does, exactly. */
+export interface Quantity {
+  /** In billionths, the smallest amount that there is. */
+  readonly nanos: bigint;
+  readonly format: "decimal" | "binary" | "exponent";
+}
+
+/** Says in its message what is wrong with a quantity. */
+export class QuantityError extends Error {
+  override readonly name = "QuantityError";
+}
+
+const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+const decimalSuffixes = new Map(Object.entries(decimalExponents).map(([suffix, exponent]) => [exponent, suffix]));
+const binarySuffixes = ["", ...Object.keys(binaryExponents)];
+
+const syntax = /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?<suffix>[eEinumkKMGTP]*[-+]?\d*)$/;
+const unitNanos = 10n ** 9n;
+
+interface Parts extends Quantity {
+  /** Whether the server would write it just as it was given. */
+  readonly isCanonical: boolean;
+}
+
+export function parseQuantity(text: string): Quantity {
+  return parse(text);
+}
+
+/** The form in which the server keeps a quantity: as few digits as possible, nothing smaller than a thousandth. */
+export function canonicalQuantity(text: string): string {
+  // Nearly all quantities are like 500m, 2 or 512Mi: nothing can be shortened in three digits that do not start with a zero.
+  if (/^[1-9]\d{0,2}(?:m|k|M|G|T|Ki|Mi|Gi|Ti)?$/.test(text)) return text;
+  const quantity = parse(text);
+  if (quantity.isCanonical && quantity.nanos % 1_000_000n === 0n) return text;
+  return formatQuantity(quantity);
+}
+
+function parse(text: string): Parts {
+  const groups = syntax.exec(text)?.groups;
+  if (groups === undefined || text === "") {
+    throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  }
+  const fraction = groups["fraction"] ?? "";
+  const whole = (groups["whole"] ?? "").replace(/^0+/, "") || "0";
+  const { format, base, exponent } = readSuffix(groups["suffix"] ?? "");
+  const digits = BigInt(whole + fraction) * (groups["sign"] === "-" ? -1n : 1n);
+  const scale = (base === 10 ? exponent : 0) - fraction.length;
+  const nanos = scaled(digits * (base === 2 ? 2n ** BigInt(exponent) : 1n), scale + 9);
+  const shifted = whole + fraction;
+  const isCanonical =
+    format === "binary"
+      ? fraction === "" && exponent % 10 === 0 && digits % 8n !== 0n
+      : scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
+  return { nanos, format, isCanonical };
+}
+
+function readSuffix(suffix: string): { format: Quantity["format"]; base: 2 | 10; exponent: number } {
+  const decimal = decimalExponents[suffix];
+  if (decimal !== undefined) return { format: "decimal", base: 10, exponent: decimal };
+  const binary = binaryExponents[suffix];
+  if (binary !== undefined) return { format: "binary", base: 2, exponent: binary };
+  if (/^[eE][-+]?\d+$/.test(suffix)) return { format: "exponent", base: 10, exponent: Number(suffix.slice(1)) };
+  throw new QuantityError("unable to parse quantity's suffix");
+}
+
+/** `value` × 10^exponent; what would be lost is rounded up, away from zero, so that asking for a little never asks for nothing. */
+function scaled(value: bigint, exponent: number): bigint {
+  if (exponent >= 0) return value * 10n ** BigInt(exponent);
+  const divisor = 10n ** BigInt(-exponent);
+  return roundedUp(value, divisor);
+}
+
+function roundedUp(value: bigint, divisor: bigint): bigint {
+  const quotient = value / divisor;
+  if (value % divisor === 0n) return quotient;
+  return value > 0n ? quotient + 1n : quotient - 1n;
+}
+
+function formatQuantity({ nanos: exact, format }: Quantity): string {
+  const nanos = roundedUp(exact, 1_000_000n) * 1_000_000n;
+  if (nanos === 0n) return "0";
+  const isWhole = nanos % unitNanos === 0n;
+  const magnitude = nanos < 0n ? -nanos : nanos;
+  if (format === "binary" && isWhole && magnitude >= 1024n * unitNanos) {
+    const { digits, steps } = shortened(nanos / unitNanos, 1024n, binarySuffixes.length - 1);
+    return `${digits}${binarySuffixes[steps]}`;
+  }
+  const { digits, steps } = shortened(nanos, 1000n, 9);
+  const exponent = steps * 3 - 9;
+  if (format === "exponent") return exponent === 0 ? `${digits}` : `${digits}e${exponent}`;
+  return `${digits}${decimalSuffixes.get(exponent) ?? ""}`;
+}
+
+function shortened(value: bigint, by: bigint, maxSteps: number): { digits: bigint; steps: number } {
+  let digits = value;
+  let steps = 0;
+  while (steps < maxSteps && digits % by === 0n) {
+    digits /= by;
+    steps += 1;
+  }
+  return { digits, steps };
+}

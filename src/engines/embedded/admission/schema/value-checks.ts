@@ -1,0 +1,108 @@
+import { type Causes, noField } from "../causes.ts";
+import { isList, isRecord, jsonEqual } from "../json.ts";
+import type { SchemaNode } from "./schema-node.ts";
+
+/**
+ * Where mistakes are reported. A status write validates the status alone: the server then leaves `status` out of its
+ * sentences, but not out of the field.
+ */
+export interface Report {
+  readonly causes: Causes;
+  /** Path of the value that validation started from; empty for a whole object. */
+  readonly root: string;
+}
+
+export function fieldAt(report: Report, path: string): string {
+  if (report.root === "") return path === "" ? noField : path;
+  return path === "" ? report.root : `${report.root}.${path}`;
+}
+
+type TypeName = "null" | "boolean" | "string" | "array" | "object" | "integer" | "number";
+
+function typeName(value: unknown): TypeName {
+  if (value === null) return "null";
+  if (isList(value)) return "array";
+  if (isRecord(value)) return "object";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value === "boolean" ? "boolean" : "string";
+}
+
+/** Judges the value itself; what it contains is the business of validate.ts. */
+export function checkValue(node: SchemaNode, value: unknown, path: string, report: Report): void {
+  checkType(node, value, path, report);
+  if (typeof value === "string") checkText(node, value, path, report);
+  else if (typeof value === "number") checkNumber(node, value, path, report);
+  checkEnum(node, value, path, report);
+}
+
+function checkType(node: SchemaNode, value: unknown, path: string, report: Report): void {
+  const { schema } = node;
+  const wanted = schema["x-kubernetes-int-or-string"] === true ? ["integer", "string"] : schema.type === undefined ? [] : [schema.type];
+  const actual = typeName(value);
+  if (wanted.length === 0 || wanted.includes(actual) || (actual === "integer" && wanted.includes("number"))) return;
+  if (actual === "null" && node.nullable) return;
+  const formatted = schema.format !== undefined && actual !== "string" && actual !== "array" && actual !== "null";
+  const expected = formatted ? schema.format : wanted.join(",");
+  const got = formatted ? goFormat(actual) : actual;
+  report.causes.typeInvalid(fieldAt(report, path), got, `${path} in body must be of type ${expected}: ${JSON.stringify(got)}`);
+}
+
+/** Where a format is asked for, the server names the Go type of what it got. */
+function goFormat(actual: TypeName): string {
+  if (actual === "integer") return "int64";
+  return actual === "number" ? "float64" : "";
+}
+
+/** The server stops at the first mistake in a text, except for its format. */
+function checkText(node: SchemaNode, value: string, path: string, report: Report): void {
+  const { minLength, maxLength, pattern } = node.schema;
+  const field = fieldAt(report, path);
+  if (maxLength !== undefined && lengthOf(value) > maxLength) report.causes.tooLong(field, maxLength);
+  else if (minLength !== undefined && lengthOf(value) < minLength) {
+    report.causes.invalid(field, value, `${path} in body should be at least ${minLength} chars long`);
+  } else if (node.pattern !== undefined && !node.pattern.test(value)) {
+    report.causes.invalid(field, value, `${path} in body should match '${pattern}'`);
+  }
+  if (node.format !== undefined && !node.format(value)) {
+    report.causes.typeInvalid(field, value, `${path} in body must be of type ${node.schema.format}: ${JSON.stringify(value)}`);
+  }
+}
+
+/** In characters, not in UTF-16 units. Short texts are the rule, so counting is not worth avoiding. */
+function lengthOf(text: string): number {
+  // eslint-disable-next-line no-control-regex -- ASCII is exactly what has one unit per character
+  return /^[\u0000-\u007f]*$/.test(text) ? text.length : [...text].length;
+}
+
+const integerRanges: Readonly<Record<string, readonly [low: number, high: number]>> = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  int64: [-(2 ** 63), 2 ** 63 - 1],
+};
+
+function checkNumber(node: SchemaNode, value: number, path: string, report: Report): void {
+  const { type, format, minimum, maximum } = node.schema;
+  const field = fieldAt(report, path);
+  if (type === "integer") {
+    const [low, high] = integerRanges[format ?? "int64"] ?? [-Infinity, Infinity];
+    const kind = format === undefined ? "integer (default format)" : `integer with format ${format}`;
+    if (!Number.isInteger(value) || value < low || value > high) {
+      report.causes.invalid(fieldAt(report, ""), "", `Checked value must be of type ${kind} in ${path}`);
+    }
+  }
+  const low = boundFor(value, minimum);
+  const high = boundFor(value, maximum);
+  if (low !== undefined && value < low) report.causes.invalid(field, value, `${path} in body should be greater than or equal to ${low}`);
+  if (high !== undefined && value > high) report.causes.invalid(field, value, `${path} in body should be less than or equal to ${high}`);
+}
+
+/** The server compares whole numbers with the bound cut to a whole number. */
+function boundFor(value: number, bound: number | undefined): number | undefined {
+  return bound !== undefined && Number.isInteger(value) ? Math.trunc(bound) : bound;
+}
+
+function checkEnum(node: SchemaNode, value: unknown, path: string, report: Report): void {
+  const allowed = node.schema.enum;
+  if (allowed === undefined || (value !== null && allowed.some((one) => jsonEqual(one, value)))) return;
+  const names = allowed.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  report.causes.notSupported(fieldAt(report, path), value, names);
+}
