@@ -16,10 +16,10 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "#kube/object-client.ts";
+import { deepFreeze } from "#lib/deep-freeze.ts";
 import { matchesLabels, parseLabelSelector } from "#model/label-selector.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type ResourceType, resourceName } from "#model/resource.ts";
-import { deepFreeze } from "./deep-freeze.ts";
 import { EventPipe } from "./event-pipe.ts";
 
 export type ScriptedVerb = "get" | "list" | "watch";
@@ -249,14 +249,14 @@ export class ScriptedServer implements ObjectClient {
   }
 }
 
-/** As a server sees it from a selector's side: what comes into view was added, what leaves it was deleted. */
+/** As a server sees it from a selector's side: what comes into view was added, what leaves it was deleted, as it last was in view. */
 function send(watch: OpenWatch, { version, resource, before, now }: Happened): void {
   if (watch.resource !== resource) return;
   const [was, is] = [watch.isSeen(before), watch.isSeen(now)];
   if (is && now !== undefined) watch.pipe.push({ type: was ? "MODIFIED" : "ADDED", object: now });
   else if (was && before !== undefined) {
-    const last = now ?? before;
-    watch.pipe.push({ type: "DELETED", object: deepFreeze({ ...last, metadata: { ...last.metadata, resourceVersion: String(version) } }) });
+    const gone = { ...before, metadata: { ...before.metadata, resourceVersion: String(version) } };
+    watch.pipe.push({ type: "DELETED", object: deepFreeze(gone) });
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { Pod } from "#model/pod.ts";
-import { deepFreeze } from "../../../test/world/deep-freeze.ts";
 import { stripBallast } from "./strip.ts";
 
 const bare: Pod = deepFreeze({
