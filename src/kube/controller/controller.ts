@@ -1,7 +1,16 @@
 /**
- * The loop around a reconciler. It is level-based: a key comes in, "look again after" or an error comes out, and what
- * happened to the object is withheld, so a lost, doubled or late event cannot change what is done (I10). Sources (source.ts)
- * name keys, the queue (work-queue.ts) decides when they run.
+ * Controllers: loops that bring objects to where they should be.
+ *
+ * - `controller.ts`        the loop around a reconciler
+ * - `key.ts`               what it works on
+ * - `source.ts`            what wakes it: changes of an informer
+ * - `work-queue.ts`        when its keys run; rules Q1 to Q6
+ * - `work-queue-metrics.ts` what the queue tells of itself
+ * - `expectations.ts`      creates and deletes of ours that the cache has not shown yet
+ * - `resource-version-expectations.ts` the same for changes to one object
+ *
+ * The loop is level-based: a key comes in, "look again after" or an error comes out, and what happened to the object is
+ * withheld, so a lost, doubled or late event cannot change what is done (I10).
  */
 import type { Backoff, Random } from "#lib/backoff.ts";
 import type { Clock } from "#lib/clock.ts";

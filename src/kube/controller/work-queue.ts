@@ -1,7 +1,5 @@
 /**
- * Keys in, runs out. Siblings: controller.ts feeds it from informers, key.ts is what its keys stand for,
- * work-queue-metrics.ts counts; expectations.ts and resource-version-expectations.ts keep a run from deciding on a cache
- * that has not seen our own writes yet.
+ * Keys in, runs out.
  *
  * Q1 A key that waits is in the queue once, however often it is added.
  * Q2 A key never runs twice at once; added while it runs, it runs exactly once more afterwards.
