@@ -20,10 +20,7 @@ const templates: readonly GoodObject[] = [
   template("template name of 253 characters", smallest.template, { name: "a".repeat(253) }),
   template("template name with dots", smallest.template, { name: "shell.v1.example" }),
   template("template label value of 63 characters and an empty one", smallest.template, { labels: { long: "x".repeat(63), empty: "" } }),
-  template("template finalizer and owner", smallest.template, {
-    finalizers: [],
-    ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "default", uid: "0198c5a0-7f3e-7a10-9d5b-2f6c1e4b8a77" }],
-  }),
+  template("template with an empty list of finalizers", smallest.template, { finalizers: [] }),
   template("template with fields of a pod that nobody knows here", {
     template: { spec: { containers: [{ name: "a", fromTheFuture: { x: [1, "two", null] } }], alsoNew: true }, odd: 1 },
   }),

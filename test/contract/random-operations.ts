@@ -1,7 +1,7 @@
 /** Random operations on a few names, described so that two servers can be told to do exactly the same. */
 import fc from "fast-check";
 import { isApiError } from "#kube/api-error.ts";
-import type { ObjectClient, Patch } from "#kube/object-client.ts";
+import type { ObjectClient, ObjectKey, Patch } from "#kube/object-client.ts";
 import { ConfigMaps } from "#model/core-kinds.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
@@ -29,7 +29,7 @@ export type Operation =
   | { readonly do: "merge"; readonly kind: KindName; readonly name: string; readonly change: Change; readonly on: On; readonly status: boolean }
   | { readonly do: "json"; readonly kind: KindName; readonly name: string; readonly test: string; readonly to: string; readonly remove: boolean }
   | { readonly do: "delete"; readonly kind: KindName; readonly name: string; readonly on: On; readonly grace: number | undefined }
-  | { readonly do: "scale"; readonly name: string; readonly to: number }
+  | { readonly do: "scale"; readonly name: string; readonly by: number }
   | { readonly do: "get"; readonly kind: KindName; readonly name: string }
   | { readonly do: "list"; readonly kind: KindName; readonly selector: string; readonly limit: number | undefined };
 
@@ -49,7 +49,7 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("merge" as const), kind, name, change, on, status: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("json" as const), kind, name, test: color, to: color, remove: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("delete" as const), kind, name, on, grace: fc.constantFrom(undefined, 0, 5) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("scale" as const), name, to: fc.integer({ min: -1, max: 9 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("scale" as const), name, by: fc.constantFrom(1, 3, -1, -9) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("get" as const), kind, name }) },
   {
     weight: 1,
@@ -79,7 +79,8 @@ export class Operator {
       return await this.#run(operation);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      return { reason: error.reason, code: error.code, causes: error.causes.map((cause) => `${cause.field} ${cause.reason}`).sort() };
+      const causes = new Set(error.causes.map((cause) => `${cause.field} ${cause.reason}`));
+      return { reason: error.reason, code: error.code, causes: [...causes].sort() };
     }
   }
 
@@ -102,7 +103,7 @@ export class Operator {
           ...(op.on === "nothing" ? {} : { preconditions: { resourceVersion: this.#version(op.kind, op.name, op.on) } }),
         });
       case "scale":
-        return this.#client.patchScale(SandboxPools, key, { type: "merge", body: { spec: { replicas: op.to } } });
+        return this.#scale(key, op.by);
       case "get":
         return this.#client.get(types[op.kind], key);
       case "list":
@@ -126,6 +127,12 @@ export class Operator {
       ...(op.on === "nothing" ? {} : { resourceVersion: this.#version(op.kind, op.name, op.on) }),
     };
     return { type: "merge", body: { metadata, ...content(op.kind, op.change.value), ...(op.kind === "pool" ? { status: { idleReplicas: op.change.value } } : {}) } };
+  }
+
+  /** Always to another number: scaling to the same one is a write on a real server, which notes in managedFields who did it. */
+  async #scale(key: ObjectKey, by: number): Promise<unknown> {
+    const { spec } = await this.#client.getScale(SandboxPools, key);
+    return this.#client.patchScale(SandboxPools, key, { type: "merge", body: { spec: { replicas: spec.replicas + by } } });
   }
 
   async #list(op: Extract<Operation, { do: "list" }>): Promise<unknown> {

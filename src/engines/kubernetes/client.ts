@@ -138,17 +138,23 @@ class HttpObjectClient implements KubernetesClient {
   }
 
   async getScale(type: ResourceType, key: ObjectKey, options: CallOptions = {}): Promise<Scale> {
-    return this.#object(scales, { method: "GET", path: objectPath(type, key, "scale"), signal: options.signal });
+    return this.#scale({ method: "GET", path: objectPath(type, key, "scale"), signal: options.signal });
   }
 
   async updateScale(type: ResourceType, key: ObjectKey, scale: Scale, options: WriteOptions = {}): Promise<Scale> {
     const path = objectPath(type, key, "scale") + query(writeParameters(options));
-    return this.#object(scales, { method: "PUT", path, ...jsonBody(typed(scales, scale)), signal: options.signal });
+    return this.#scale({ method: "PUT", path, ...jsonBody(typed(scales, scale)), signal: options.signal });
   }
 
   async patchScale(type: ResourceType, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Scale> {
     const path = objectPath(type, key, "scale") + query(writeParameters(options));
-    return this.#object(scales, { method: "PATCH", path, ...patchBody(patch), signal: options.signal });
+    return this.#scale({ method: "PATCH", path, ...patchBody(patch), signal: options.signal });
+  }
+
+  /** Go leaves zeros out of JSON; a scale of none is written down here. */
+  async #scale(request: ApiRequest): Promise<Scale> {
+    const scale: Omit<Scale, "spec"> & { readonly spec?: Partial<Scale["spec"]> } = await this.#object(scales, request);
+    return Object.freeze({ ...scale, spec: Object.freeze({ replicas: scale.spec?.replicas ?? 0 }) });
   }
 
   close(): Promise<void> {
