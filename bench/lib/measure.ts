@@ -6,7 +6,11 @@ export function percentile(samples: readonly number[], share: number): number {
 }
 
 /** Runs `call` n times, `parallel` at once, and gives each call's milliseconds and the rate over all. */
-export async function timed(n: number, parallel: number, call: (i: number) => Promise<unknown>): Promise<{ ms: number[]; perSecond: number }> {
+export async function timed(
+  n: number,
+  parallel: number,
+  call: (i: number) => Promise<unknown>,
+): Promise<{ ms: number[]; perSecond: number }> {
   const ms: number[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {

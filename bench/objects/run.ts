@@ -15,7 +15,9 @@ if (globalThis.gc === undefined) {
   process.exit(again.status ?? 1);
 }
 
-const { values: args } = parseArgs({ options: { only: { type: "string", default: "embedded,socket,kubernetes" }, objects: { type: "string", default: "100000" } } });
+const { values: args } = parseArgs({
+  options: { only: { type: "string", default: "embedded,socket,kubernetes" }, objects: { type: "string", default: "100000" } },
+});
 const starters: Record<string, () => Promise<Subject>> = { embedded, socket: embeddedOverSocket, kubernetes };
 const objects = Number(args.objects);
 const podCount = 10_000;
@@ -76,5 +78,6 @@ function report(): void {
   console.log(table(subjects, rows));
   const rate = (name: string) => measured.get(name)?.get("conditional patches/s, one at a time") ?? Number.NaN;
   const ratio = rate("embedded") / rate("kube-apiserver");
-  if (!Number.isNaN(ratio)) console.log(`\nConditional patches: the embedded store does ${ratio.toFixed(1)}× the real server's rate (target: 15×).`);
+  if (!Number.isNaN(ratio))
+    console.log(`\nConditional patches: the embedded store does ${ratio.toFixed(1)}× the real server's rate (target: 15×).`);
 }

@@ -1,4 +1,4 @@
-import type { Pod } from "#model/pod.ts";
+import type { Pod, PodStatus } from "#model/pod.ts";
 
 const digest = "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef";
 
@@ -52,7 +52,7 @@ export function samplePod(namespace: string, i: number): Pod {
 }
 
 /** What its node reports once it runs. */
-export function sampleStatus(i: number): Pod["status"] {
+export function sampleStatus(i: number): PodStatus {
   const ip = `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`;
   return {
     phase: "Running",

@@ -2,7 +2,7 @@
 import { Informer } from "#kube/informer/informer.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { systemClock } from "#lib/clock.ts";
-import { silentLogger } from "#lib/log.ts";
+import { openLog } from "#lib/log.ts";
 import { ConfigMaps } from "#model/core-kinds.ts";
 import { Pods, type Pod } from "#model/pod.ts";
 import { podIndexes } from "#kube/sandbox-cache/indexes.ts";
@@ -10,6 +10,7 @@ import { heapBytes, percentile, timed } from "../lib/measure.ts";
 import { samplePod, sampleStatus } from "./sample-pod.ts";
 
 const namespace = "default";
+const log = openLog({ clock: systemClock, out: process.stderr });
 
 /** Creates pods [from, to) with their status. */
 export async function fillPods(client: ObjectClient, from: number, to: number): Promise<number> {
@@ -21,7 +22,11 @@ export async function fillPods(client: ObjectClient, from: number, to: number): 
 }
 
 /** The write of a claim: labels, annotations and image of one pod, on the version that was seen. */
-export async function conditionalPatches(client: ObjectClient, n: number, parallel: number): Promise<{ p50: number; p99: number; perSecond: number }> {
+export async function conditionalPatches(
+  client: ObjectClient,
+  n: number,
+  parallel: number,
+): Promise<{ p50: number; p99: number; perSecond: number }> {
   const pods = [...(await client.list(Pods, { namespace, limit: Math.max(parallel * 4, 64) })).items];
   const { ms, perSecond } = await timed(n, parallel, async (i) => {
     const slot = i % pods.length;
@@ -46,7 +51,11 @@ export async function conditionalPatches(client: ObjectClient, n: number, parall
 }
 
 /** One write at a time, to ten watchers: how long until the last of them has it, and events per second in a burst. */
-export async function fanOut(client: ObjectClient, watchers: number, writes: number): Promise<{ lastP50: number; eventsPerSecond: number }> {
+export async function fanOut(
+  client: ObjectClient,
+  watchers: number,
+  writes: number,
+): Promise<{ lastP50: number; eventsPerSecond: number }> {
   const { resourceVersion, items } = await client.list(Pods, { namespace, limit: 200 });
   const stop = new AbortController();
   const seen = Array.from({ length: watchers }, () => 0);
@@ -94,7 +103,7 @@ function touch(client: ObjectClient, pods: readonly Pod[], i: number): Promise<P
 export async function informer(client: ObjectClient): Promise<{ syncMs: number; pods: number; bytesPerPod: number }> {
   const before = heapBytes();
   const began = performance.now();
-  const pods = new Informer({ client, clock: systemClock, log: silentLogger }, { type: Pods, indexes: podIndexes });
+  const pods = new Informer({ client, clock: systemClock, log }, { type: Pods, indexes: podIndexes });
   pods.start();
   await pods.whenSynced();
   const syncMs = performance.now() - began;

@@ -27,12 +27,12 @@ export async function embedded(): Promise<Subject> {
     name: "embedded",
     client: store,
     restart: async () => {
-      await store.close();
+      store.close();
       store = open();
       return store;
     },
     stop: async () => {
-      await store.close();
+      store.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -133,7 +133,8 @@ describeServers("events", (server) => {
       lastTimestamp: "2026-01-01T00:00:00Z",
       source: { component: "agentbox" },
     });
-    const find = async (fieldSelector: string) => (await client.list(Events, { namespace, fieldSelector })).items.map((event) => event.reason);
+    const find = async (fieldSelector: string) =>
+      (await client.list(Events, { namespace, fieldSelector })).items.map((event) => event.reason);
     expect(await find("involvedObject.name=p,involvedObject.kind=Pod")).toEqual(["Started"]);
     expect(await find(`involvedObject.uid=${involvedObject.uid},type=Normal,reason=Started`)).toEqual(["Started"]);
     expect(await find("type=Warning")).toEqual([]);

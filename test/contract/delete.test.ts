@@ -86,7 +86,7 @@ describeServers("deleting", (server) => {
     const namespace = await server().namespace();
     await client.create(ConfigMaps, aConfigMap(namespace, "dry"));
     await client.delete(ConfigMaps, { namespace, name: "dry" }, { dryRun: true });
-    await client.get(ConfigMaps, { namespace, name: "dry" });
+    expect((await client.get(ConfigMaps, { namespace, name: "dry" })).metadata.deletionTimestamp).toBeUndefined();
   });
 
   test("an object with a finalizer is marked, stays, and goes with its last finalizer", async () => {
@@ -256,7 +256,10 @@ describeServers("deleting pods", (server) => {
     const { client } = server();
     const namespace = await server().namespace();
     const key = { namespace, name: "kept" };
-    await client.create(Pods, aPod(namespace, "kept", { metadata: { finalizers: ["agentbox.navix.sh/sandbox-protection"] }, spec: { nodeName: "n" } }));
+    await client.create(
+      Pods,
+      aPod(namespace, "kept", { metadata: { finalizers: ["agentbox.navix.sh/sandbox-protection"] }, spec: { nodeName: "n" } }),
+    );
     await client.delete(Pods, key, { gracePeriodSeconds: 0 });
     const marked = await client.get(Pods, key);
     expect(marked.metadata.deletionTimestamp).toBeTypeOf("string");

@@ -10,7 +10,13 @@ import { describeServers } from "./servers.ts";
 function ownedBy(owner: ApiObject, more: Partial<OwnerReference> = {}): { ownerReferences: OwnerReference[] } {
   return {
     ownerReferences: [
-      { apiVersion: owner.apiVersion ?? "", kind: owner.kind ?? "", name: owner.metadata.name ?? "", uid: owner.metadata.uid ?? "", ...more },
+      {
+        apiVersion: owner.apiVersion ?? "",
+        kind: owner.kind ?? "",
+        name: owner.metadata.name ?? "",
+        uid: owner.metadata.uid ?? "",
+        ...more,
+      },
     ],
   };
 }
@@ -122,7 +128,10 @@ describeServers("garbage collection", (server) => {
     await client.create(ConfigMaps, aConfigMap(namespace, "owned", { metadata: ownedBy(made) }));
     await client.delete(SandboxPools, { namespace, name: "held" });
     // Collected things go within moments: a sibling that may go shows that the collector has passed.
-    await client.create(ConfigMaps, aConfigMap(namespace, "sibling", { metadata: ownedBy(made, { uid: "33333333-3333-4333-8333-333333333333" }) }));
+    await client.create(
+      ConfigMaps,
+      aConfigMap(namespace, "sibling", { metadata: ownedBy(made, { uid: "33333333-3333-4333-8333-333333333333" }) }),
+    );
     await gone(client, ConfigMaps, { namespace, name: "sibling" });
     await client.get(ConfigMaps, { namespace, name: "owned" });
     await client.patch(SandboxPools, { namespace, name: "held" }, { type: "merge", body: { metadata: { finalizers: null } } });

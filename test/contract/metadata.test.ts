@@ -88,7 +88,9 @@ describeServers("names, labels and annotations", (server) => {
   test("a label that is no string is refused", async () => {
     const namespace = await server().namespace();
     const labels = { a: 1 } as unknown as Record<string, string>; // What a careless YAML file says.
-    const no = await refusal(server().client.create(SandboxPools, { ...aPool(namespace, "bad"), metadata: { namespace, name: "bad", labels } }));
+    const no = await refusal(
+      server().client.create(SandboxPools, { ...aPool(namespace, "bad"), metadata: { namespace, name: "bad", labels } }),
+    );
     expect(no.reason).toBe("BadRequest");
   });
 });

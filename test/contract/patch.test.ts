@@ -64,9 +64,7 @@ describeServers("merge patches", (server) => {
 
   test("unconditional patches at once all take effect", async () => {
     const { key } = await made(server());
-    await Promise.all(
-      Array.from({ length: 5 }, (_, i) => server().client.patch(ConfigMaps, key, merge({ data: { [`n${i}`]: "x" } }))),
-    );
+    await Promise.all(Array.from({ length: 5 }, (_, i) => server().client.patch(ConfigMaps, key, merge({ data: { [`n${i}`]: "x" } }))));
     const read = await server().client.get(ConfigMaps, key);
     expect(Object.keys(read.data ?? {}).sort()).toEqual(["a", "b", "n0", "n1", "n2", "n3", "n4"]);
   });
@@ -119,9 +117,14 @@ describeServers("merge patches", (server) => {
     const { client } = server();
     const namespace = await server().namespace();
     await client.create(SandboxPools, aPool(namespace, "status"));
-    const next = await client.patch(SandboxPools, { namespace, name: "status" }, merge({ spec: { replicas: 50 }, status: { idleReplicas: 3 } }), {
-      subresource: "status",
-    });
+    const next = await client.patch(
+      SandboxPools,
+      { namespace, name: "status" },
+      merge({ spec: { replicas: 50 }, status: { idleReplicas: 3 } }),
+      {
+        subresource: "status",
+      },
+    );
     expect(next.spec.replicas).toBe(2);
     expect(next.status?.idleReplicas).toBe(3);
     expect(next.metadata.generation).toBe(1);
@@ -145,7 +148,10 @@ describeServers("merge patches", (server) => {
   test("a claim-sized patch of a pod changes labels, annotations and image in one write", async () => {
     const { client } = server();
     const namespace = await server().namespace();
-    const pod = await client.create(Pods, aPod(namespace, "claimed", { metadata: { labels: { phase: "idle" }, annotations: { mark: "x" } } }));
+    const pod = await client.create(
+      Pods,
+      aPod(namespace, "claimed", { metadata: { labels: { phase: "idle" }, annotations: { mark: "x" } } }),
+    );
     const next = await client.patch(
       Pods,
       { namespace, name: "claimed" },
@@ -189,7 +195,10 @@ describeServers("JSON patches", (server) => {
     const next = await server().client.patch(
       ConfigMaps,
       key,
-      json({ op: "add", path: "/metadata/annotations", value: {} }, { op: "add", path: "/metadata/annotations/example.com~1x", value: "y" }),
+      json(
+        { op: "add", path: "/metadata/annotations", value: {} },
+        { op: "add", path: "/metadata/annotations/example.com~1x", value: "y" },
+      ),
     );
     expect(next.metadata.annotations).toEqual({ "example.com/x": "y" });
   });
@@ -288,7 +297,10 @@ describeServers("JSON patches", (server) => {
         server().client.patch(
           ConfigMaps,
           key,
-          json({ op: "test", path: "/metadata/labels/tier", value: "one" }, { op: "replace", path: "/metadata/labels/tier", value: `taken-${i}` }),
+          json(
+            { op: "test", path: "/metadata/labels/tier", value: "one" },
+            { op: "replace", path: "/metadata/labels/tier", value: `taken-${i}` },
+          ),
         ),
       ),
     );

@@ -31,9 +31,24 @@ const badSpecs: readonly [string, Partial<PodSpec>, string, string][] = [
   ["a container without an image", { containers: [{ name: "a" }] }, "spec.containers[0].image", "FieldValueRequired"],
   ["an image with a space before it", containers({ image: " app" }), "spec.containers[0].image", "FieldValueInvalid"],
   ["an unknown restart policy", { restartPolicy: "Sometimes" as "Always" }, "spec.restartPolicy", "FieldValueNotSupported"],
-  ["an unknown pull policy", containers({ imagePullPolicy: "Maybe" as "Always" }), "spec.containers[0].imagePullPolicy", "FieldValueNotSupported"],
-  ["an environment variable without a name", containers({ env: [{ name: "", value: "x" }] }), "spec.containers[0].env[0].name", "FieldValueRequired"],
-  ["a port beyond 65535", containers({ ports: [{ containerPort: 70_000 }] }), "spec.containers[0].ports[0].containerPort", "FieldValueInvalid"],
+  [
+    "an unknown pull policy",
+    containers({ imagePullPolicy: "Maybe" as "Always" }),
+    "spec.containers[0].imagePullPolicy",
+    "FieldValueNotSupported",
+  ],
+  [
+    "an environment variable without a name",
+    containers({ env: [{ name: "", value: "x" }] }),
+    "spec.containers[0].env[0].name",
+    "FieldValueRequired",
+  ],
+  [
+    "a port beyond 65535",
+    containers({ ports: [{ containerPort: 70_000 }] }),
+    "spec.containers[0].ports[0].containerPort",
+    "FieldValueInvalid",
+  ],
   [
     "two ports of one name",
     containers({
@@ -45,7 +60,12 @@ const badSpecs: readonly [string, Partial<PodSpec>, string, string][] = [
     "spec.containers[0].ports[1].name",
     "FieldValueDuplicate",
   ],
-  ["a mount of a volume that is not there", containers({ volumeMounts: [{ name: "data", mountPath: "/d" }] }), "spec.containers[0].volumeMounts[0].name", "FieldValueNotFound"],
+  [
+    "a mount of a volume that is not there",
+    containers({ volumeMounts: [{ name: "data", mountPath: "/d" }] }),
+    "spec.containers[0].volumeMounts[0].name",
+    "FieldValueNotFound",
+  ],
   [
     "two volumes of one name",
     {
@@ -71,10 +91,30 @@ const badSpecs: readonly [string, Partial<PodSpec>, string, string][] = [
     "spec.containers[0].volumeMounts[1].mountPath",
     "FieldValueInvalid",
   ],
-  ["a request above its limit", containers({ resources: { requests: { cpu: "2" }, limits: { cpu: "1" } } }), "spec.containers[0].resources.requests", "FieldValueInvalid"],
-  ["a negative limit", containers({ resources: { limits: { memory: "-1" } } }), "spec.containers[0].resources.limits[memory]", "FieldValueInvalid"],
-  ["a probe without a handler", containers({ readinessProbe: { periodSeconds: 1 } }), "spec.containers[0].readinessProbe", "FieldValueRequired"],
-  ["a probe with a negative period", containers({ readinessProbe: { tcpSocket: { port: 1 }, periodSeconds: -1 } }), "spec.containers[0].readinessProbe.periodSeconds", "FieldValueInvalid"],
+  [
+    "a request above its limit",
+    containers({ resources: { requests: { cpu: "2" }, limits: { cpu: "1" } } }),
+    "spec.containers[0].resources.requests",
+    "FieldValueInvalid",
+  ],
+  [
+    "a negative limit",
+    containers({ resources: { limits: { memory: "-1" } } }),
+    "spec.containers[0].resources.limits[memory]",
+    "FieldValueInvalid",
+  ],
+  [
+    "a probe without a handler",
+    containers({ readinessProbe: { periodSeconds: 1 } }),
+    "spec.containers[0].readinessProbe",
+    "FieldValueRequired",
+  ],
+  [
+    "a probe with a negative period",
+    containers({ readinessProbe: { tcpSocket: { port: 1 }, periodSeconds: -1 } }),
+    "spec.containers[0].readinessProbe.periodSeconds",
+    "FieldValueInvalid",
+  ],
   ["a negative deadline", { activeDeadlineSeconds: -1 }, "spec.activeDeadlineSeconds", "FieldValueInvalid"],
 ];
 
@@ -128,7 +168,10 @@ describeServers("pods", (server) => {
     const guaranteed = await client.create(Pods, aPod(namespace, "guaranteed", { spec: containers({ resources: { limits } }) }));
     expect(guaranteed.spec.containers[0]?.resources).toEqual({ limits, requests: limits });
     expect(guaranteed.status?.qosClass).toBe("Guaranteed");
-    const burstable = await client.create(Pods, aPod(namespace, "burstable", { spec: containers({ resources: { requests: { cpu: "100m" } } }) }));
+    const burstable = await client.create(
+      Pods,
+      aPod(namespace, "burstable", { spec: containers({ resources: { requests: { cpu: "100m" } } }) }),
+    );
     expect(burstable.status?.qosClass).toBe("Burstable");
   });
 
@@ -175,13 +218,20 @@ describeServers("pods", (server) => {
     const namespace = await server().namespace();
     const made = await client.create(Pods, aPod(namespace, "swap"));
     const next = `registry.invalid/app:1-u7@sha256:${"b".repeat(64)}`;
-    const swapped = await client.patch(Pods, { namespace, name: "swap" }, { type: "json", operations: [{ op: "replace", path: "/spec/containers/0/image", value: next }] });
+    const swapped = await client.patch(
+      Pods,
+      { namespace, name: "swap" },
+      { type: "json", operations: [{ op: "replace", path: "/spec/containers/0/image", value: next }] },
+    );
     expect(swapped.spec).toEqual({ ...made.spec, containers: [{ ...made.spec.containers[0], image: next }] });
   });
 
   const forbidden: readonly [string, (pod: Pod) => Pod["spec"]][] = [
     ["a command", (pod) => ({ ...pod.spec, containers: pod.spec.containers.map((one) => ({ ...one, command: ["sh"] })) })],
-    ["an environment variable", (pod) => ({ ...pod.spec, containers: pod.spec.containers.map((one) => ({ ...one, env: [{ name: "A", value: "b" }] })) })],
+    [
+      "an environment variable",
+      (pod) => ({ ...pod.spec, containers: pod.spec.containers.map((one) => ({ ...one, env: [{ name: "A", value: "b" }] })) }),
+    ],
     ["a further container", (pod) => ({ ...pod.spec, containers: [...pod.spec.containers, { name: "side", image }] })],
     ["the restart policy", (pod) => ({ ...pod.spec, restartPolicy: "Never" })],
     ["the node", (pod) => ({ ...pod.spec, nodeName: "elsewhere" })],
@@ -237,7 +287,9 @@ describeServers("pods", (server) => {
           started: true,
           restartCount: 1,
           state: { running: { startedAt: "2026-01-01T00:00:00Z" } },
-          lastState: { terminated: { exitCode: 137, reason: "OOMKilled", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z" } },
+          lastState: {
+            terminated: { exitCode: 137, reason: "OOMKilled", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z" },
+          },
         },
       ],
     };

@@ -1,7 +1,7 @@
 /** Random operations on a few names, described so that two servers can be told to do exactly the same. */
 import fc from "fast-check";
 import { isApiError } from "#kube/api-error.ts";
-import type { ObjectClient, ObjectKey, Patch } from "#kube/object-client.ts";
+import type { DeleteOptions, ObjectClient, ObjectKey, Patch, SubresourceOptions } from "#kube/object-client.ts";
 import { ConfigMaps } from "#model/core-kinds.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
@@ -25,9 +25,30 @@ type On = "nothing" | "newest" | "oldest";
 
 export type Operation =
   | { readonly do: "create"; readonly kind: KindName; readonly name: string; readonly change: Change }
-  | { readonly do: "update"; readonly kind: KindName; readonly name: string; readonly change: Change; readonly on: On; readonly status: boolean }
-  | { readonly do: "merge"; readonly kind: KindName; readonly name: string; readonly change: Change; readonly on: On; readonly status: boolean }
-  | { readonly do: "json"; readonly kind: KindName; readonly name: string; readonly test: string; readonly to: string; readonly remove: boolean }
+  | {
+      readonly do: "update";
+      readonly kind: KindName;
+      readonly name: string;
+      readonly change: Change;
+      readonly on: On;
+      readonly status: boolean;
+    }
+  | {
+      readonly do: "merge";
+      readonly kind: KindName;
+      readonly name: string;
+      readonly change: Change;
+      readonly on: On;
+      readonly status: boolean;
+    }
+  | {
+      readonly do: "json";
+      readonly kind: KindName;
+      readonly name: string;
+      readonly test: string;
+      readonly to: string;
+      readonly remove: boolean;
+    }
   | { readonly do: "delete"; readonly kind: KindName; readonly name: string; readonly on: On; readonly grace: number | undefined }
   | { readonly do: "scale"; readonly name: string; readonly by: number }
   | { readonly do: "get"; readonly kind: KindName; readonly name: string }
@@ -74,9 +95,9 @@ export class Operator {
   }
 
   /** What came back: the object, the list, or the refusal in its comparable parts. */
-  async run(operation: Operation): Promise<unknown> {
+  async run(op: Operation): Promise<unknown> {
     try {
-      return await this.#run(operation);
+      return await this.#run(op);
     } catch (error) {
       if (!isApiError(error)) throw error;
       const causes = new Set(error.causes.map((cause) => `${cause.field} ${cause.reason}`));
@@ -85,30 +106,31 @@ export class Operator {
   }
 
   #run(op: Operation): Promise<unknown> {
+    const client = this.#client;
     const key = { namespace: this.#namespace, name: "name" in op ? op.name : "" };
     switch (op.do) {
       case "create":
-        return this.#remember(this.#client.create(types[op.kind], anObject(op.kind, this.#namespace, op.name, op.change)));
+        return this.#remember(client.create(types[op.kind], anObject(op.kind, this.#namespace, op.name, op.change)));
       case "update":
         return this.#update(op);
       case "merge":
-        return this.#remember(
-          this.#client.patch(types[op.kind], key, this.#mergePatch(op), op.status && op.kind !== "map" ? { subresource: "status" } : {}),
-        );
+        return this.#remember(client.patch(types[op.kind], key, this.#mergePatch(op), through(op)));
       case "json":
-        return this.#remember(this.#client.patch(types[op.kind], key, jsonPatch(op)));
+        return this.#remember(client.patch(types[op.kind], key, jsonPatch(op)));
       case "delete":
-        return this.#client.delete(types[op.kind], key, {
-          gracePeriodSeconds: op.grace,
-          ...(op.on === "nothing" ? {} : { preconditions: { resourceVersion: this.#version(op.kind, op.name, op.on) } }),
-        });
+        return client.delete(types[op.kind], key, this.#deletion(op));
       case "scale":
         return this.#scale(key, op.by);
       case "get":
-        return this.#client.get(types[op.kind], key);
+        return client.get(types[op.kind], key);
       case "list":
         return this.#list(op);
     }
+  }
+
+  #deletion(op: Extract<Operation, { do: "delete" }>): DeleteOptions {
+    const preconditions = op.on === "nothing" ? undefined : { resourceVersion: this.#version(op.kind, op.name, op.on) };
+    return { gracePeriodSeconds: op.grace, preconditions };
   }
 
   async #update(op: Extract<Operation, { do: "update" }>): Promise<unknown> {
@@ -117,7 +139,7 @@ export class Operator {
     const resourceVersion = op.on === "nothing" ? undefined : this.#version(op.kind, op.name, op.on);
     const { resourceVersion: _, ...metadata } = next.metadata;
     const object = { ...next, metadata: resourceVersion === undefined ? metadata : { ...metadata, resourceVersion } };
-    return this.#remember(this.#client.update(types[op.kind], object, op.status && op.kind !== "map" ? { subresource: "status" } : {}));
+    return this.#remember(this.#client.update(types[op.kind], object, through(op)));
   }
 
   #mergePatch(op: Extract<Operation, { do: "merge" }>): Patch {
@@ -126,7 +148,14 @@ export class Operator {
       finalizers: op.change.hold ? ["example.com/hold"] : null,
       ...(op.on === "nothing" ? {} : { resourceVersion: this.#version(op.kind, op.name, op.on) }),
     };
-    return { type: "merge", body: { metadata, ...content(op.kind, op.change.value), ...(op.kind === "pool" ? { status: { idleReplicas: op.change.value } } : {}) } };
+    return {
+      type: "merge",
+      body: {
+        metadata,
+        ...content(op.kind, op.change.value),
+        ...(op.kind === "pool" ? { status: { idleReplicas: op.change.value } } : {}),
+      },
+    };
   }
 
   /** Always to another number: scaling to the same one is a write on a real server, which notes in managedFields who did it. */
@@ -136,7 +165,11 @@ export class Operator {
   }
 
   async #list(op: Extract<Operation, { do: "list" }>): Promise<unknown> {
-    const { items, remainingItemCount } = await this.#client.list(types[op.kind], { namespace: this.#namespace, labelSelector: op.selector, limit: op.limit });
+    const { items, remainingItemCount } = await this.#client.list(types[op.kind], {
+      namespace: this.#namespace,
+      labelSelector: op.selector,
+      limit: op.limit,
+    });
     return { items, remainingItemCount };
   }
 
@@ -155,6 +188,11 @@ export class Operator {
   }
 }
 
+/** Config maps have no status to write. */
+function through(op: { kind: KindName; status: boolean }): SubresourceOptions {
+  return op.status && op.kind !== "map" ? { subresource: "status" } : {};
+}
+
 function content(kindName: KindName, value: number): { data?: Record<string, string>; spec?: Record<string, number> } {
   if (kindName === "map") return { data: { value: String(value) } };
   if (kindName === "pool") return { spec: { replicas: value } };
@@ -166,15 +204,23 @@ function anObject(kindName: KindName, namespace: string, called: string, { label
   const metadata = { namespace, name: called, labels: own, ...(hold ? { finalizers: ["example.com/hold"] } : {}) };
   if (kindName === "map") return { ...aConfigMap(namespace, called), ...content(kindName, value), metadata };
   if (kindName === "pool") return { ...aPool(namespace, called, { replicas: value }), metadata };
-  return { ...aPod(namespace, called, { spec: { ...(value > 0 ? { nodeName: "node" } : {}) } }), metadata };
+  return { ...aPod(namespace, called, { spec: value > 0 ? { nodeName: "node" } : {} }), metadata };
 }
 
 function changed(kindName: KindName, current: ApiObject, { labels, value, hold }: Change): ApiObject {
-  const next = anObject(kindName, current.metadata.namespace ?? "", current.metadata.name ?? "", { ...(labels && { labels }), value, hold });
+  const next = anObject(kindName, current.metadata.namespace ?? "", current.metadata.name ?? "", {
+    ...(labels && { labels }),
+    value,
+    hold,
+  });
   const base = { ...current, metadata: { ...current.metadata, ...next.metadata, finalizers: hold ? ["example.com/hold"] : [] } };
   if (kindName === "map") return { ...base, ...content(kindName, value) };
   if (kindName === "pod") return base;
-  return { ...base, spec: { ...("spec" in current ? (current.spec as object) : {}), replicas: value }, status: { idleReplicas: value } } as ApiObject;
+  return {
+    ...base,
+    spec: { ...("spec" in current ? (current.spec as object) : {}), replicas: value },
+    status: { idleReplicas: value },
+  } as ApiObject;
 }
 
 function jsonPatch(op: Extract<Operation, { do: "json" }>): Patch {

@@ -14,8 +14,18 @@ describeServers("the scale of a pool", (server) => {
     expect((await client.getScale(SandboxPools, key)).status?.replicas).toBe(0);
     const written = await client.update(SandboxPools, { ...pool, status: { replicas: 2, selector: "a=b" } }, { subresource: "status" });
     const scale = await client.getScale(SandboxPools, key);
-    expect(scale).toMatchObject({ apiVersion: "autoscaling/v1", kind: "Scale", spec: { replicas: 2 }, status: { replicas: 2, selector: "a=b" } });
-    expect(scale.metadata).toMatchObject({ namespace, name: "p", uid: pool.metadata.uid, resourceVersion: written.metadata.resourceVersion });
+    expect(scale).toMatchObject({
+      apiVersion: "autoscaling/v1",
+      kind: "Scale",
+      spec: { replicas: 2 },
+      status: { replicas: 2, selector: "a=b" },
+    });
+    expect(scale.metadata).toMatchObject({
+      namespace,
+      name: "p",
+      uid: pool.metadata.uid,
+      resourceVersion: written.metadata.resourceVersion,
+    });
   });
 
   test("writing it changes replicas and generation, and nothing else", async () => {

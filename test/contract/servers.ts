@@ -20,7 +20,8 @@ export interface ContractServer {
 export function chosenServers(): readonly ServerName[] {
   const names = (process.env["AGENTBOX_TEST_SERVERS"] ?? "embedded,embedded-http").split(",");
   return names.map((name) => {
-    if (!(name in serverStarters)) throw new Error(`AGENTBOX_TEST_SERVERS names "${name}"; there are ${Object.keys(serverStarters).join(", ")}`);
+    if (!(name in serverStarters))
+      throw new Error(`AGENTBOX_TEST_SERVERS names "${name}"; there are ${Object.keys(serverStarters).join(", ")}`);
     return name as ServerName;
   });
 }

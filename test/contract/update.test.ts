@@ -103,7 +103,10 @@ describeServers("updating", (server) => {
   test("labels and annotations that an update leaves out are removed", async () => {
     const { client } = server();
     const namespace = await server().namespace();
-    const made = await client.create(ConfigMaps, aConfigMap(namespace, "bare", { metadata: { labels: { a: "b" }, annotations: { c: "d" } } }));
+    const made = await client.create(
+      ConfigMaps,
+      aConfigMap(namespace, "bare", { metadata: { labels: { a: "b" }, annotations: { c: "d" } } }),
+    );
     expect(made.metadata.labels).toEqual({ a: "b" });
     const next = await client.update(ConfigMaps, aConfigMap(namespace, "bare"));
     expect(next.metadata.labels).toBeUndefined();
@@ -174,7 +177,12 @@ describeServers("updating", (server) => {
     const made = await client.create(SandboxPools, aPool(namespace, "split"));
     const next = await client.update(
       SandboxPools,
-      { ...made, metadata: { ...made.metadata, labels: { a: "b" } }, spec: { ...made.spec, replicas: 99 }, status: { phase: "Ready", idleReplicas: 2 } },
+      {
+        ...made,
+        metadata: { ...made.metadata, labels: { a: "b" } },
+        spec: { ...made.spec, replicas: 99 },
+        status: { phase: "Ready", idleReplicas: 2 },
+      },
       { subresource: "status" },
     );
     expect(next.spec.replicas).toBe(2);
@@ -209,7 +217,11 @@ describeServers("updating", (server) => {
     expect(made.status?.phase).toBe("Pending");
     const ignored = await client.update(Pods, { ...made, status: { ...made.status, phase: "Running" } });
     expect(ignored.status?.phase).toBe("Pending");
-    const running = await client.update(Pods, { ...ignored, status: { phase: "Running", podIP: "10.1.2.3", podIPs: [{ ip: "10.1.2.3" }] } }, { subresource: "status" });
+    const running = await client.update(
+      Pods,
+      { ...ignored, status: { phase: "Running", podIP: "10.1.2.3", podIPs: [{ ip: "10.1.2.3" }] } },
+      { subresource: "status" },
+    );
     expect(running.status?.phase).toBe("Running");
     expect(running.metadata.generation).toBe(1);
   });

@@ -250,10 +250,10 @@ describeServers("watching", (server) => {
     await client.delete(SandboxPools, { namespace, name: "b" });
     await client.create(SandboxPools, aPool(namespace, "d"));
     await gone(client, SandboxPools, { namespace, name: "b" });
-    const known = new Set(names(list.items));
+    const known = new Set(names(list.items).map(String));
     for (const event of [await watching.next(), await watching.next()]) {
-      if (event.type === "DELETED") known.delete(event.object.metadata.name);
-      else known.add(event.object.metadata.name);
+      if (event.type === "DELETED") known.delete(String(event.object.metadata.name));
+      else known.add(String(event.object.metadata.name));
     }
     expect([...known].sort()).toEqual(names((await client.list(SandboxPools, { namespace })).items));
   });

@@ -31,7 +31,7 @@ async function startEmbedded(): Promise<StartedServer> {
   return {
     client: store,
     stop: async () => {
-      await store.close();
+      store.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
