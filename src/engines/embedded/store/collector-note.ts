@@ -28,7 +28,8 @@ type Written = { readonly owners: readonly (readonly [string, string, string, st
 /** The note in the form in which it is kept; undefined for an object that is none of the collector's business. */
 export function writeNote(metadata: ObjectMeta): string | undefined {
   const { ownerReferences = [], finalizers, deletionTimestamp } = metadata;
-  const waits = deletionTimestamp !== undefined && finalizers?.some((one) => one === orphanFinalizer || one === foregroundFinalizer) === true;
+  const waits =
+    deletionTimestamp !== undefined && finalizers?.some((one) => one === orphanFinalizer || one === foregroundFinalizer) === true;
   if (ownerReferences.length === 0 && !waits) return undefined;
   const owners = ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion: blocks }) => {
     return [apiVersion, kind, name, uid, blocks === true ? 1 : 0] as const;

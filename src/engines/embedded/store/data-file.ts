@@ -50,11 +50,13 @@ export function openDataFile({ file, durability, clock }: DataFileOptions): Data
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: 0 });
+    // The WAL is folded back every 16 MB: rarer than SQLite's own 4 MB, for the write that has to do it waits 10 to 20 ms.
     db.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${durability === "power-loss" ? "FULL" : "NORMAL"};
       PRAGMA cache_size = -16000;
+      PRAGMA wal_autocheckpoint = 4000;
       BEGIN IMMEDIATE; COMMIT;
     `);
     migrate(db, file, clock);
@@ -99,7 +101,9 @@ function migrate(db: DatabaseSync, file: string, clock: Clock): void {
 function explain(file: string, error: unknown): Error {
   switch (sqliteCode(error)) {
     case 5: // SQLITE_BUSY
-      return new Error(`${file} is in use by ${owner(file)}: only one process can own it, stop that one or choose another file`, { cause: error });
+      return new Error(`${file} is in use by ${owner(file)}: only one process can own it, stop that one or choose another file`, {
+        cause: error,
+      });
     case 11: // SQLITE_CORRUPT
     case 26: // SQLITE_NOTADB
       return new Error(`${file} is damaged or not a data file of AgentBox: restore it from a backup or move it away`, { cause: error });

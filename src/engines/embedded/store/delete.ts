@@ -66,7 +66,11 @@ function changed({ table, key, current }: Target, next: ApiObject): readonly Cha
 function checkPolicy({ propagationPolicy: policy }: DeleteOptions): void {
   if (policy === undefined || policies.includes(policy)) return;
   const supported = [...policies, "nil"].map((one) => JSON.stringify(one)).join(", ");
-  const cause = { field: "propagationPolicy", reason: "FieldValueNotSupported", message: `Unsupported value: "${String(policy)}": supported values: ${supported}` };
+  const cause = {
+    field: "propagationPolicy",
+    reason: "FieldValueNotSupported",
+    message: `Unsupported value: "${String(policy)}": supported values: ${supported}`,
+  };
   const message = `DeleteOptions.meta.k8s.io "" is invalid: ${cause.field}: ${cause.message}`;
   throw new ApiError("Invalid", message, { group: "meta.k8s.io", kind: "DeleteOptions", causes: [cause] });
 }
@@ -86,7 +90,11 @@ function checkPreconditions({ table: { type }, key, current: { metadata } }: Tar
 function checkNamespacePreconditions({ metadata }: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion: rv } = preconditions ?? {};
   const refuse = (what: string, given: string, actual: string | undefined): never => {
-    throw conflict(Namespaces, metadata.name ?? "", `Precondition failed: ${what} in precondition: ${given}, ${what} in object meta: ${actual}`);
+    throw conflict(
+      Namespaces,
+      metadata.name ?? "",
+      `Precondition failed: ${what} in precondition: ${given}, ${what} in object meta: ${actual}`,
+    );
   };
   if (uid !== undefined && uid !== metadata.uid) refuse("UID", uid, metadata.uid);
   if (rv !== undefined && rv !== metadata.resourceVersion) refuse("ResourceVersion", rv, metadata.resourceVersion);

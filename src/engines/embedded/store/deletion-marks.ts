@@ -17,7 +17,8 @@ export type Grace =
 export function graceOf(pod: Pod, asked: number | undefined, now: number): Grace {
   const wished = asked !== undefined && asked < 0 ? 1 : asked;
   if (pod.metadata.deletionTimestamp !== undefined) return shorterGrace(pod, pod.metadata.deletionTimestamp, wished, now);
-  const needsNone = pod.spec.nodeName === undefined || pod.spec.nodeName === "" || ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
+  const needsNone =
+    pod.spec.nodeName === undefined || pod.spec.nodeName === "" || ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
   const own = pod.spec.terminationGracePeriodSeconds ?? 0;
   const seconds = needsNone ? 0 : (wished ?? (own < 0 ? 1 : own));
   return { kind: "granted", seconds, object: marked(raised(pod), now + seconds * 1000, seconds) };
@@ -44,9 +45,14 @@ export function markedDeleted(object: ApiObject, now: number): ApiObject {
  * The finalizers with which the garbage collector's part of a delete is remembered. What the delete asks for goes before
  * what the object carries already.
  */
-export function collectorFinalizers({ metadata }: ApiObject, policy: DeleteOptions["propagationPolicy"], collected: boolean): readonly string[] {
+export function collectorFinalizers(
+  { metadata }: ApiObject,
+  policy: DeleteOptions["propagationPolicy"],
+  collected: boolean,
+): readonly string[] {
   const current = metadata.finalizers ?? [];
-  const wanted = policy ?? (current.includes(orphanFinalizer) ? "Orphan" : current.includes(foregroundFinalizer) ? "Foreground" : "Background");
+  const wanted =
+    policy ?? (current.includes(orphanFinalizer) ? "Orphan" : current.includes(foregroundFinalizer) ? "Foreground" : "Background");
   const kept = current.filter((finalizer) => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
   if (!collected || wanted === "Background") return kept;
   return [...kept, wanted === "Orphan" ? orphanFinalizer : foregroundFinalizer];
@@ -64,5 +70,7 @@ function marked(object: ApiObject, until: number, seconds: number): ApiObject {
 /** To be deleted is a change of what the object wants: its generation grows, if it has one. */
 function raised<T extends ApiObject>(object: T): T {
   const { generation } = object.metadata;
-  return generation === undefined || generation === 0 ? object : { ...object, metadata: { ...object.metadata, generation: generation + 1 } };
+  return generation === undefined || generation === 0
+    ? object
+    : { ...object, metadata: { ...object.metadata, generation: generation + 1 } };
 }

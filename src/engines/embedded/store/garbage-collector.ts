@@ -90,12 +90,25 @@ export class GarbageCollector {
     const dependents = [...this.#graph.dependentsOf(uid)];
     if (finalizers.includes(orphanFinalizer)) {
       for (const dependent of dependents) this.#cutTies(dependent, (link) => link.uid === uid);
-      this.#write(entry, withFinalizers(object, finalizers.filter((finalizer) => finalizer !== orphanFinalizer)));
+      this.#write(
+        entry,
+        withFinalizers(
+          object,
+          finalizers.filter((finalizer) => finalizer !== orphanFinalizer),
+        ),
+      );
       return;
     }
     for (const dependent of dependents) if (dependent.note?.waits !== true) this.#suspect(dependent);
     const blocked = dependents.some(({ note }) => note?.owners.some((link) => link.uid === uid && link.blocks));
-    if (!blocked) this.#write(entry, withFinalizers(object, finalizers.filter((finalizer) => finalizer !== foregroundFinalizer)));
+    if (!blocked)
+      this.#write(
+        entry,
+        withFinalizers(
+          object,
+          finalizers.filter((finalizer) => finalizer !== foregroundFinalizer),
+        ),
+      );
   }
 
   /** An object lives as long as one of its owners does. */

@@ -8,7 +8,8 @@ import { badRequest } from "./refusals.ts";
  */
 export function storeKey(type: ResourceType, key: ObjectKey): string {
   if (!type.namespaced) return key.name;
-  if (key.namespace === undefined || key.namespace === "") throw badRequest("an empty namespace may not be set when a resource name is provided");
+  if (key.namespace === undefined || key.namespace === "")
+    throw badRequest("an empty namespace may not be set when a resource name is provided");
   return `${key.namespace}/${key.name}`;
 }
 

@@ -51,7 +51,10 @@ export class NamespaceReaper {
     if (namespace?.metadata.deletionTimestamp === undefined || !waitsForContents(namespace)) {
       this.#terminating.delete(name);
     } else if (!this.#terminating.has(name)) {
-      this.#terminating.set(name, this.#namespacedTables().flatMap((table) => [...table.range(`${name}/`)]));
+      this.#terminating.set(
+        name,
+        this.#namespacedTables().flatMap((table) => [...table.range(`${name}/`)]),
+      );
       this.#look(name);
     }
   }

@@ -132,7 +132,12 @@ class EmbeddedStore implements ObjectStore {
     return typed(updateObject(this.#state, this.#table(type, options), object, options));
   }
 
-  async patch<T extends ApiObject>(type: ResourceType<T>, at: port.ObjectKey, patch: port.Patch, options: port.SubresourceOptions = {}): Promise<T> {
+  async patch<T extends ApiObject>(
+    type: ResourceType<T>,
+    at: port.ObjectKey,
+    patch: port.Patch,
+    options: port.SubresourceOptions = {},
+  ): Promise<T> {
     return typed(patchObject(this.#state, this.#table(type, options), { at, patch }, options));
   }
 

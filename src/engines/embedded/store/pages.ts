@@ -67,7 +67,7 @@ function* objectsAt(state: StoreState, table: ObjectTable, { prefix, start, rv }
     }
     return;
   }
-  for (let from = start; ; ) {
+  for (let from = start; ;) {
     const rows = state.log.snapshot(table.id, { prefix, from }, rv, snapshotBatch);
     for (const row of rows) {
       if (!row.deleted) yield { key: row.key, object: table.objectAt(row.key, row.rv, () => state.log.data(row.rv)) };

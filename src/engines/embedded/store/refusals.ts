@@ -11,7 +11,11 @@ export function noSuchResource(): ApiError {
   return new ApiError("NotFound", "the server could not find the requested resource");
 }
 
-export function alreadyExists(type: ResourceType, name: string, how: { readonly generated: boolean; readonly terminating: boolean }): ApiError {
+export function alreadyExists(
+  type: ResourceType,
+  name: string,
+  how: { readonly generated: boolean; readonly terminating: boolean },
+): ApiError {
   const said = `${resourceName(type)} "${name}" already exists`;
   if (how.generated) {
     const message = `${said}, the server was not able to generate a unique name for the object`;
@@ -29,16 +33,28 @@ export function conflict(type: ResourceType, name: string, what: string): ApiErr
 }
 
 /** A write that carried the uid of another object of the same name. The server shows where it keeps the object. */
-export function otherUid(type: ResourceType, key: string, uids: { readonly given: string; readonly actual: string }, storedByGroup: boolean): ApiError {
+export function otherUid(
+  type: ResourceType,
+  key: string,
+  uids: { readonly given: string; readonly actual: string },
+  storedByGroup: boolean,
+): ApiError {
   const path = `/registry/${storedByGroup ? `${type.group}/` : ""}${type.plural}/${key}`;
   const what = `Precondition failed: UID in precondition: ${uids.given}, UID in object meta: ${uids.actual}`;
-  return conflict(type, key.slice(key.indexOf("/") + 1), `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ${what}`);
+  return conflict(
+    type,
+    key.slice(key.indexOf("/") + 1),
+    `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ${what}`,
+  );
 }
 
 /** A precondition of a delete that does not hold. Here, unlike elsewhere, the server names the kind. */
 export function deletePrecondition(type: ResourceType, name: string, what: string): ApiError {
   const kind = qualifiedKind(type);
-  return new ApiError("Conflict", `Operation cannot be fulfilled on ${kind} "${name}": ${what}`, { ...detailsOf(type, name), kind: type.kind });
+  return new ApiError("Conflict", `Operation cannot be fulfilled on ${kind} "${name}": ${what}`, {
+    ...detailsOf(type, name),
+    kind: type.kind,
+  });
 }
 
 /** Everything that is wrong with an object. Several causes come in brackets; one that was found twice counts once. */
@@ -70,20 +86,16 @@ export function badRequest(message: string): ApiError {
   return new ApiError("BadRequest", message);
 }
 
-/** The server answers some mistakes with its code 500 and no reason at all. */
+/** The server answers some mistakes of the caller with its code 500 and no reason at all. */
 export function unnamedFailure(message: string): ApiError {
-  return new ApiError("Unknown", message, { code: 500 });
+  return new ApiError("InternalError", message);
 }
 
 export function tooOldVersion(asked: number, oldest: number): ApiError {
   return new ApiError("Expired", `too old resource version: ${asked} (${oldest})`);
 }
 
-export function immutableField(field: string, value: unknown): StatusCause {
-  return invalidValue(field, JSON.stringify(value), "field is immutable");
-}
-
-export function invalidValue(field: string, value: string, what: string): StatusCause {
+function invalidValue(field: string, value: string, what: string): StatusCause {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${value}: ${what}` };
 }
 

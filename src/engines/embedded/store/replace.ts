@@ -6,7 +6,7 @@ import { asJson, asObject, shareStructure } from "./json-tree.ts";
 import { nameOf } from "./keys.ts";
 import type { ObjectTable } from "./object-table.ts";
 import { invalid, modified, unnamedFailure, versionMissing } from "./refusals.ts";
-import { replicaCauses, updateCauses, updatedMetadata } from "./server-metadata.ts";
+import { updatedMetadata } from "./server-metadata.ts";
 import type { StoreState } from "./store-state.ts";
 
 export interface Replacement {
@@ -26,11 +26,7 @@ export function replaceObject(state: StoreState, table: ObjectTable, replacement
   const { key, current, subresource, dryRun } = replacement;
   checkVersion(table, replacement);
   const next = nextObject(table, replacement);
-  const causes = [
-    ...updateCauses(next.metadata, current.metadata),
-    ...table.rules.validateUpdate(next, current, subresource),
-    ...replicaCauses(next, table.type.scale?.specReplicasPath),
-  ];
+  const causes = table.rules.validateUpdate(next, current, subresource);
   if (causes.length > 0) throw invalid(table.type, nameOf(key), causes);
 
   const shared = asObject(shareStructure(asJson(current), asJson(next)) as JsonObject); // An object stays one.

@@ -140,7 +140,9 @@ export class RevisionLog {
 
   /** When the next revisions after the compacted version were written, oldest first. */
   oldest(limit: number): { readonly rv: number; readonly writtenAt: number }[] {
-    return this.#statements.oldest.all(this.#compacted, limit).map((row) => ({ rv: Number(row["rv"]), writtenAt: Number(row["written_at"]) }));
+    return this.#statements.oldest
+      .all(this.#compacted, limit)
+      .map((row) => ({ rv: Number(row["rv"]), writtenAt: Number(row["written_at"]) }));
   }
 
   /** Forgets what was already history at `rv`: older states of keys that changed since the last compaction, and removals. */

@@ -9,7 +9,6 @@ import type { ObjectTable } from "./object-table.ts";
 import { readBody } from "./read-body.ts";
 import { invalidPatch, noSuchResource, notFound } from "./refusals.ts";
 import { replaceObject } from "./replace.ts";
-import { readPath } from "./server-metadata.ts";
 import type { StoreState } from "./store-state.ts";
 import { applyPatch, checkPlace, checkUid, type PatchRequest } from "./update.ts";
 
@@ -85,6 +84,14 @@ function scaleOf(object: ApiObject, paths: ScalePaths): Scale {
     spec: { replicas },
     status: { replicas: typeof has === "number" ? has : 0, ...(typeof selector === "string" && selector !== "" ? { selector } : {}) },
   });
+}
+
+/** The value at a path such as `.spec.replicas`. */
+function readPath(object: JsonObject, path: string): Json | undefined {
+  return path
+    .split(".")
+    .slice(1)
+    .reduce<Json | undefined>((value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined), object);
 }
 
 function withPath(object: JsonObject, path: readonly string[], value: Json): JsonObject {

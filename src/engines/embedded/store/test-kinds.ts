@@ -4,7 +4,7 @@ import type { StatusCause } from "#kube/api-error.ts";
 import { ConfigMaps, Events, Leases, type Namespace, Namespaces } from "#model/core-kinds.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
-import type { ResourceType } from "#model/resource.ts";
+import { apiVersionOf, type ResourceType } from "#model/resource.ts";
 
 export interface Pool extends ApiObject {
   readonly spec?: { readonly replicas?: number; readonly note?: string };
@@ -31,10 +31,11 @@ type WithStatus = ApiObject & { readonly status?: unknown };
 function rulesOf(resource: ResourceType, own: Partial<KindRules> = {}): KindRules {
   return {
     resource,
-    normalize: (object) => {
+    normalize: (given) => {
+      const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...given };
       if (!("surplus" in object)) return { object, unknownFields: [] };
       const { surplus: _, ...known } = object;
-      return { object: known as ApiObject, unknownFields: ["surplus"] };
+      return { object: known, unknownFields: ["surplus"] };
     },
     prepareForCreate: (object) => (resource.statusSubresource ? withStatus(object, undefined) : object),
     prepareForUpdate: (next: WithStatus, current: WithStatus, subresource: Subresource) => {
@@ -54,7 +55,8 @@ function withStatus(object: WithStatus, status: unknown): ApiObject {
 }
 
 function nameCauses({ metadata: { name } }: ApiObject): StatusCause[] {
-  if (name === undefined) return [{ field: "metadata.name", reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
+  if (name === undefined)
+    return [{ field: "metadata.name", reason: "FieldValueRequired", message: "Required value: name or generateName is required" }];
   if (/^[a-z0-9.-]+$/.test(name)) return [];
   return [{ field: "metadata.name", reason: "FieldValueInvalid", message: `Invalid value: "${name}": small letters only` }];
 }

@@ -65,8 +65,10 @@ export function checkUid(table: ObjectTable, key: string, given: string | undefi
 /** A patch cannot move an object. */
 export function checkPlace(wanted: ApiObject, current: ApiObject): void {
   const { name, namespace } = current.metadata;
-  if (wanted.metadata.name === undefined) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (wanted.metadata.name !== name) throw badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
+  if (wanted.metadata.name === undefined)
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (wanted.metadata.name !== name)
+    throw badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
   if (wanted.metadata.namespace !== undefined && wanted.metadata.namespace !== namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }

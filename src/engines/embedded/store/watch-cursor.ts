@@ -105,6 +105,7 @@ export function eventOf({ rv, object, previous }: ObjectChange, selection: Selec
 
 function parseVersion(text: string | undefined): number {
   if (text === undefined || text === "") return 0;
-  if (!/^\d+$/.test(text)) throw unnamedFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: it is not a version that this server gave`);
+  if (!/^\d+$/.test(text))
+    throw unnamedFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: it is not a version that this server gave`);
   return Number(text);
 }
