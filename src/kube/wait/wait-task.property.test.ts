@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
+import { compareVersions } from "#kube/informer/versions.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
@@ -38,6 +39,8 @@ const step = fc.oneof(
 
 interface Waiting {
   readonly action: Action;
+  /** What the caller brought. */
+  readonly pod: Pod;
   readonly abort: AbortController;
   outcome: { readonly object: Pod } | { readonly error: unknown } | undefined;
 }
@@ -59,7 +62,7 @@ class World {
   }
 
   wait(action: Action, timeoutMs: number): void {
-    const waiting: Waiting = { action, abort: new AbortController(), outcome: undefined };
+    const waiting: Waiting = { action, pod: this.#known, abort: new AbortController(), outcome: undefined };
     this.waits.push(waiting);
     try {
       const { waits } = this.bench;
@@ -84,13 +87,12 @@ class World {
     else server.repeat(3);
   }
 
-  /** Waits that the cache could end now, and that have not ended. */
+  /** Waits that the cache, or what their caller brought if that is newer, could end now, and that have not ended. */
   overlooked(): Action[] {
-    const pod = this.bench.informer.get({ namespace: "ns", name: "p" });
-    if (pod === undefined) return [];
-    return this.waits
-      .filter(({ action, outcome }) => outcome === undefined && checkers[action](pod).kind !== "waiting")
-      .map(({ action }) => action);
+    const cached = this.bench.informer.get({ namespace: "ns", name: "p" });
+    if (cached === undefined) return [];
+    const open = this.waits.filter(({ outcome }) => outcome === undefined);
+    return open.filter(({ action, pod }) => checkers[action](newest(cached, pod)).kind !== "waiting").map(({ action }) => action);
   }
 
   /** Outcomes that contradict the object or are none of a wait's own errors. */
@@ -100,6 +102,10 @@ class World {
       return "object" in outcome ? checkers[action](outcome.object).kind !== "satisfied" : !isWaitError(outcome.error);
     });
   }
+}
+
+function newest(a: Pod, b: Pod): Pod {
+  return compareVersions(a.metadata.resourceVersion ?? "", b.metadata.resourceVersion ?? "") < 0 ? b : a;
 }
 
 test("no wait overlooks a state that the cache shows, every wait ends in time, and nothing stays held", async () => {

@@ -69,6 +69,21 @@ describe("a lazy wait", () => {
   });
 });
 
+describe("a caller that knows more than the cache", () => {
+  test("is not failed by the older state, and is told when the cache has caught up", async () => {
+    await using bench = await WaitBench.start();
+    bench.put({ phase: "idle" });
+    await settle();
+    bench.server.hold();
+    const claimed = bench.put({ phase: "starting" });
+    const wait = ending(bench.waits.lazyTask("ready", claimed, checkReady).wait(minute));
+    await settle();
+    const ready = bench.put({ phase: "running" });
+    bench.server.release();
+    expect(await wait).toBe(ready.metadata.resourceVersion);
+  });
+});
+
 describe("an acquired wait", () => {
   test("holds its object from its making, and conflicts are told before anything is written", async () => {
     await using bench = await WaitBench.start();

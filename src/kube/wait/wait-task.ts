@@ -1,5 +1,6 @@
 import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
+import { compareVersions } from "#kube/informer/versions.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { Checker, Verdict } from "./verdict.ts";
 import { type WaitAction, WaitError, type WaitErrorDetail } from "./wait-error.ts";
@@ -8,7 +9,7 @@ import type { Hold, WaitRegistry } from "./wait-registry.ts";
 
 export interface Wish<T extends ApiObject> {
   readonly action: WaitAction;
-  /** As the caller knew it. Only its name and uid bind. */
+  /** As the caller knows it. */
   readonly object: T;
   readonly check: Checker<T>;
 }
@@ -79,7 +80,7 @@ export class WaitTask<T extends ApiObject> implements Disposable {
     const { reader } = this.#registry.deps;
     const key = keyOf(this.#wish.object);
     const cached = reader.cached(key);
-    if (cached !== undefined) return this.#same(cached);
+    if (cached !== undefined) return this.#newest(this.#same(cached));
     if (limit.isOver) return undefined;
     try {
       return this.#same(await reader.live(key, limit.signal));
@@ -93,6 +94,12 @@ export class WaitTask<T extends ApiObject> implements Disposable {
   #same(object: T): T {
     if (object.metadata.uid !== this.#wish.object.metadata.uid) throw this.#gone(undefined);
     return object;
+  }
+
+  /** The caller may bring the answer to its own write, which the cache has not seen: nobody is judged by an older state than that. */
+  #newest(cached: T): T {
+    const { object } = this.#wish;
+    return compareVersions(cached.metadata.resourceVersion ?? "", object.metadata.resourceVersion ?? "") < 0 ? object : cached;
   }
 
   /** Resolves at the next signal, at the end of the time, or when it is time to look again anyway. */
