@@ -19,6 +19,16 @@ export default defineConfig({
       },
       {
         extends: true,
+        // Real containers, mounts and network namespaces: needs root, and one file after the other on a small machine.
+        test: {
+          name: "node",
+          include: ["test/node/**/*.test.ts", "test/images/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
         test: {
           name: "kubernetes",
           include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],

@@ -1,9 +1,29 @@
 #!/usr/bin/env bash
 # Installs what AgentBox needs on a Debian or Ubuntu machine. Safe to run again; `make` runs it when the lock file changes.
+#   tools/setup.sh packages COMMAND=PACKAGE …   makes sure that these commands are there, installing the packages that bring them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf '%s\n' "$*" >&2; }
+
+# Debian packages for the commands that are missing: installed if we may, named otherwise.
+if [ "${1:-}" = packages ]; then
+  shift
+  missing=()
+  for pair in "$@"; do
+    command -v "${pair%%=*}" >/dev/null 2>&1 || missing+=("${pair#*=}")
+  done
+  [ ${#missing[@]} -eq 0 ] && exit 0
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    say "Missing on this machine: ${missing[*]}. Install with:  sudo apt-get install -y ${missing[*]}"
+    exit 1
+  fi
+  say "Installing ${missing[*]} …"
+  apt-get update -qq
+  # No service of a package is started: we only want its commands.
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  exit 0
+fi
 
 if ! command -v npm >/dev/null 2>&1; then
   say "AgentBox needs npm (with any Node of version 18 or newer) to install the Node that it runs on."
