@@ -1,0 +1,193 @@
+import type { ResolvedImage } from "#images/resolved-image.ts";
+import type { ResourceRequirements } from "#model/pod.ts";
+
+/**
+ * What the node agent needs of the machine: a container runtime interface in miniature. The agent decides
+ * (which containers, when to restart, what to report); behind this port are OCI runtime, namespaces, network,
+ * cgroups and mounts. Every call may be repeated: ids are chosen by the caller, what is already so stays so.
+ */
+export interface PodRuntime {
+  /** Everything of ours on this machine, alive or dead, whoever started it: what a restarted agent adopts or sweeps. */
+  list(): Promise<readonly PodState[]>;
+  /** One pod as list() shows it; undefined when nothing of it is on this machine. Asked often, so it must be cheap. */
+  inspect(uid: string): Promise<PodState | undefined>;
+
+  /** Gives a pod its slot: address, network and user namespace, cgroup. */
+  ensurePod(pod: PodPlan): Promise<PodState>;
+
+  /** Removes the pod with all that is left of it. The slot is free for another. */
+  removePod(uid: string): Promise<void>;
+
+  /** Mounts the root file system on a fresh writable layer and creates the container, ready to be started. */
+  createContainer(plan: ContainerPlan): Promise<void>;
+  startContainer(id: string): Promise<ContainerStarted>;
+  /** Sends a signal to PID 1 of the container; a container that has ended is a success. */
+  signalContainer(id: string, signal: ContainerSignal): Promise<void>;
+  /** Kills what still runs and removes container and writable layer. */
+  removeContainer(id: string): Promise<void>;
+
+  /** Called once for each container that ends, soon after it did; also for those that ended while nobody looked, after list(). */
+  onExit(handler: (id: string, exit: ContainerExit) => void): void;
+
+  exec(id: string, command: ExecCommand): ExecSession;
+
+  /** Stops all processes of the pod in place, and lets them go on. */
+  freezePod(uid: string): Promise<void>;
+  thawPod(uid: string): Promise<void>;
+
+  usage(uid: string): Promise<PodUsage>;
+
+  /** Lets go of watchers and handles; containers go on running. */
+  close(): Promise<void>;
+}
+
+/** SIGKILL, and what images name as the signal that asks them to stop. */
+export type ContainerSignal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH";
+
+export interface PodPlan {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly hostname: string;
+  /** Limits over all containers of the pod together. */
+  readonly limits: PodLimits;
+  readonly runtimeClassName?: string | undefined;
+  readonly egress?: EgressPolicy | undefined;
+}
+
+export interface PodLimits {
+  readonly pids: number;
+  /** Bytes of all writable layers and emptyDirs together; undefined is no limit. */
+  readonly ephemeralStorageBytes?: number | undefined;
+}
+
+/** Where the pod may connect to. Without one: the outside, but nothing private and no neighbour. */
+export interface EgressPolicy {
+  readonly internet: boolean;
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+export interface PodState {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly slot: number;
+  readonly frozen: boolean;
+  readonly containers: readonly ContainerStateOnNode[];
+}
+
+export interface ContainerStateOnNode {
+  readonly id: string;
+  readonly name: string;
+  /** 0 for the first container of this name in the pod, then one more for each that replaces it. */
+  readonly attempt: number;
+  readonly imageId: string;
+  readonly imageDigest: string;
+  /** As given in its plan. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly state: "created" | "running" | "exited";
+  readonly startedAt?: number;
+  readonly exit?: ContainerExit;
+}
+
+export interface ContainerPlan {
+  /** 64 hex digits, made by the agent. */
+  readonly id: string;
+  readonly podUid: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly image: ResolvedImage;
+  /** What is run, already resolved from the pod's command and args and the image's entrypoint and cmd. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly workingDir: string;
+  readonly security: ContainerSecurity;
+  readonly resources: ResourceRequirements;
+  readonly mounts: readonly ContainerMount[];
+  /** Kept with the container, for an agent that comes later: what it was made from. Means nothing to the runtime. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /**
+   * Where stdout and stderr go, one file, written by the container itself so that it goes on when the agent is gone.
+   * Its folder is there. Opened for appending, so that the agent can cut it short under a writer.
+   */
+  readonly logFile: string;
+  /** Put our daemon and its init in place under /.envd. */
+  readonly daemon: boolean;
+}
+
+export interface ContainerSecurity {
+  /** `user`, `uid`, `user:group` or `uid:gid`, resolved in the image's own /etc/passwd. */
+  readonly user: string;
+  readonly supplementalGroups: readonly number[];
+  readonly addCapabilities: readonly string[];
+  readonly dropCapabilities: readonly string[];
+  readonly readOnlyRootFilesystem: boolean;
+  readonly allowPrivilegeEscalation: boolean;
+}
+
+export type ContainerMount =
+  | {
+      readonly kind: "emptyDir";
+      readonly name: string;
+      readonly path: string;
+      readonly readOnly: boolean;
+      readonly memory: boolean;
+      readonly sizeBytes?: number;
+      /** Belongs to this group, as all that is made in it (fsGroup). */
+      readonly group?: number;
+    }
+  /** Files written by the agent (configMap, secret, downward API). */
+  | {
+      readonly kind: "files";
+      readonly name: string;
+      readonly path: string;
+      readonly files: readonly ProjectedFile[];
+      readonly group?: number;
+    };
+
+export interface ProjectedFile {
+  /** Below the mount, without a leading slash; may name folders. */
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly mode: number;
+}
+
+export interface ContainerStarted {
+  readonly startedAt: number;
+  readonly pid: number;
+}
+
+export interface ContainerExit {
+  /** 128 + signal number when it was killed by one. */
+  readonly code: number;
+  readonly signal?: number;
+  readonly oomKilled: boolean;
+  readonly finishedAt: number;
+}
+
+export interface ExecCommand {
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly user?: string;
+  readonly workingDir?: string;
+  readonly tty?: { readonly rows: number; readonly cols: number };
+  readonly signal?: AbortSignal;
+}
+
+export interface ExecSession {
+  readonly stdin: NodeJS.WritableStream;
+  readonly stdout: NodeJS.ReadableStream;
+  /** Empty when there is a tty. */
+  readonly stderr: NodeJS.ReadableStream;
+  resize(rows: number, cols: number): void;
+  readonly exitCode: Promise<number>;
+}
+
+export interface PodUsage {
+  readonly cpuNanos: number;
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly diskBytes: number;
+}
