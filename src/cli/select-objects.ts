@@ -26,8 +26,8 @@ function pairs(words: readonly string[], command: string): readonly Selection[] 
           `(e.g. 'agentbox ${command} resource/<resource_name>' instead of 'agentbox ${command} resource resource/<resource_name>'`,
       );
     }
-    if (kind === "" || name === "" || rest.length > 0)
-      throw new CliError("arguments in resource/name form must have a single resource and name");
+    if (rest.length > 0) throw new CliError("arguments in resource/name form may not have more than one slash");
+    if (kind === "" || name === "") throw new CliError("arguments in resource/name form must have a single resource and name");
     return { type: oneType(kind), names: [name] };
   });
 }

@@ -1,5 +1,4 @@
-/** `get -w`: what is there, then each change as one more row or document. */
-import { isApiError } from "#kube/api-error.ts";
+/** `get -w`: what is there, then each change as one more row or document, until the signal or an error ends it. */
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { CliContext } from "./context.ts";
@@ -16,7 +15,7 @@ export interface WatchRequest {
   readonly headers: boolean;
 }
 
-export async function watchObjects(context: CliContext, client: ObjectClient, request: WatchRequest): Promise<void> {
+export async function watchObjects(context: CliContext, client: ObjectClient, request: WatchRequest): Promise<never> {
   const { type, names } = request.selection;
   const options = {
     namespace: type.namespaced ? request.namespace : undefined,
@@ -29,29 +28,13 @@ export async function watchObjects(context: CliContext, client: ObjectClient, re
   if (names?.[0] !== undefined) await client.get(type, { namespace: options.namespace, name: names[0] }, { signal: context.signal });
   const list = await client.list(type, options);
   print(list.items);
-  await follow(context.signal, list.resourceVersion, async (from, seen) => {
+  let from = list.resourceVersion;
+  // Servers end watches now and then; what follows is seen by starting again where the last one ended.
+  for (;;) {
     for await (const event of client.watch(type, { ...options, resourceVersion: from, bookmarks: true })) {
-      seen(event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? from));
+      from = event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? from);
       if (event.type !== "BOOKMARK") print([event.object]);
     }
-  });
-}
-
-/** Servers end watches now and then; what follows is seen by starting again where the last one ended. */
-async function follow(
-  signal: AbortSignal,
-  start: string,
-  watch: (from: string, seen: (resourceVersion: string) => void) => Promise<void>,
-): Promise<void> {
-  let from = start;
-  try {
-    for (;;) {
-      await watch(from, (resourceVersion) => {
-        from = resourceVersion;
-      });
-    }
-  } catch (error) {
-    if (!signal.aborted || isApiError(error)) throw error;
   }
 }
 

@@ -201,7 +201,7 @@ function deleteSteps(namespace: string, inside: readonly string[]): readonly Ste
     { args: ["delete", ...inside, "-f", "elsewhere.yaml"] },
     { args: ["delete", ...inside, "pod", "web", "--grace-period=0", "--force"] },
     { args: ["delete", ...inside, "secret", "s", "-o", "name"] },
-    { args: ["delete", ...inside, "lease", "l", "--cascade=orphan"] },
+    { args: ["delete", ...inside, "lease", "l", "--cascade=orphan", "--wait=false"] },
     { args: ["delete", ...inside, "sbp", "odd", "--cascade=sideways"] },
     { args: ["delete", "sbt", `${namespace}-shell`] },
     { args: ["apply", ...inside, "-f", "held.yaml"] },

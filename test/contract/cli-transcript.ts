@@ -54,7 +54,7 @@ function stepText(step: Step, { stdout, stderr, code }: Said, namespace: string)
   const lines = [
     `$ ${step.args.join(" ")}`,
     ...textLines(stdout, "  "),
-    ...textLines(stderr, "! "),
+    ...sortedCauses(textLines(stderr, "! ")),
     ...(code === 0 ? [] : [`exit ${code}`]),
   ];
   return comparable(lines.join("\n"), namespace) + "\n\n";
@@ -69,6 +69,12 @@ function textLines(text: string, mark: string): string[] {
         .map((line) => mark + line);
 }
 
+/** An API server finds what is wrong with an object in no particular order. */
+function sortedCauses(lines: readonly string[]): readonly string[] {
+  const sorted = lines.filter((line) => line.startsWith("! * ")).sort();
+  return lines.map((line) => (line.startsWith("! * ") ? (sorted.shift() ?? "") : line));
+}
+
 /** What differs from run to run gets a name; what we say otherwise on purpose gets our words. */
 function comparable(text: string, namespace: string): string {
   return (
@@ -77,7 +83,8 @@ function comparable(text: string, namespace: string): string {
       .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "UID")
       .replaceAll(/(resourceVersion"?: ")\d+"/g, '$1N"')
       .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, "TIME")
-      .replaceAll(/ (\d+m)?\d+s( |$)/gm, " AGE$2")
+      .replaceAll(/ (\d+m)?\d+s( +|$)/gm, " AGE ")
+      .replaceAll(/ AGE +/g, " AGE ")
       // The words about broken YAML are the parser's own.
       .replaceAll(/(error converting YAML to JSON: yaml: )(?:line \d+: )?.*/g, "$1WHY")
       // There is no CustomResourceDefinition to install into the embedded server.

@@ -33,7 +33,7 @@ export async function applyObject(applying: Applying, manifest: Manifest): Promi
   if (current === undefined) return await create(applying, manifest);
   if (current.metadata.annotations?.[lastAppliedAnnotation] === undefined) applying.warn(missingAnnotation(manifest));
   if (current.metadata.deletionTimestamp !== undefined) {
-    applying.warn(`Warning: Detected changes to resource ${objectName(manifest)} which is currently being deleted.\n`);
+    applying.warn(`Warning: Detected changes to resource ${manifest.name} which is currently being deleted.\n`);
   }
   return await patch(applying, manifest, current);
 }

@@ -1,7 +1,7 @@
 import { applyObject, type Applying } from "../apply/apply-object.ts";
 import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, ManyErrors, throwCollected, UsageError } from "../failure.ts";
+import { CliError, throwCollected, UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import { kindName } from "../kind-name.ts";
 import { type Manifest, readManifests } from "../manifest/read-manifests.ts";
@@ -61,9 +61,13 @@ async function applyAll(context: CliContext, args: Arguments, entries: readonly 
       }
     }
   }
-  if (failed.length === 0 || unread.length < 2) throwCollected([...unread, ...failed]);
-  // Files that could not be read are one error beside the others.
-  throw new ManyErrors([new CliError(`[${unread.map(({ message }) => message).join(", ")}]`), ...failed]);
+  throwCollected([...unreadErrors(unread, failed.length > 0), ...failed]);
+}
+
+/** Beside others, all that could not be read is one error. */
+function unreadErrors(unread: readonly CliError[], besideOthers: boolean): readonly CliError[] {
+  if (unread.length < 2 || !besideOthers) return unread;
+  return [new CliError(`[${unread.map(({ message }) => message).join(", ")}]`)];
 }
 
 const suffixes = { none: "", client: " (dry run)", server: " (server dry run)" };

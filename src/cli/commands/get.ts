@@ -81,11 +81,10 @@ function nothingText({ namespace, selections }: GetRequest): string {
   return inOneNamespace ? `No resources found in ${namespace} namespace.\n` : "No resources found\n";
 }
 
-async function watch(context: CliContext, client: ObjectClient, request: GetRequest): Promise<number> {
+async function watch(context: CliContext, client: ObjectClient, request: GetRequest): Promise<never> {
   const [selection, ...others] = request.selections;
   if (selection === undefined || others.length > 0 || (selection.names?.length ?? 0) > 1) {
     throw new CliError("you may only specify a single resource type, and at most one name, with --watch");
   }
-  await watchObjects(context, client, { ...request, selection });
-  return 0;
+  return await watchObjects(context, client, { ...request, selection });
 }

@@ -1,0 +1,140 @@
+/**
+ * `agentbox up`: AgentBox on one machine in one process, in the foreground. It owns the data folder while it runs; the command line
+ * and everybody else reach its objects through the unix socket in it.
+ *
+ * - home-folder.ts     where things are           - server-file.ts     who runs there
+ * - status-server.ts   health and metrics         - server-metrics.ts  what is counted
+ * - log-file.ts        where log lines go         - start-text.ts      what people read
+ */
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { CliError } from "#cli/failure.ts";
+import type { ServeRequest, TextSink } from "#cli/context.ts";
+import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
+import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
+import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { HomeFolder } from "./home-folder.ts";
+import { openServerLog } from "./log-file.ts";
+import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
+import { followStore, openServerMetrics, type ServerMetrics } from "./server-metrics.ts";
+import { startText } from "./start-text.ts";
+import { startStatusServer } from "./status-server.ts";
+
+export interface AllInOneOptions extends ServeRequest {
+  readonly home: HomeFolder;
+  readonly version: string;
+  readonly clock: Clock;
+  /** Aborted when it is to end. */
+  readonly signal: AbortSignal;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+}
+
+export async function runAllInOne(options: AllInOneOptions): Promise<number> {
+  const { home, signal, stdout } = options;
+  await mkdir(home.folder, { recursive: true, mode: 0o700 });
+  await mkdir(home.runFolder, { recursive: true, mode: 0o700 });
+  await refuseSecond(home);
+  // Taken down in the opposite order of setting up, as far as that came.
+  await using parts = new AsyncDisposableStack();
+  const serverLog = parts.use(await openServerLog(options));
+  const address = await start(options, serverLog.log, parts);
+  stdout.write(startText({ ...options, address, logFile: serverLog.file }));
+  serverLog.log.info({ version: options.version, pid: process.pid, address, folder: home.folder }, "agentbox started");
+  await aborted(signal);
+  stdout.write("\nStopping AgentBox …\n");
+  serverLog.log.info({ why: String(signal.reason) }, "agentbox stops");
+  await parts.disposeAsync();
+  stdout.write("AgentBox has stopped. Its data is kept, and is there again at the next start.\n");
+  return 0;
+}
+
+/** Starts the parts one on the other; resolves with the address of health and metrics. */
+async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposableStack): Promise<string> {
+  const { home, version, clock, port } = options;
+  const metrics = openServerMetrics();
+  const store = openStore(home, clock, log);
+  parts.defer(() => store.close());
+  followStore(metrics.metrics, store);
+  const face = faceOver(store, { version, metrics, log });
+  parts.adopt(await listenOnSocket(face, home), closeServer);
+  // Before the socket is closed: that waits for the last answer, and a watch is one that never ends by itself.
+  parts.defer(() => face.stop());
+  const { server, address } = await startStatusServer({ port, ready: () => !options.signal.aborted, registry: metrics.registry });
+  parts.adopt(server, closeServer);
+  await writeServerFile(home.serverFile, {
+    pid: process.pid,
+    version,
+    httpAddress: address,
+    startedAt: new Date(clock.now()).toISOString(),
+  });
+  parts.defer(() => rm(home.serverFile, { force: true }));
+  return address;
+}
+
+async function refuseSecond(home: HomeFolder): Promise<void> {
+  if (!(await isListening(home.socketPath))) return;
+  const facts = await readServerFile(home.serverFile);
+  const who = facts === undefined ? "" : ` (process ${facts.pid}, ${facts.httpAddress})`;
+  const end = facts === undefined ? "" : `, or end it with: kill ${facts.pid}`;
+  throw new CliError(`AgentBox is already running on ${home.folder}${who}. Use that one${end}`);
+}
+
+function openStore(home: HomeFolder, clock: Clock, log: Logger): ObjectStore {
+  try {
+    return openObjectStore({ file: home.dataFile, kinds: embeddedKindRules(), clock, log });
+  } catch (error) {
+    throw new CliError((error as Error).message);
+  }
+}
+
+interface FaceParts {
+  readonly version: string;
+  readonly metrics: ServerMetrics;
+  readonly log: Logger;
+}
+
+function faceOver(store: ObjectStore, { version, metrics, log }: FaceParts): ObjectFace {
+  return serveObjects({
+    client: store,
+    kinds: embeddedKindRules().map((rules) => rules.resource),
+    version: `v${version}`,
+    onServed: metrics.onServed,
+    onDefect: (error, request) => log.error({ error, ...request }, "request failed"),
+  });
+}
+
+/** A socket that a killed server left behind is replaced: we own the data, so nobody can be listening there. */
+async function listenOnSocket(face: ObjectFace, home: HomeFolder): Promise<Server> {
+  await rm(home.socketPath, { force: true });
+  // Clients keep connections for later; one that we close first fails their next request.
+  const server = createServer({ keepAliveTimeout: 10 * 60_000 }, face.listener);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(home.socketPath, resolve);
+  });
+  await chmod(home.socketPath, 0o600);
+  return server;
+}
+
+/** How long answers under way may take when the server ends. */
+const lastAnswersMs = 2000;
+
+/** Lets answers under way end, and drops connections that wait for a next request. */
+async function closeServer(server: Server): Promise<void> {
+  const sweep = setInterval(() => server.closeIdleConnections(), 10);
+  const cut = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
+  await new Promise((resolve) => server.close(resolve));
+  clearInterval(sweep);
+  clearTimeout(cut);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  // The listeners' handles keep the process alive meanwhile.
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * Everything that `bin/agentbox` can do, put together here: the command line gets the real streams, clock and folders, and the parts that only some
+ * commands need are loaded when one asks for them.
+ */
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { CliError } from "#cli/failure.ts";
+import type { CliContext } from "#cli/context.ts";
+import { NoPrefix } from "#cli/failure-text.ts";
+import { runCli } from "#cli/main.ts";
+import type { KubernetesClient } from "#engines/kubernetes/client.ts";
+import { systemClock } from "#lib/clock.ts";
+import { homeFolder, type HomeFolder } from "./home-folder.ts";
+import { isListening, readServerFile } from "./server-file.ts";
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    // Who asks twice does not want to wait for an orderly end.
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort(new Error(`ended by ${signal}`));
+  });
+}
+// `agentbox get … | head` closes our output early, and that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+let client: KubernetesClient | undefined;
+// Waiting for a timer does not keep a process alive (see systemClock); a command that waits must.
+const alive = setInterval(() => {}, 1_000_000_000);
+process.exitCode = await main();
+await client?.close();
+clearInterval(alive);
+
+async function main(): Promise<number> {
+  try {
+    const home = homeFolder(process.env);
+    return await runCli(contextFor(home), process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    process.stderr.write(`error: ${error.message}\n`);
+    return 1;
+  }
+}
+
+function contextFor(home: HomeFolder): CliContext {
+  const version = packageVersion();
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    readStdin: () => text(process.stdin),
+    env: process.env,
+    cwd: process.cwd(),
+    clock: systemClock,
+    signal: stop.signal,
+    version,
+    home: { folder: home.folder, socketPath: home.socketPath, httpAddress: () => httpAddressOf(home) },
+    connect: () => connect(home),
+    serve: async (request) => {
+      const { runAllInOne } = await import("./all-in-one.ts");
+      return await runAllInOne({
+        ...request,
+        home,
+        version,
+        clock: systemClock,
+        signal: stop.signal,
+        stdout: process.stdout,
+        stderr: process.stderr,
+      });
+    },
+  };
+}
+
+async function httpAddressOf(home: HomeFolder): Promise<string | undefined> {
+  if (!(await isListening(home.socketPath))) return undefined;
+  return (await readServerFile(home.serverFile))?.httpAddress;
+}
+
+async function connect(home: HomeFolder): Promise<KubernetesClient> {
+  if (!(await isListening(home.socketPath))) {
+    throw new NoPrefix(`AgentBox is not running (no socket at ${home.socketPath}). Start it with: make up`);
+  }
+  const { kubernetesClient } = await import("#engines/kubernetes/client.ts");
+  client ??= await kubernetesClient({ socketPath: home.socketPath });
+  return client;
+}
+
+function packageVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

@@ -1,0 +1,37 @@
+/** The folder with everything that AgentBox keeps on this machine. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { CliError } from "#cli/failure.ts";
+
+export interface HomeFolder {
+  readonly folder: string;
+  /** Objects, in SQLite. */
+  readonly dataFile: string;
+  /** Things that are true only while the server runs; for its user alone. */
+  readonly runFolder: string;
+  readonly socketPath: string;
+  /** Who runs, and where it listens: for people and for `agentbox env`. */
+  readonly serverFile: string;
+  readonly logFile: string;
+}
+
+/** The kernel keeps the path of a unix socket in 108 bytes, one of them for its end. */
+const longestSocketPath = 107;
+
+export function homeFolder(env: Readonly<Record<string, string | undefined>>): HomeFolder {
+  const chosen = env["AGENTBOX_HOME"] ?? "";
+  const folder = chosen === "" ? join(homedir(), ".agentbox") : resolve(chosen);
+  const runFolder = join(folder, "run");
+  const socketPath = join(runFolder, "api.sock");
+  if (Buffer.byteLength(socketPath) > longestSocketPath) {
+    throw new CliError(`the path ${socketPath} is too long for a unix socket (${longestSocketPath} bytes): choose a shorter AGENTBOX_HOME`);
+  }
+  return {
+    folder,
+    dataFile: join(folder, "objects.db"),
+    runFolder,
+    socketPath,
+    serverFile: join(runFolder, "server.json"),
+    logFile: join(folder, "logs", "agentbox.log"),
+  };
+}

@@ -1,0 +1,36 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { createConnection } from "node:net";
+
+/** What a running server notes about itself. */
+export interface ServerFacts {
+  readonly pid: number;
+  readonly version: string;
+  readonly httpAddress: string;
+  readonly startedAt: string;
+}
+
+export async function writeServerFile(path: string, facts: ServerFacts): Promise<void> {
+  await writeFile(path, `${JSON.stringify(facts, null, 2)}\n`);
+}
+
+/** Undefined when there is no such note, or none that can be read. */
+export async function readServerFile(path: string): Promise<ServerFacts | undefined> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as ServerFacts;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether somebody listens at a unix socket. One that a killed server left behind refuses. */
+export function isListening(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createConnection(socketPath);
+    const answer = (listening: boolean): void => {
+      probe.destroy();
+      resolve(listening);
+    };
+    probe.once("connect", () => answer(true));
+    probe.once("error", () => answer(false));
+  });
+}
