@@ -31,7 +31,7 @@ export function customKindRules(kind: CustomKind): KindRules {
   return {
     resource,
     normalize: (object) => normalize(checks, object),
-    prepareForCreate: (object) => (resource.statusSubresource ? withProperties(object, { status: undefined }) : object),
+    prepareForCreate: (object) => prepareForCreate(resource, object),
     prepareForUpdate: (next, current, subresource) => prepareForUpdate(checks, next, current, subresource),
     validateCreate: (object) => validateCreate(checks, object),
     validateUpdate: (next, current, subresource) => validateUpdate(checks, next, current, subresource),
@@ -78,6 +78,12 @@ function withTypeMeta(object: JsonRecord, apiVersion: string, kind: string): Jso
   const named: Record<string, unknown> = { apiVersion, kind };
   for (const [key, value] of Object.entries(object)) put(named, key, value ?? named[key]);
   return named;
+}
+
+/** Neither a generation nor, where it is written apart, a status is for the creator to give. */
+function prepareForCreate(resource: ResourceType, object: ApiObject): ApiObject {
+  const metadata = withProperties(object.metadata, { generation: undefined });
+  return withProperties(object, resource.statusSubresource ? { metadata, status: undefined } : { metadata });
 }
 
 /** A write through the status face takes nothing but the status from `next`, not even labels; any other write everything else. */

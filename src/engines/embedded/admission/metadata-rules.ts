@@ -55,6 +55,8 @@ export function validateMetadataUpdate(rules: MetadataRules, next: ObjectMeta, c
 /** The metadata of an update, with what no update can decide taken from the stored object. */
 export function keepIdentity(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   return withProperties(next, {
+    name: next.name ?? current.name,
+    namespace: next.namespace ?? current.namespace,
     uid: next.uid ?? current.uid,
     generation: current.generation,
     creationTimestamp: current.creationTimestamp,

@@ -41,18 +41,18 @@ function parse(text: string): Parts {
   if (groups === undefined || text === "") {
     throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   }
-  const fraction = groups["fraction"] ?? "";
-  const whole = (groups["whole"] ?? "").replace(/^0+/, "") || "0";
-  const { format, base, exponent } = readSuffix(groups["suffix"] ?? "");
-  const digits = BigInt(whole + fraction) * (groups["sign"] === "-" ? -1n : 1n);
+  const { sign, whole = "", fraction = "", suffix = "" } = groups;
+  const shifted = (whole.replace(/^0+/, "") || "0") + fraction;
+  const digits = BigInt(shifted) * (sign === "-" ? -1n : 1n);
+  const { format, base, exponent } = readSuffix(suffix);
   const scale = (base === 10 ? exponent : 0) - fraction.length;
-  const nanos = scaled(digits * (base === 2 ? 2n ** BigInt(exponent) : 1n), scale + 9);
-  const shifted = whole + fraction;
-  const isCanonical =
-    format === "binary"
-      ? fraction === "" && exponent % 10 === 0 && digits % 8n !== 0n
-      : scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
-  return { nanos, format, isCanonical };
+  const factor = base === 2 ? 2n ** BigInt(exponent) : 1n;
+  const isCanonical = base === 2 ? fraction === "" && digits % 8n !== 0n : scale % 3 === 0 && isShort(shifted);
+  return { nanos: scaled(digits * factor, scale + 9), format, isCanonical };
+}
+
+function isShort(digits: string): boolean {
+  return !digits.endsWith("000") && !digits.startsWith("0");
 }
 
 function readSuffix(suffix: string): { format: Quantity["format"]; base: 2 | 10; exponent: number } {

@@ -42,7 +42,7 @@ function valueAt(object: ApiObject, path: string): { readonly value: unknown } |
 }
 
 function accessError(path: string, value: unknown, wanted: string): string {
-  const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const shown = typeof value === "string" ? value : JSON.stringify(value);
   return `${path} accessor error: ${shown} is of the type ${goType(value)}, expected ${wanted}`;
 }
 

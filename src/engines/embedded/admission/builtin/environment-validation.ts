@@ -15,7 +15,7 @@ const environmentFields = [
 ];
 
 /** Readable as a file, but not as one variable. */
-const fileFields = ["metadata.annotations", "metadata.labels"];
+const fileFields = new Set(["metadata.annotations", "metadata.labels"]);
 
 const environmentResources = [
   "limits.cpu",
@@ -74,7 +74,7 @@ export function validateFieldReference(reference: FieldReference, usable: readon
     if (subscript !== undefined)
       causes.invalidEach(path, subscript["key"] ?? "", qualifiedNameMistakes((subscript["key"] ?? "").toLowerCase()));
     else if (usable.includes(fieldPath)) return;
-    else if (environmentFields.includes(fieldPath) || fileFields.includes(fieldPath)) {
+    else if (environmentFields.includes(fieldPath) || fileFields.has(fieldPath)) {
       causes.notSupported(`${path}.fieldPath`, fieldPath, usable);
     } else {
       causes.invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`);

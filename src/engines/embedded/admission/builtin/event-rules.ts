@@ -88,11 +88,13 @@ export const eventRules: KindRules = {
 function validateEvent(event: ObjectEvent, causes: Causes): void {
   const isNewForm = (event.eventTime ?? null) !== null;
   validateInvolvedNamespace(event, isNewForm, causes);
-  if (!isNewForm) return;
-  const { reportingComponent = "", reportingInstance = "", action = "", reason = "", message = "" } = event;
+  if (isNewForm) validateNewForm(event, causes);
+}
+
+function validateNewForm({ reportingComponent = "", reportingInstance, action, reason, message = "" }: ObjectEvent, causes: Causes): void {
   if (reportingComponent === "") causes.required("reportingComponent");
   causes.invalidEach("reportingComponent", reportingComponent, qualifiedNameMistakes(reportingComponent));
-  for (const [field, text] of Object.entries({ reportingInstance, action, reason })) {
+  for (const [field, text = ""] of Object.entries({ reportingInstance, action, reason })) {
     if (text === "") causes.required(field);
     if (Buffer.byteLength(text) > 128) causes.invalid(field, "", "can have at most 128 characters");
   }

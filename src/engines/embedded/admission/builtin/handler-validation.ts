@@ -64,12 +64,15 @@ function validateHandler(handler: HandlerFields, names: readonly HandlerName[], 
   return chosen;
 }
 
-function validateAction(handler: HandlerFields, chosen: HandlerName, path: string, causes: Causes): void {
-  if (chosen === "exec" && (handler.exec?.command ?? []).length === 0) causes.required(`${path}.command`);
-  if (chosen === "tcpSocket") validatePort(handler.tcpSocket?.port ?? 0, `${path}.port`, causes);
-  if (chosen === "grpc") validatePort(handler.grpc?.port ?? 0, `${path}.port`, causes);
-  if (chosen !== "httpGet" || handler.httpGet === undefined) return;
-  const { port, scheme, httpHeaders = [] } = handler.httpGet;
+function validateAction({ exec, httpGet, tcpSocket, grpc }: HandlerFields, chosen: HandlerName, path: string, causes: Causes): void {
+  if (chosen === "exec" && (exec?.command ?? []).length === 0) causes.required(`${path}.command`);
+  if (chosen === "tcpSocket" && tcpSocket !== undefined) validatePort(tcpSocket.port, `${path}.port`, causes);
+  if (chosen === "grpc" && grpc !== undefined) validatePort(grpc.port, `${path}.port`, causes);
+  if (chosen === "httpGet" && httpGet !== undefined) validateHttpGet(httpGet, path, causes);
+}
+
+function validateHttpGet(request: NonNullable<HandlerFields["httpGet"]>, path: string, causes: Causes): void {
+  const { port, scheme, httpHeaders = [] } = request;
   validatePort(port, `${path}.port`, causes);
   if (scheme !== "HTTP" && scheme !== "HTTPS") causes.notSupported(`${path}.scheme`, scheme, ["HTTP", "HTTPS"]);
   for (const { name } of httpHeaders) causes.invalidEach(`${path}.httpHeaders`, name, httpHeaderMistakes(name));

@@ -22,23 +22,24 @@ export function validatePlacement(spec: PodSpecFields, causes: Causes): void {
 }
 
 function validateToleration(toleration: Toleration, path: string, causes: Causes): void {
-  const { key = "", operator = "", value = "", effect = "", tolerationSeconds } = toleration;
+  const { key = "", operator = "", effect = "", tolerationSeconds } = toleration;
   if (key !== "") causes.invalidEach(`${path}.key`, key, qualifiedNameMistakes(key));
   else if (operator !== "Exists") {
-    causes.invalid(
-      `${path}.operator`,
-      operator,
-      'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-    );
+    const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
+    causes.invalid(`${path}.operator`, operator, detail);
   }
   if (tolerationSeconds !== undefined && effect !== "NoExecute") {
     causes.invalid(`${path}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
   }
-  // The server reports values at the operator.
-  if (operator === "" || operator === "Equal") causes.invalidEach(`${path}.operator`, value, labelValueMistakes(value));
-  else if (operator !== "Exists") causes.notSupported(`${path}.operator`, operator, ["Equal", "Exists"]);
-  else if (value !== "") causes.invalid(`${path}.operator`, value, "value must be empty when `operator` is 'Exists'");
+  validateToleratedValue(toleration, `${path}.operator`, causes);
   if (effect !== "" && !effects.includes(effect)) causes.notSupported(`${path}.effect`, effect, effects);
+}
+
+/** The server reports values at the operator. */
+function validateToleratedValue({ operator = "Equal", value = "" }: Toleration, field: string, causes: Causes): void {
+  if (operator === "Equal") causes.invalidEach(field, value, labelValueMistakes(value));
+  else if (operator !== "Exists") causes.notSupported(field, operator, ["Equal", "Exists"]);
+  else if (value !== "") causes.invalid(field, value, "value must be empty when `operator` is 'Exists'");
 }
 
 function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: AffinityFields, causes: Causes): void {

@@ -16,7 +16,7 @@ import type { KindRules } from "../kind-rules.ts";
 import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { completePod } from "./pod-defaults.ts";
-import type { PodFields } from "./pod-fields.ts";
+import type { PodFields, PodSpecFields, PodStatusFields } from "./pod-fields.ts";
 import { addNodeTolerations, resolvePriority } from "./pod-plugins.ts";
 import { qosClass } from "./pod-qos.ts";
 import { podShape } from "./pod-shape.ts";
@@ -32,7 +32,7 @@ function asPod(object: ApiObject): PodFields {
 }
 
 function asObject(pod: PodFields): ApiObject {
-  return pod as unknown as ApiObject;
+  return pod;
 }
 
 export const podRules: KindRules = {
@@ -46,7 +46,13 @@ export const podRules: KindRules = {
   prepareForCreate(object) {
     const pod = asPod(object);
     const spec = addNodeTolerations(resolvePriority(pod));
-    return asObject(withProperties(pod, { spec, status: { phase: "Pending", qosClass: qosClass(spec) } }));
+    return asObject(
+      withProperties(pod, {
+        metadata: withProperties(pod.metadata, { generation: undefined }),
+        spec,
+        status: { phase: "Pending", qosClass: qosClass(spec) },
+      }),
+    );
   },
 
   prepareForUpdate(nextObject, currentObject, subresource) {
@@ -86,17 +92,21 @@ export const podRules: KindRules = {
 
   selectableFields(object) {
     const { spec, status } = object as Partial<PodFields>;
-    return {
-      ...metadataFields(Pods, object.metadata),
-      "spec.nodeName": spec?.nodeName ?? "",
-      "spec.restartPolicy": spec?.restartPolicy ?? "",
-      "spec.schedulerName": spec?.schedulerName ?? "",
-      "spec.serviceAccountName": spec?.serviceAccountName ?? "",
-      "spec.hostNetwork": String(spec?.hostNetwork ?? false),
-      "status.phase": status?.phase ?? "",
-      "status.podIP": status?.podIP ?? "",
-      "status.podIPs": status?.podIP ?? "",
-      "status.nominatedNodeName": status?.nominatedNodeName ?? "",
-    };
+    return { ...metadataFields(Pods, object.metadata), ...specFields(spec), ...statusFields(status) };
   },
 };
+
+function specFields(spec?: PodSpecFields): Readonly<Record<string, string>> {
+  const { nodeName = "", restartPolicy = "", schedulerName = "", serviceAccountName = "", hostNetwork = false } = spec ?? {};
+  return {
+    "spec.nodeName": nodeName,
+    "spec.restartPolicy": restartPolicy,
+    "spec.schedulerName": schedulerName,
+    "spec.serviceAccountName": serviceAccountName,
+    "spec.hostNetwork": String(hostNetwork),
+  };
+}
+
+function statusFields({ phase = "", podIP = "", nominatedNodeName = "" }: PodStatusFields = {}): Readonly<Record<string, string>> {
+  return { "status.phase": phase, "status.podIP": podIP, "status.podIPs": podIP, "status.nominatedNodeName": nominatedNodeName };
+}

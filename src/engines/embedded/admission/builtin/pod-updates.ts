@@ -48,17 +48,20 @@ function validateDeadline(next: number | undefined, current: number | undefined,
 }
 
 function validateTolerations(next: readonly Toleration[], current: readonly Toleration[], causes: Causes): void {
-  const withoutSeconds = (toleration: Toleration): Toleration => withProperties(toleration, { tolerationSeconds: undefined });
   const kept = next.map(withoutSeconds);
   const isKept = (old: Toleration): boolean => kept.some((toleration) => jsonEqual(toleration, withoutSeconds(old)));
   if (!current.every(isKept)) causes.forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds");
 }
 
+function withoutSeconds(toleration: Toleration): Toleration {
+  return withProperties(toleration, { tolerationSeconds: undefined });
+}
+
 function validateGates(next: PodSpecFields, current: PodSpecFields, causes: Causes): void {
   const before = new Set(current.schedulingGates?.map((gate) => gate.name));
-  const added = (next.schedulingGates ?? []).filter((gate) => !before.has(gate.name)).map((gate) => gate.name);
-  if (added.length > 0) {
-    causes.forbidden("spec.schedulingGates", `only deletion is allowed, but found new scheduling gate '${added[0] ?? ""}'`);
+  for (const [index, { name }] of (next.schedulingGates ?? []).entries()) {
+    if (before.has(name)) continue;
+    causes.forbidden(`spec.schedulingGates[${index}].name`, `only deletion is allowed, but found new scheduling gate '${name}'`);
   }
 }
 

@@ -46,21 +46,24 @@ function validateNames(spec: PodSpecFields, causes: Causes): void {
 
 function validateNetwork({ dnsPolicy, dnsConfig, hostAliases = [] }: PodSpecFields, causes: Causes): void {
   if (!dnsPolicies.includes(dnsPolicy)) causes.notSupported("spec.dnsPolicy", dnsPolicy, dnsPolicies);
-  if (dnsPolicy === "None" && dnsConfig === undefined)
-    causes.required("spec.dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
-  for (const [index, server] of (dnsConfig?.nameservers ?? []).entries())
-    validateAddress(server, `spec.dnsConfig.nameservers[${index}]`, causes);
-  for (const [index, domain] of (dnsConfig?.searches ?? []).entries()) {
-    causes.invalidEach(`spec.dnsConfig.searches[${index}]`, domain, searchDomainMistakes(domain.replace(/\.$/, "")));
-  }
-  for (const [index, option] of (dnsConfig?.options ?? []).entries()) {
-    if (option.name === undefined) causes.required(`spec.dnsConfig.options[${index}]`, "must not be empty");
-  }
+  if (dnsConfig !== undefined) validateDns(dnsConfig, "spec.dnsConfig", causes);
+  else if (dnsPolicy === "None") causes.required("spec.dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
   for (const [index, { ip, hostnames = [] }] of hostAliases.entries()) {
     validateAddress(ip, `spec.hostAliases[${index}].ip`, causes);
     for (const [nameIndex, name] of hostnames.entries()) {
       causes.invalidEach(`spec.hostAliases[${index}].hostnames[${nameIndex}]`, name, dnsSubdomainMistakes(name));
     }
+  }
+}
+
+function validateDns(config: NonNullable<PodSpecFields["dnsConfig"]>, path: string, causes: Causes): void {
+  const { nameservers = [], searches = [], options = [] } = config;
+  for (const [index, server] of nameservers.entries()) validateAddress(server, `${path}.nameservers[${index}]`, causes);
+  for (const [index, domain] of searches.entries()) {
+    causes.invalidEach(`${path}.searches[${index}]`, domain, searchDomainMistakes(domain.replace(/\.$/, "")));
+  }
+  for (const [index, option] of options.entries()) {
+    if (option.name === undefined) causes.required(`${path}.options[${index}]`, "must not be empty");
   }
 }
 

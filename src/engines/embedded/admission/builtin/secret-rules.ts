@@ -87,34 +87,35 @@ function validateSecret(secret: Secret, causes: Causes): void {
 }
 
 /** Some types promise that certain keys are there. */
-function validateType({ type, metadata: { annotations } }: Secret, data: NonNullable<Secret["data"]>, causes: Causes): void {
-  switch (type) {
-    case "kubernetes.io/dockerconfigjson":
-      validateJson(data, ".dockerconfigjson", causes);
-      break;
-    case "kubernetes.io/dockercfg":
-      validateJson(data, ".dockercfg", causes);
-      break;
-    case "kubernetes.io/basic-auth":
-      if (data["username"] === undefined && data["password"] === undefined) {
-        causes.required("data[username]");
-        causes.required("data[password]");
-      }
-      break;
-    case "kubernetes.io/ssh-auth":
-      if ((data["ssh-privatekey"] ?? "") === "") causes.required("data[ssh-privatekey]");
-      break;
-    case "kubernetes.io/tls":
-      for (const key of ["tls.crt", "tls.key"]) if (data[key] === undefined) causes.required(`data[${key}]`);
-      break;
-    case "kubernetes.io/service-account-token":
-      if ((annotations?.["kubernetes.io/service-account.name"] ?? "") === "") {
-        causes.required("metadata.annotations[kubernetes.io/service-account.name]");
-      }
-  }
+function validateType(secret: Secret, data: SecretData, causes: Causes): void {
+  typeChecks[secret.type ?? ""]?.(data, causes, secret.metadata.annotations ?? {});
 }
 
-function validateJson(data: NonNullable<Secret["data"]>, key: string, causes: Causes): void {
+type SecretData = NonNullable<Secret["data"]>;
+
+type TypeCheck = (data: SecretData, causes: Causes, annotations: Readonly<Record<string, string>>) => void;
+
+const typeChecks: Readonly<Record<string, TypeCheck>> = {
+  "kubernetes.io/dockerconfigjson": (data, causes) => validateJson(data, ".dockerconfigjson", causes),
+  "kubernetes.io/dockercfg": (data, causes) => validateJson(data, ".dockercfg", causes),
+  "kubernetes.io/basic-auth": (data, causes) => {
+    if (data["username"] === undefined && data["password"] === undefined) requireKeys(data, ["username", "password"], causes);
+  },
+  "kubernetes.io/ssh-auth": (data, causes) => {
+    if ((data["ssh-privatekey"] ?? "") === "") causes.required("data[ssh-privatekey]");
+  },
+  "kubernetes.io/tls": (data, causes) => requireKeys(data, ["tls.crt", "tls.key"], causes),
+  "kubernetes.io/service-account-token": (_data, causes, annotations) => {
+    const key = "kubernetes.io/service-account.name";
+    if ((annotations[key] ?? "") === "") causes.required(`metadata.annotations[${key}]`);
+  },
+};
+
+function requireKeys(data: SecretData, keys: readonly string[], causes: Causes): void {
+  for (const key of keys) if (data[key] === undefined) causes.required(`data[${key}]`);
+}
+
+function validateJson(data: SecretData, key: string, causes: Causes): void {
   const field = `data[${key}]`;
   const encoded = data[key];
   if (encoded === undefined) {

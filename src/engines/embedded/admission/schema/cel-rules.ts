@@ -1,8 +1,7 @@
 import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import type { CelRule } from "#model/structural-schema.ts";
-import type { Causes } from "../causes.ts";
-import { noField } from "../causes.ts";
-import { isList, isRecord, jsonEqual } from "../json.ts";
+import { type Causes, noField } from "../causes.ts";
+import { isList, isRecord, jsonEqual, type JsonRecord } from "../json.ts";
 import { celConversion, type ToCel } from "./cel-values.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { nothingStored, storedItems } from "./validate.ts";
@@ -68,27 +67,30 @@ export interface RulePlace {
   readonly unchanged: boolean;
 }
 
-/** Asks every rule of the tree about the value. A rule that holds not is forgiven where nothing has changed, like any other mistake. */
+/** Asks every rule of the tree about the value. A broken rule is forgiven where nothing has changed, like any other mistake. */
 export function checkRules(tree: RuleTree, place: RulePlace, causes: Causes): void {
   const { value, stored } = place;
   if (value === null || value === undefined) return;
   const unchanged = place.unchanged || value === stored || isSameAtomicList(tree, value, stored);
   if (unchanged && !tree.hasTransitions) return;
   askRules(tree, { ...place, unchanged }, causes);
-  if (isRecord(value)) {
-    for (const key of Object.keys(value)) {
-      const named = tree.properties.get(key);
-      const below = named ?? (tree.node.properties.has(key) ? undefined : tree.additional);
-      if (below === undefined) continue;
-      const path = named === undefined ? `${place.path}[${key}]` : place.path === "" ? key : `${place.path}.${key}`;
-      const was = isRecord(stored) && Object.hasOwn(stored, key) ? stored[key] : nothingStored;
-      checkRules(below, { value: value[key], stored: was, path, unchanged }, causes);
-    }
-  } else if (isList(value) && tree.items !== undefined) {
+  if (isRecord(value)) checkProperties(tree, value, { ...place, unchanged }, causes);
+  else if (isList(value) && tree.items !== undefined) {
     const storedItem = storedItems(tree.node, stored);
     for (const [index, item] of value.entries()) {
       checkRules(tree.items, { value: item, stored: storedItem(item), path: `${place.path}[${index}]`, unchanged }, causes);
     }
+  }
+}
+
+function checkProperties(tree: RuleTree, value: JsonRecord, { stored, path, unchanged }: RulePlace, causes: Causes): void {
+  for (const key of Object.keys(value)) {
+    const isNamed = tree.node.properties.has(key);
+    const below = isNamed ? tree.properties.get(key) : tree.additional;
+    if (below === undefined) continue;
+    const namedPath = path === "" ? key : `${path}.${key}`;
+    const was = isRecord(stored) && Object.hasOwn(stored, key) ? stored[key] : nothingStored;
+    checkRules(below, { value: value[key], stored: was, path: isNamed ? namedPath : `${path}[${key}]`, unchanged }, causes);
   }
 }
 
@@ -102,17 +104,12 @@ function askRules(tree: RuleTree, place: RulePlace, causes: Causes): void {
   const comparable = stored !== nothingStored && stored !== null && stored !== undefined;
   const asked = tree.rules.filter((rule) => (rule.isTransition ? comparable : !unchanged));
   if (asked.length === 0) return;
-  const self = tree.toCel(value);
-  const oldSelf = comparable && asked.some((rule) => rule.isTransition) ? tree.toCel(stored) : undefined;
+  const variables = { self: tree.toCel(value), oldSelf: comparable && tree.hasTransitions ? tree.toCel(stored) : undefined };
   for (const rule of asked) {
-    const broken = brokenRule(rule, { self, oldSelf });
+    const broken = brokenRule(rule, variables);
     if (broken === undefined) continue;
-    if (broken.error !== undefined) {
-      const text = rule.rule.message ?? rule.rule.rule;
-      causes.invalid(place.path || noField, tree.node.schema.type ?? "", `${broken.error} evaluating rule: ${text.trim()}`);
-    } else if (rule.isTransition || !comparable || !jsonEqual(value, stored)) {
-      reportBroken(rule.rule, tree.node, place, causes);
-    }
+    if (broken.error !== undefined) reportError(rule.rule, broken.error, tree.node, { ...place, causes });
+    else if (rule.isTransition || !comparable || !jsonEqual(value, stored)) reportBroken(rule.rule, tree.node, place, causes);
   }
 }
 
@@ -130,6 +127,11 @@ function serverWording(error: EvaluationError): string {
   const index = /index (?<index>\d+) >= size/.exec(error.summary)?.groups?.["index"];
   if (index !== undefined) return `index out of bounds: ${index}`;
   return error.summary.replace(/^No such key/, "no such key");
+}
+
+function reportError(rule: CelRule, error: string, node: SchemaNode, { path, causes }: RulePlace & { causes: Causes }): void {
+  const text = rule.message ?? rule.rule;
+  causes.invalid(path || noField, node.schema.type ?? "", `${error} evaluating rule: ${text.trim()}`);
 }
 
 function reportBroken(rule: CelRule, node: SchemaNode, { path, value }: RulePlace, causes: Causes): void {

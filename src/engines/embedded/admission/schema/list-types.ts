@@ -1,35 +1,41 @@
 import type { Causes } from "../causes.ts";
-import { isList, isRecord } from "../json.ts";
+import { isList, isRecord, type JsonRecord } from "../json.ts";
 import type { SchemaNode } from "./schema-node.ts";
-
-/** Duplicates in sets, and items of keyed lists that share their key. What is the same as in the stored object is not looked at. */
-export function checkLists(place: ListPlace, causes: Causes): void {
-  const { node, value, stored, path } = place;
-  if (!node.hasUniqueLists || value === stored) return;
-  if (isRecord(value)) {
-    const was = isRecord(stored) ? stored : {};
-    for (const key of Object.keys(value)) {
-      const named = node.properties.get(key);
-      const below = named ?? node.additional;
-      if (below === undefined) continue;
-      const childPath = named === undefined ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
-      checkLists({ node: below, value: value[key], stored: was[key], path: childPath }, causes);
-    }
-  } else if (isList(value)) {
-    if (node.isSet) reportDuplicates(value, path, (item) => item, causes);
-    else if (node.mapKeys !== undefined) checkKeyedList(node.mapKeys, value, path, causes);
-    const items = node.items;
-    if (items === undefined) return;
-    for (const [index, item] of value.entries())
-      checkLists({ node: items, value: item, stored: undefined, path: `${path}[${index}]` }, causes);
-  }
-}
 
 export interface ListPlace {
   readonly node: SchemaNode;
   readonly value: unknown;
   readonly stored: unknown;
   readonly path: string;
+}
+
+/** Duplicates in sets, and items of keyed lists that share their key. What is the same as in the stored object is not looked at. */
+export function checkLists(place: ListPlace, causes: Causes): void {
+  const { node, value, stored } = place;
+  if (!node.hasUniqueLists || value === stored) return;
+  if (isRecord(value)) checkProperties(place, value, causes);
+  else if (isList(value)) checkList(place, value, causes);
+}
+
+function checkProperties({ node, stored, path }: ListPlace, value: JsonRecord, causes: Causes): void {
+  const was = isRecord(stored) ? stored : {};
+  for (const key of Object.keys(value)) {
+    const named = node.properties.get(key);
+    const below = named ?? node.additional;
+    if (below === undefined) continue;
+    const namedPath = path === "" ? key : `${path}.${key}`;
+    const childPath = named === undefined ? `${path}[${key}]` : namedPath;
+    checkLists({ node: below, value: value[key], stored: was[key], path: childPath }, causes);
+  }
+}
+
+function checkList({ node, path }: ListPlace, list: readonly unknown[], causes: Causes): void {
+  if (node.isSet) reportDuplicates(list, path, (item) => item, causes);
+  else if (node.mapKeys !== undefined) checkKeyedList(node.mapKeys, list, path, causes);
+  const items = node.items;
+  if (items === undefined) return;
+  for (const [index, item] of list.entries())
+    checkLists({ node: items, value: item, stored: undefined, path: `${path}[${index}]` }, causes);
 }
 
 function checkKeyedList(keys: readonly string[], list: readonly unknown[], path: string, causes: Causes): void {

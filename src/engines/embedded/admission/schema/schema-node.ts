@@ -53,10 +53,9 @@ export function compileObjectSchema(schema: StructuralSchema): SchemaNode {
 
 export function compileSchema(schema: StructuralSchema): SchemaNode {
   const properties = new Map(Object.entries(schema.properties ?? {}).map(([key, below]) => [key, compileSchema(below)]));
-  const additional = schema.additionalProperties === undefined ? undefined : compileSchema(schema.additionalProperties);
-  const items = schema.items === undefined ? undefined : compileSchema(schema.items);
-  const listType = schema["x-kubernetes-list-type"];
-  const node = {
+  const additional = compileOptional(schema.additionalProperties);
+  const items = compileOptional(schema.items);
+  const node: SchemaNode = {
     schema,
     properties,
     additional,
@@ -67,17 +66,28 @@ export function compileSchema(schema: StructuralSchema): SchemaNode {
     nullable: schema.nullable === true,
     fallback: undefined,
     fallbacks: [...properties].flatMap(([key, below]) => (below.fallback === undefined ? [] : [[key, below.fallback] as const])),
-    mapKeys: listType === "map" ? (schema["x-kubernetes-list-map-keys"] ?? []) : undefined,
-    isSet: listType === "set",
-    hasUniqueLists: listType === "map" || listType === "set" || hasUniqueLists([...properties.values(), additional, items]),
+    ...uniqueness(schema, [...properties.values(), additional, items]),
     pattern: schema.pattern === undefined ? undefined : compilePattern(schema.pattern),
     format: schema.format === undefined ? undefined : formatCheck(schema.format),
-  } satisfies SchemaNode;
+  };
   return schema.default === undefined ? node : { ...node, fallback: deepFreeze(structuredClone(applyDefaults(node, schema.default))) };
 }
 
-function hasUniqueLists(nodes: readonly (SchemaNode | undefined)[]): boolean {
-  return nodes.some((node) => node?.hasUniqueLists === true);
+function compileOptional(schema: StructuralSchema | undefined): SchemaNode | undefined {
+  return schema === undefined ? undefined : compileSchema(schema);
+}
+
+function uniqueness(
+  schema: StructuralSchema,
+  below: readonly (SchemaNode | undefined)[],
+): Pick<SchemaNode, "mapKeys" | "isSet" | "hasUniqueLists"> {
+  const listType = schema["x-kubernetes-list-type"];
+  const isUnique = listType === "map" || listType === "set";
+  return {
+    mapKeys: listType === "map" ? (schema["x-kubernetes-list-map-keys"] ?? []) : undefined,
+    isSet: listType === "set",
+    hasUniqueLists: isUnique || below.some((node) => node?.hasUniqueLists === true),
+  };
 }
 
 /** The server's patterns are RE2; read as Unicode they mean the same here, except for a few escapes that only the old mode takes. */

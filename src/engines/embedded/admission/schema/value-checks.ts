@@ -1,3 +1,4 @@
+import type { StructuralSchema } from "#model/structural-schema.ts";
 import { type Causes, noField } from "../causes.ts";
 import { isList, isRecord, jsonEqual } from "../json.ts";
 import type { SchemaNode } from "./schema-node.ts";
@@ -23,7 +24,8 @@ function typeName(value: unknown): TypeName {
   if (value === null) return "null";
   if (isList(value)) return "array";
   if (isRecord(value)) return "object";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  // A whole number that is too large for 64 bits was read as a fraction.
+  if (typeof value === "number") return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? "integer" : "number";
   return typeof value === "boolean" ? "boolean" : "string";
 }
 
@@ -36,15 +38,23 @@ export function checkValue(node: SchemaNode, value: unknown, path: string, repor
 }
 
 function checkType(node: SchemaNode, value: unknown, path: string, report: Report): void {
-  const { schema } = node;
-  const wanted = schema["x-kubernetes-int-or-string"] === true ? ["integer", "string"] : schema.type === undefined ? [] : [schema.type];
+  const wanted = wantedTypes(node.schema);
   const actual = typeName(value);
-  if (wanted.length === 0 || wanted.includes(actual) || (actual === "integer" && wanted.includes("number"))) return;
-  if (actual === "null" && node.nullable) return;
-  const formatted = schema.format !== undefined && actual !== "string" && actual !== "array" && actual !== "null";
-  const expected = formatted ? schema.format : wanted.join(",");
-  const got = formatted ? goFormat(actual) : actual;
+  if (wanted.length === 0 || wanted.includes(actual)) return;
+  if ((actual === "integer" && wanted.includes("number")) || (actual === "null" && node.nullable)) return;
+  const { format } = node.schema;
+  const byFormat = format !== undefined && !["string", "array", "null"].includes(actual);
+  const expected = byFormat ? format : wanted.join(",");
+  const got = byFormat ? goFormat(actual) : actual;
   report.causes.typeInvalid(fieldAt(report, path), got, `${path} in body must be of type ${expected}: ${JSON.stringify(got)}`);
+}
+
+const noType: readonly TypeName[] = [];
+const intOrString: readonly TypeName[] = ["integer", "string"];
+
+function wantedTypes(schema: StructuralSchema): readonly TypeName[] {
+  if (schema["x-kubernetes-int-or-string"] === true) return intOrString;
+  return schema.type === undefined ? noType : [schema.type];
 }
 
 /** Where a format is asked for, the server names the Go type of what it got. */
@@ -68,24 +78,21 @@ function checkText(node: SchemaNode, value: string, path: string, report: Report
   }
 }
 
-/** In characters, not in UTF-16 units. Short texts are the rule, so counting is not worth avoiding. */
+/** In characters, not in UTF-16 units: the second half of a pair does not count. */
 function lengthOf(text: string): number {
-  // eslint-disable-next-line no-control-regex -- ASCII is exactly what has one unit per character
-  return /^[\u0000-\u007f]*$/.test(text) ? text.length : [...text].length;
+  return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }
 
-const integerRanges: Readonly<Record<string, readonly [low: number, high: number]>> = {
-  int32: [-(2 ** 31), 2 ** 31 - 1],
-  int64: [-(2 ** 63), 2 ** 63 - 1],
-};
+/** An integer of n bits is at least minus this, and less than this. */
+const integerLimits: Readonly<Record<string, number>> = { int32: 2 ** 31, int64: 2 ** 63 };
 
 function checkNumber(node: SchemaNode, value: number, path: string, report: Report): void {
   const { type, format, minimum, maximum } = node.schema;
   const field = fieldAt(report, path);
   if (type === "integer") {
-    const [low, high] = integerRanges[format ?? "int64"] ?? [-Infinity, Infinity];
+    const limit = integerLimits[format ?? "int64"] ?? Infinity;
     const kind = format === undefined ? "integer (default format)" : `integer with format ${format}`;
-    if (!Number.isInteger(value) || value < low || value > high) {
+    if (!Number.isInteger(value) || value < -limit || value >= limit) {
       report.causes.invalid(fieldAt(report, ""), "", `Checked value must be of type ${kind} in ${path}`);
     }
   }
