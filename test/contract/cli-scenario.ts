@@ -35,6 +35,15 @@ spec:
       image: side:1
 `;
 
+const eventText = `apiVersion: v1
+kind: Event
+metadata: { name: ev }
+involvedObject: { kind: Pod, name: web, namespace: NAMESPACE }
+reason: Because
+type: Normal
+message: "it\\nhappened"
+`;
+
 /** Everything happens in one namespace, which must not exist before, so that it can run beside other tests. */
 export function cliScenario(namespace: string): Scenario {
   const inside = ["-n", namespace];
@@ -75,8 +84,7 @@ spec:
       "released.yaml": configMap("held", "{ x: z }"),
       "secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: { name: s }\ntype: Opaque\nstringData: { a: b }\n",
       "lease.yaml": "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: { name: l }\nspec: { holderIdentity: me }\n",
-      "event.yaml":
-        'apiVersion: v1\nkind: Event\nmetadata: { name: ev }\ninvolvedObject: { kind: Pod, name: web }\nreason: Because\ntype: Normal\nmessage: "it\\nhappened"\nlastTimestamp: null\n',
+      "event.yaml": eventText.replace("NAMESPACE", namespace),
       "pod.yaml": podText,
     },
     steps: [
@@ -126,7 +134,7 @@ function applySteps(inside: readonly string[]): readonly Step[] {
         "apply",
         ...inside,
         "-f",
-        "bad-pool.yaml",
+        "bad-name.yaml",
         "-f",
         "worse-py.yaml",
         "-f",
