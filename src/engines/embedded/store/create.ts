@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { isApiError } from "#kube/api-error.ts";
 import type { WriteOptions } from "#kube/object-client.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { ApiObject, ObjectMeta } from "#model/meta.ts";
@@ -18,23 +19,36 @@ const longestPrefix = 63 - suffixLength;
 const nameAttempts = 8;
 
 export function createObject(state: StoreState, table: ObjectTable, object: ApiObject, options: WriteOptions): ApiObject {
-  const { type } = table;
   const given = readBody(table, asJson(copyJson(object)), { fieldValidation: options.fieldValidation, patched: false });
-  const { name, generateName, namespace } = given.metadata;
-  if (type.namespaced && namespace === undefined) throw badRequest("an empty namespace may not be set during creation");
-  if (type.namespaced) requireNamespace(state, type, namespace ?? "", name ?? "");
-  const generate = name === undefined && generateName !== undefined;
+  checkNamespace(state, table, given.metadata);
+  const { name, generateName } = given.metadata;
+  const dryRun = options.dryRun === true;
+  if (name !== undefined || generateName === undefined) return insert(state, table, prepare(state, table, given), dryRun);
   for (let attempt = 1; ; attempt++) {
-    const made = prepare(state, table, generate ? { ...given, metadata: { ...given.metadata, name: generatedName(generateName) } } : given);
-    const key = storeKey(type, { namespace, name: made.metadata.name ?? "" });
-    const existing = table.get(key);
-    if (existing === undefined) return options.dryRun === true ? deepFreeze(made) : (state.commit({ table, key, object: made }) ?? made);
-    if (generate && attempt < nameAttempts) continue;
-    throw alreadyExists(type, made.metadata.name ?? "", {
-      generated: generateName !== undefined,
-      terminating: existing.metadata.deletionTimestamp !== undefined,
-    });
+    const named = { ...given, metadata: { ...given.metadata, name: generatedName(generateName) } };
+    try {
+      return insert(state, table, prepare(state, table, named), dryRun);
+    } catch (error) {
+      if (attempt === nameAttempts || !isApiError(error, "AlreadyExists")) throw error;
+    }
   }
+}
+
+function checkNamespace(state: StoreState, { type }: ObjectTable, { namespace, name = "" }: ObjectMeta): void {
+  if (!type.namespaced) return;
+  if (namespace === undefined) throw badRequest("an empty namespace may not be set during creation");
+  requireNamespace(state, type, namespace, name);
+}
+
+function insert(state: StoreState, table: ObjectTable, object: ApiObject, dryRun: boolean): ApiObject {
+  const { namespace, name = "", generateName } = object.metadata;
+  const key = storeKey(table.type, { namespace, name });
+  const existing = table.get(key);
+  if (existing !== undefined) {
+    const terminating = existing.metadata.deletionTimestamp !== undefined;
+    throw alreadyExists(table.type, name, { generated: generateName !== undefined, terminating });
+  }
+  return dryRun ? deepFreeze(object) : (state.commit({ table, key, object }) ?? object);
 }
 
 /** The object as it would be stored, but for its version. */

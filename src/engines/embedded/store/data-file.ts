@@ -109,6 +109,7 @@ function explain(file: string, error: unknown): Error {
       return new Error(`${file} is damaged or not a data file of AgentBox: restore it from a backup or move it away`, { cause: error });
     case 14: // SQLITE_CANTOPEN
       return new Error(`${file} cannot be opened: its folder must exist and be writable`, { cause: error });
+    case undefined:
     default:
       return error instanceof Error ? error : new Error(`${file} cannot be opened`, { cause: error });
   }

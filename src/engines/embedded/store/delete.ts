@@ -1,4 +1,3 @@
-import { ApiError } from "#kube/api-error.ts";
 import type { DeleteOptions, ObjectKey } from "#kube/object-client.ts";
 import { kubernetesTime } from "#lib/clock.ts";
 import { Namespaces } from "#model/core-kinds.ts";
@@ -12,14 +11,11 @@ import type { ObjectTable } from "./object-table.ts";
 import { conflict, deletePrecondition, notFound } from "./refusals.ts";
 import type { Change, StoreState } from "./store-state.ts";
 
-const policies = ["Foreground", "Background", "Orphan"];
-
 /** Removes an object, or marks it when finalizers, a grace period or (for namespaces) its contents hold it back. */
 export function deleteObject(state: StoreState, table: ObjectTable, at: ObjectKey, options: DeleteOptions): void {
   const key = storeKey(table.type, at);
   const current = table.get(key);
   if (current === undefined) throw notFound(table.type, at.name);
-  checkPolicy(options);
   const target = { table, key, current };
   const changes = isNamespaces(table) ? namespaceChanges(state, target, options) : objectChanges(state, target, options);
   if (options.dryRun !== true && changes.length > 0) state.commit(...changes);
@@ -61,18 +57,6 @@ function namespaceChanges(state: StoreState, target: Target, options: DeleteOpti
 function changed({ table, key, current }: Target, next: ApiObject): readonly Change[] {
   const shared = shareStructure(asJson(current), asJson(next));
   return shared === asJson(current) ? [] : [{ table, key, object: asObject(shared as JsonObject) }]; // An object stays one.
-}
-
-function checkPolicy({ propagationPolicy: policy }: DeleteOptions): void {
-  if (policy === undefined || policies.includes(policy)) return;
-  const supported = [...policies, "nil"].map((one) => JSON.stringify(one)).join(", ");
-  const cause = {
-    field: "propagationPolicy",
-    reason: "FieldValueNotSupported",
-    message: `Unsupported value: "${String(policy)}": supported values: ${supported}`,
-  };
-  const message = `DeleteOptions.meta.k8s.io "" is invalid: ${cause.field}: ${cause.message}`;
-  throw new ApiError("Invalid", message, { group: "meta.k8s.io", kind: "DeleteOptions", causes: [cause] });
 }
 
 function checkPreconditions({ table: { type }, key, current: { metadata } }: Target, { preconditions }: DeleteOptions): void {

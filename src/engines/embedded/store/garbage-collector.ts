@@ -56,11 +56,12 @@ export class GarbageCollector {
     }
     if (entry.note === previousNote) return;
     if (entry.note !== undefined) this.#suspect(entry);
-    // An owner that waits for its dependents may wait for one less now.
-    for (const link of previousNote?.owners ?? []) {
-      const owner = this.#graph.ownerOf(entry, link);
-      if (owner?.note?.waits === true) this.#suspect(owner);
-    }
+    for (const link of previousNote?.owners ?? []) this.#suspectIfWaiting(this.#graph.ownerOf(entry, link));
+  }
+
+  /** An owner that waits for its dependents may wait for one less now. */
+  #suspectIfWaiting(owner: Entry | undefined): void {
+    if (owner?.note?.waits === true) this.#suspect(owner);
   }
 
   #step(): StepOutcome {

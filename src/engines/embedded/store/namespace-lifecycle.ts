@@ -6,7 +6,7 @@ import type { StoreState } from "./store-state.ts";
 /** There from the start, and made again should one go. */
 export const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-const undeletable = ["default", "kube-system", "kube-public"];
+const undeletable = new Set(["default", "kube-system", "kube-public"]);
 
 /** New objects need a namespace that is there and stays. */
 export function requireNamespace(state: StoreState, type: ResourceType, namespace: string, name: string): void {
@@ -20,7 +20,7 @@ export function requireNamespace(state: StoreState, type: ResourceType, namespac
 }
 
 export function refuseToDelete(name: string): void {
-  if (undeletable.includes(name)) throw forbidden(Namespaces, name, "this namespace may not be deleted");
+  if (undeletable.has(name)) throw forbidden(Namespaces, name, "this namespace may not be deleted");
 }
 
 /** A namespace on its way out, as it stays until everything in it is gone. */

@@ -112,12 +112,12 @@ class EmbeddedStore implements ObjectStore {
   async get<T extends ApiObject>(type: ResourceType<T>, key: port.ObjectKey, options: port.CallOptions = {}): Promise<T> {
     const found = this.#table(type, options).get(storeKey(type, key));
     if (found === undefined) throw notFound(type, key.name);
-    return typed(found);
+    return typed(type, found);
   }
 
   async list<T extends ApiObject>(type: ResourceType<T>, options: port.ListOptions = {}): Promise<port.ObjectList<T>> {
     const { items, ...page } = listPage(this.#state, this.#table(type, options), options);
-    return { ...page, items: items.map((item) => typed<T>(item)) };
+    return { ...page, items: items.map((item) => typed(type, item)) };
   }
 
   watch<T extends ApiObject>(type: ResourceType<T>, options: port.WatchOptions = {}): AsyncIterable<port.WatchEvent<T>> {
@@ -125,11 +125,11 @@ class EmbeddedStore implements ObjectStore {
   }
 
   async create<T extends ApiObject>(type: ResourceType<T>, object: T, options: port.WriteOptions = {}): Promise<T> {
-    return typed(createObject(this.#state, this.#table(type, options), object, options));
+    return typed(type, createObject(this.#state, this.#table(type, options), object, options));
   }
 
   async update<T extends ApiObject>(type: ResourceType<T>, object: T, options: port.SubresourceOptions = {}): Promise<T> {
-    return typed(updateObject(this.#state, this.#table(type, options), object, options));
+    return typed(type, updateObject(this.#state, this.#table(type, options), object, options));
   }
 
   async patch<T extends ApiObject>(
@@ -138,7 +138,7 @@ class EmbeddedStore implements ObjectStore {
     patch: port.Patch,
     options: port.SubresourceOptions = {},
   ): Promise<T> {
-    return typed(patchObject(this.#state, this.#table(type, options), { at, patch }, options));
+    return typed(type, patchObject(this.#state, this.#table(type, options), { at, patch }, options));
   }
 
   async delete(type: ResourceType, key: port.ObjectKey, options: port.DeleteOptions = {}): Promise<void> {
@@ -189,6 +189,6 @@ class EmbeddedStore implements ObjectStore {
 }
 
 /** The kind's rules let only objects of its shape into the store. */
-function typed<T extends ApiObject>(object: ApiObject): T {
+function typed<T extends ApiObject>(_type: ResourceType<T>, object: ApiObject): T {
   return object as T;
 }

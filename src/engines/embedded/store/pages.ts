@@ -4,7 +4,7 @@ import type { ApiObject } from "#model/meta.ts";
 import { namespacePrefix } from "./keys.ts";
 import type { ObjectTable } from "./object-table.ts";
 import { badRequest } from "./refusals.ts";
-import { selectionOf } from "./selection.ts";
+import { type Selection, selectionOf } from "./selection.ts";
 import type { StoreState } from "./store-state.ts";
 
 /** Where a list goes on. Opaque to clients. */
@@ -24,25 +24,11 @@ const snapshotBatch = 500;
 export function listPage(state: StoreState, table: ObjectTable, options: ListOptions): ObjectList<ApiObject> {
   const selection = selectionOf(table, options);
   const prefix = namespacePrefix(table.type, options.namespace);
-  const from = options.continue === undefined || options.continue === "" ? undefined : readToken(state, options.continue);
+  const from = (options.continue ?? "") === "" ? undefined : readToken(state, options.continue ?? "");
   const rv = from?.rv ?? state.newest;
-  const start = from === undefined ? prefix : `${from.after}\0`;
-  const limit = options.limit !== undefined && options.limit > 0 ? options.limit : Number.POSITIVE_INFINITY;
-
-  const items: ApiObject[] = [];
-  let seen = 0;
-  let last = "";
-  let more = false;
-  for (const { key, object } of objectsAt(state, table, { prefix, start, rv })) {
-    if (items.length >= limit) {
-      more = true;
-      break;
-    }
-    seen++;
-    last = key;
-    if (selection === undefined || selection(object)) items.push(object);
-  }
-  if (!more) return { items, resourceVersion: String(rv) };
+  const objects = objectsAt(state, table, { prefix, start: from === undefined ? prefix : `${from.after}\0`, rv });
+  const { items, seen, last } = takePage(objects, selection, options.limit ?? 0);
+  if (last === undefined) return { items, resourceVersion: String(rv) };
   const remaining = (from?.remaining ?? table.count(prefix)) - seen;
   return {
     items,
@@ -53,13 +39,40 @@ export function listPage(state: StoreState, table: ObjectTable, options: ListOpt
   };
 }
 
+interface Page {
+  readonly items: readonly ApiObject[];
+  /** How many objects were looked at, matching or not. */
+  readonly seen: number;
+  /** The last key that was looked at, if there are more after it. */
+  readonly last?: string;
+}
+
+/** A limit of 0 is none. */
+function takePage(objects: Iterable<Located>, selection: Selection | undefined, limit: number): Page {
+  const items: ApiObject[] = [];
+  let seen = 0;
+  let last = "";
+  for (const { key, object } of objects) {
+    if (limit > 0 && items.length >= limit) return { items, seen, last };
+    seen++;
+    last = key;
+    if (selection === undefined || selection(object)) items.push(object);
+  }
+  return { items, seen };
+}
+
+interface Located {
+  readonly key: string;
+  readonly object: ApiObject;
+}
+
 interface Range {
   readonly prefix: string;
   readonly start: string;
   readonly rv: number;
 }
 
-function* objectsAt(state: StoreState, table: ObjectTable, { prefix, start, rv }: Range): Generator<{ key: string; object: ApiObject }> {
+function* objectsAt(state: StoreState, table: ObjectTable, { prefix, start, rv }: Range): Generator<Located> {
   if (table.newest <= rv) {
     for (const { key } of table.range(prefix, start)) {
       const object = table.get(key);

@@ -73,9 +73,9 @@ export function invalidPatch(result: unknown, what: string): ApiError {
   return invalidAs("", [invalidValue("patch", JSON.stringify(JSON.stringify(result)), what)], {});
 }
 
-/** A JSON patch that cannot be applied: servers do not say why. */
-export function unappliablePatch(cause: unknown): ApiError {
-  return new ApiError("Invalid", "the server rejected our request due to an error in our request", { cause });
+/** A JSON patch that cannot be applied. A real server does not say why; we do. */
+export function unappliablePatch(cause: Error): ApiError {
+  return new ApiError("Invalid", `the server rejected our request due to an error in our request: ${cause.message}`, { cause });
 }
 
 export function forbidden(type: ResourceType, name: string, what: string, causes: readonly StatusCause[] = []): ApiError {

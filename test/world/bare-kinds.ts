@@ -49,9 +49,9 @@ function rulesOf(resource: ResourceType, own: Partial<KindRules> = {}): KindRule
   };
 }
 
-function withStatus(object: WithStatus, status: unknown): ApiObject {
+function withStatus(object: WithStatus, status: unknown): WithStatus {
   const { status: _, ...rest } = object;
-  return status === undefined ? rest : { ...rest, ...{ status } };
+  return status === undefined ? rest : { ...rest, status };
 }
 
 function nameCauses({ metadata: { name } }: ApiObject): StatusCause[] {
@@ -61,7 +61,7 @@ function nameCauses({ metadata: { name } }: ApiObject): StatusCause[] {
   return [{ field: "metadata.name", reason: "FieldValueInvalid", message: `Invalid value: "${name}": small letters only` }];
 }
 
-export const testKinds: readonly KindRules[] = [
+export const bareKinds: readonly KindRules[] = [
   rulesOf(Namespaces, {
     prepareForCreate: (object): Namespace => ({ ...object, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } }),
     prepareForUpdate: (next: Namespace, current: Namespace): Namespace => ({
