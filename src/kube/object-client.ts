@@ -1,5 +1,8 @@
-import type { ApiObject, Json, JsonObject } from "#model/meta.ts";
+import type { ApiObject } from "#model/meta.ts";
+import type { Patch } from "#model/patch.ts";
 import type { ResourceType } from "#model/resource.ts";
+
+export type { JsonPatchOperation, Patch } from "#model/patch.ts";
 
 /**
  * The port between AgentBox and whatever keeps its objects: a Kubernetes API server or the embedded store.
@@ -98,15 +101,6 @@ export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number | undefined;
   readonly dryRun?: boolean | undefined;
 }
-
-export type Patch =
-  | { readonly type: "json"; readonly operations: readonly JsonPatchOperation[] }
-  | { readonly type: "merge"; readonly body: JsonObject };
-
-export type JsonPatchOperation =
-  | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: Json }
-  | { readonly op: "remove"; readonly path: string }
-  | { readonly op: "move" | "copy"; readonly from: string; readonly path: string };
 
 /** autoscaling/v1 Scale. */
 export interface Scale extends ApiObject {
