@@ -1,0 +1,78 @@
+import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, sleep } from "#lib/clock.ts";
+import { readIfPresent } from "../linux/read-if-present.ts";
+import { hasCode } from "../linux/system-call-error.ts";
+
+/** A file that holds one number; 0 if the group is gone. */
+export function readNumber(file: string): number {
+  return Number(readIfPresent(file)?.trim() ?? 0);
+}
+
+/** One value of a file of `name value` lines; 0 if it is not there. */
+export function readField(file: string, name: string): number {
+  const line = readIfPresent(file)
+    ?.split("\n")
+    .find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? 0);
+}
+
+/** Folders are groups; everything else in there is a file of the kernel. */
+export function childGroups(group: string): string[] {
+  try {
+    return readdirSync(group, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENODEV")) return [];
+    throw error;
+  }
+}
+
+/** Makes a group; true if it is new. */
+export function makeGroup(group: string): boolean {
+  return mkdirSync(group, { recursive: true }) !== undefined;
+}
+
+export interface GroupTree {
+  /** The same group in each tree of the machine. */
+  readonly groups: readonly string[];
+  readonly clock: Clock;
+  /** Sends SIGKILL to all processes of a group. */
+  readonly kill: (group: string) => void;
+}
+
+const patienceMs = 5000;
+
+/** Removes groups with all that is below them. Processes that are still there are killed and waited for. */
+export async function removeGroups({ groups, clock, kill }: GroupTree): Promise<void> {
+  const deadline = clock.now() + patienceMs;
+  for (;;) {
+    const busy = groups.filter((group) => !tryRemove(group));
+    if (busy.length === 0) return;
+    if (clock.now() > deadline) throw new Error(`processes do not end in ${busy.join(", ")}, though they were killed`);
+    for (const group of busy) kill(group);
+    await sleep(clock, 2);
+  }
+}
+
+function tryRemove(group: string): boolean {
+  const emptied = childGroups(group).map((child) => tryRemove(join(group, child)));
+  if (emptied.includes(false)) return false;
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return true;
+    if (hasCode(error, "EBUSY", "ENOTEMPTY")) return false;
+    throw error;
+  }
+}
+
+/** Waits until `reached`, which is nearly always at once: it looks without pause for a while before it begins to sleep. */
+export async function waitUntil(reached: () => boolean, clock: Clock, what: string): Promise<void> {
+  const deadline = clock.now() + patienceMs;
+  for (let looks = 0; !reached(); looks++) {
+    if (clock.now() > deadline) throw new Error(`${what} does not happen`);
+    if (looks < 50) await new Promise<void>((resolve) => setImmediate(resolve));
+    else await sleep(clock, 1);
+  }
+}

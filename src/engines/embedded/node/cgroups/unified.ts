@@ -1,0 +1,100 @@
+/** cgroup v2: one tree with all controllers. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CgroupOptions, Cgroups, PodCounters } from "./cgroups.ts";
+import { childGroups, makeGroup, readField, readNumber, removeGroups, waitUntil } from "./cgroup-files.ts";
+import { readIfPresent } from "../linux/read-if-present.ts";
+
+const needed = ["cpu", "memory", "pids"];
+
+export class UnifiedCgroups implements Cgroups {
+  readonly #options: CgroupOptions;
+  readonly #top: string;
+
+  constructor(options: CgroupOptions) {
+    this.#options = options;
+    this.#top = join(options.root, `abx${options.instance}`);
+    const offered = (readIfPresent(join(options.root, "cgroup.controllers")) ?? "").trim().split(" ");
+    const missing = needed.filter((controller) => !offered.includes(controller));
+    if (missing.length > 0)
+      throw new Error(`this machine's cgroups lack ${missing.join(", ")}: ${options.root}/cgroup.controllers does not name them`);
+  }
+
+  pathOf(pod: string, container: string): string {
+    return `/abx${this.#options.instance}/${pod}/${container}`;
+  }
+
+  ensurePod(pod: string, { pids }: { readonly pids: number }): void {
+    const group = join(this.#top, pod);
+    makeGroup(group);
+    for (const parent of [this.#options.root, this.#top, group]) this.#offerToChildren(parent);
+    writeFileSync(join(group, "pids.max"), String(pids));
+  }
+
+  async freeze(pod: string): Promise<void> {
+    const group = join(this.#top, pod);
+    writeFileSync(join(group, "cgroup.freeze"), "1");
+    await waitUntil(() => this.#frozenNow(group), this.#options.clock, `freezing of pod ${pod}`);
+  }
+
+  async thaw(pod: string): Promise<void> {
+    const group = join(this.#top, pod);
+    if (readIfPresent(join(group, "cgroup.freeze")) === undefined) return;
+    writeFileSync(join(group, "cgroup.freeze"), "0");
+    await waitUntil(() => !this.#frozenNow(group), this.#options.clock, `thawing of pod ${pod}`);
+  }
+
+  isFrozen(pod: string): boolean {
+    return readNumber(join(this.#top, pod, "cgroup.freeze")) === 1;
+  }
+
+  counters(pod: string): PodCounters {
+    const group = join(this.#top, pod);
+    const idleCache = readField(join(group, "memory.stat"), "inactive_file");
+    return {
+      cpuNanos: readField(join(group, "cpu.stat"), "usage_usec") * 1000,
+      memoryBytes: Math.max(0, readNumber(join(group, "memory.current")) - idleCache),
+      pids: readNumber(join(group, "pids.current")),
+    };
+  }
+
+  oomKills(pod: string, container: string): number {
+    return readField(join(this.#top, pod, container, "memory.events"), "oom_kill");
+  }
+
+  async removePod(pod: string): Promise<void> {
+    await this.#remove(join(this.#top, pod));
+  }
+
+  async removeContainer(pod: string, container: string): Promise<void> {
+    await this.#remove(join(this.#top, pod, container));
+  }
+
+  pods(): string[] {
+    return childGroups(this.#top);
+  }
+
+  async removeInstance(): Promise<void> {
+    await this.#remove(this.#top);
+  }
+
+  async #remove(group: string): Promise<void> {
+    await removeGroups({ groups: [group], clock: this.#options.clock, kill: killWhole });
+  }
+
+  #offerToChildren(group: string): void {
+    const file = join(group, "cgroup.subtree_control");
+    const given = (readIfPresent(file) ?? "").trim().split(" ");
+    const more = needed.filter((controller) => !given.includes(controller));
+    if (more.length > 0) writeFileSync(file, more.map((controller) => `+${controller}`).join(" "));
+  }
+
+  #frozenNow(group: string): boolean {
+    return readField(join(group, "cgroup.events"), "frozen") === 1;
+  }
+}
+
+/** Frozen processes die too. */
+function killWhole(group: string): void {
+  if (readIfPresent(join(group, "cgroup.procs")) !== undefined) writeFileSync(join(group, "cgroup.kill"), "1");
+}

@@ -1,0 +1,80 @@
+/** New user and network namespaces. A process cannot give itself one while it has threads, so a helper is born into it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { systemCall } from "./libc.ts";
+
+const networkKind = 0x4000_0000;
+
+/** How many ids a sandbox has: 0 to 65535, as many as old programs can count. */
+export const idsPerRange = 65_536;
+
+export interface NamespaceOptions {
+  readonly network: boolean;
+  /** Lines of uid_map and gid_map. */
+  readonly idMap: string;
+}
+
+/**
+ * Runs `use` while a helper process lives in new namespaces; they last as long as somebody holds them: a mount of
+ * `ns/user` or `ns/net` below the given folder, or a descriptor of it.
+ */
+export async function withNewNamespaces<T>({ network, idMap }: NamespaceOptions, use: (folder: string) => T): Promise<T> {
+  const helper = spawn("unshare", ["--user", ...(network ? ["--net"] : []), "cat"], { stdio: ["pipe", "pipe", "pipe"] });
+  const complaint = once(helper.stderr, "data").then(
+    ([text]) => String(text).trim(),
+    () => "",
+  );
+  const ended = once(helper, "exit");
+  const failed = ended.then(async () => Promise.reject(new Error(`no new namespace: unshare ended early: ${await complaint}`)));
+  try {
+    // cat answers only after unshare has become cat, in the new namespaces.
+    helper.stdin.write("\n");
+    await Promise.race([once(helper.stdout, "data"), failed]);
+    writeFileSync(`/proc/${helper.pid}/uid_map`, idMap);
+    writeFileSync(`/proc/${helper.pid}/gid_map`, idMap);
+    return use(`/proc/${helper.pid}/ns`);
+  } finally {
+    failed.catch(() => {});
+    helper.stdin.end();
+    helper.stdout.resume();
+  }
+}
+
+/** The map of a sandbox's own namespace: its ids are the range that starts at `first`. */
+export function sandboxIdMap(first: number): string {
+  return `0 ${first} ${idsPerRange}\n`;
+}
+
+/**
+ * The map for mounts. Its second line gives the host's root a number there: an overlay makes its work folder as the user
+ * who mounts it, and without a number that user may not own files on an idmapped upper (the overlay would be read-only).
+ */
+export function mountIdMap(first: number): string {
+  return `0 ${first} ${idsPerRange}\n${idsPerRange} 0 1\n`;
+}
+
+/**
+ * Runs `use` with this thread in another network namespace. Only synchronous work: nothing else may run meanwhile.
+ * A socket opened inside stays there.
+ */
+export function insideNetwork<T>(file: string, use: () => T): T {
+  const there = openSync(file, "r");
+  const here = openSync("/proc/thread-self/ns/net", "r");
+  try {
+    systemCall("setns", [there, networkKind], file);
+    try {
+      return use();
+    } finally {
+      systemCall("setns", [here, networkKind], "back to the network we came from");
+    }
+  } finally {
+    closeSync(there);
+    closeSync(here);
+  }
+}
+
+/** True if user namespaces may be made at all; some hardened machines turn them off. */
+export function userNamespacesAllowed(): boolean {
+  return Number(readFileSync("/proc/sys/user/max_user_namespaces", "utf8")) > 0;
+}

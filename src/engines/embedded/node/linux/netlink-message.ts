@@ -1,0 +1,117 @@
+/** Messages of rtnetlink as bytes: what `ip link add …` sends to the kernel. Numbers are in the machine's order (little-endian). */
+
+export const requests = { newLink: 16, deleteLink: 17, getLink: 18, setLink: 19, newAddress: 20, newRoute: 24 } as const;
+export type Request = keyof typeof requests;
+
+const flags = { request: 0x1, acknowledge: 0x4, exclusive: 0x200, create: 0x400 } as const;
+const headerSize = 16;
+const errorType = 2;
+
+/** Attribute numbers, by the structure they stand in. */
+export const linkAttributes = {
+  address: 1,
+  name: 3,
+  mtu: 4,
+  master: 10,
+  portInfo: 12,
+  linkInfo: 18,
+  alias: 20,
+  networkDescriptor: 28,
+} as const;
+export const linkInfoAttributes = { kind: 1, data: 2 } as const;
+export const vethPeer = 1;
+export const bridgePortAttributes = { isolated: 33 } as const;
+export const addressAttributes = { address: 1, local: 2 } as const;
+export const routeAttributes = { gateway: 5 } as const;
+const nested = 0x8000;
+
+const inet = 2;
+const bridgeFamily = 7;
+const upFlag = 1;
+
+const aligned = (size: number): number => (size + 3) & ~3;
+
+export function attribute(type: number, value: Buffer): Buffer {
+  const bytes = Buffer.alloc(aligned(4 + value.length));
+  bytes.writeUInt16LE(4 + value.length, 0);
+  bytes.writeUInt16LE(type, 2);
+  value.copy(bytes, 4);
+  return bytes;
+}
+
+export function textAttribute(type: number, value: string): Buffer {
+  return attribute(type, Buffer.from(`${value}\0`));
+}
+
+export function numberAttribute(type: number, value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return attribute(type, bytes);
+}
+
+export function byteAttribute(type: number, value: number): Buffer {
+  return attribute(type, Buffer.from([value]));
+}
+
+export function nestedAttribute(type: number, ...inner: readonly Buffer[]): Buffer {
+  return attribute(type | nested, Buffer.concat(inner));
+}
+
+/** struct ifinfomsg: which link, and whether it is to be up. */
+export function linkHeader({
+  index = 0,
+  up = false,
+  bridgePort = false,
+}: { index?: number; up?: boolean; bridgePort?: boolean } = {}): Buffer {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUInt8(bridgePort ? bridgeFamily : 0, 0);
+  bytes.writeInt32LE(index, 4);
+  if (up) {
+    bytes.writeUInt32LE(upFlag, 8);
+    bytes.writeUInt32LE(upFlag, 12);
+  }
+  return bytes;
+}
+
+/** struct ifaddrmsg for an IPv4 address. */
+export function addressHeader(link: number, prefixLength: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt8(inet, 0);
+  bytes.writeUInt8(prefixLength, 1);
+  bytes.writeUInt32LE(link, 4);
+  return bytes;
+}
+
+/** struct rtmsg for the IPv4 default route. */
+export function defaultRouteHeader(): Buffer {
+  const mainTable = 254;
+  const bootProtocol = 3;
+  const unicast = 1;
+  return Buffer.from([inet, 0, 0, 0, mainTable, bootProtocol, 0, unicast, 0, 0, 0, 0]);
+}
+
+/** A whole message. The kernel acknowledges each, so that every request has an answer. What is new must not exist yet. */
+export function message(request: Request, sequence: number, ...body: readonly Buffer[]): Buffer {
+  const creates = request.startsWith("new");
+  const head = Buffer.alloc(headerSize);
+  const payload = Buffer.concat(body);
+  head.writeUInt32LE(headerSize + payload.length, 0);
+  head.writeUInt16LE(requests[request], 4);
+  head.writeUInt16LE(flags.request | flags.acknowledge | (creates ? flags.create | flags.exclusive : 0), 6);
+  head.writeUInt32LE(sequence, 8);
+  return Buffer.concat([head, payload]);
+}
+
+export type Answer = { readonly kind: "done"; readonly errno: number } | { readonly kind: "data"; readonly body: Buffer };
+
+/** One answer of the kernel: an acknowledgement (errno 0 if all is well) or what was asked for, without its header. */
+export function parseAnswer(bytes: Buffer): Answer {
+  const type = bytes.readUInt16LE(4);
+  if (type !== errorType) return { kind: "data", body: bytes.subarray(headerSize) };
+  return { kind: "done", errno: -bytes.readInt32LE(headerSize) };
+}
+
+/** Index of a link, from the answer to getLink. */
+export function linkIndex(body: Buffer): number {
+  return body.readInt32LE(4);
+}

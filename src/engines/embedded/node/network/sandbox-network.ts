@@ -1,0 +1,167 @@
+/**
+ * The network of an instance: a bridge with the machine at its first address, a port for each sandbox, a firewall.
+ * Siblings: address-plan.ts (names and addresses), bridge.ts and range-claim.ts (which network and ids an instance has),
+ * ruleset.ts and egress.ts (the firewall), host-routes.ts, nameservers.ts, subnet.ts.
+ */
+import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { whileLocked } from "../linux/file-lock.ts";
+import { idsPerRange, insideNetwork } from "../linux/namespaces.ts";
+import { Netlink } from "../linux/netlink.ts";
+import { readIfPresent } from "../linux/read-if-present.ts";
+import { runCommand } from "../linux/run-command.ts";
+import { hasCode } from "../linux/system-call-error.ts";
+import { type AddressPlan, bridgeName, gatewayAddress, portPrefix, slotAddress, slotAddresses } from "./address-plan.ts";
+import { ensureBridge } from "./bridge.ts";
+import { type EgressElements, egressChange } from "./egress.ts";
+import { defaultRouteLinks, hostRoutes } from "./host-routes.ts";
+import { machineNameservers } from "./nameservers.ts";
+import { firstId, type RangeClaim } from "./range-claim.ts";
+import { renderRemoval, renderRuleset, tableName } from "./ruleset.ts";
+import { addressBytes } from "./subnet.ts";
+
+export interface NetworkOptions {
+  readonly instance: string;
+  /** CIDR; without one the first free of the usual networks. */
+  readonly subnet?: string | undefined;
+  readonly slots: number;
+  /** Links to the outside; without them those with a default route. */
+  readonly uplinks?: readonly string[] | undefined;
+  readonly nameservers?: readonly string[] | undefined;
+}
+
+export interface NetworkDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const machineLock = "/run/agentbox.lock";
+const installNft = "apt-get install nftables";
+const usualMtu = 1500;
+
+export class SandboxNetwork {
+  readonly claim: RangeClaim;
+  readonly nameservers: readonly string[];
+  readonly #addresses: AddressPlan;
+  readonly #mtu: number;
+  readonly #netlink: Netlink;
+  readonly #bridge: number;
+
+  private constructor(options: {
+    claim: RangeClaim;
+    addresses: AddressPlan;
+    nameservers: readonly string[];
+    mtu: number;
+    netlink: Netlink;
+    bridge: number;
+  }) {
+    this.claim = options.claim;
+    this.nameservers = options.nameservers;
+    this.#addresses = options.addresses;
+    this.#mtu = options.mtu;
+    this.#netlink = options.netlink;
+    this.#bridge = options.bridge;
+  }
+
+  /** Brings up what is missing. `inUse`: sandboxes still hold addresses, so the network must stay what it is. */
+  static async open(options: NetworkOptions, inUse: boolean, deps: NetworkDeps): Promise<SandboxNetwork> {
+    const uplinks = options.uplinks ?? defaultRouteLinks(hostRoutes());
+    const mtu = Math.min(usualMtu, ...uplinks.map(mtuOf));
+    const netlink = new Netlink();
+    const claim = await whileLocked(machineLock, deps.clock, () => ensureBridge({ ...options, netlink, mtu, inUse, log: deps.log }));
+    forwardBetween([bridgeName(options.instance), ...uplinks]);
+    const bridge = await netlink.findLink(bridgeName(options.instance));
+    if (bridge === undefined) throw new Error(`the bridge ${bridgeName(options.instance)} vanished while it was set up`);
+    const addresses = { instance: options.instance, subnet: claim.subnet, slots: claim.slots };
+    return new SandboxNetwork({ claim, addresses, nameservers: options.nameservers ?? machineNameservers(), mtu, netlink, bridge });
+  }
+
+  /** Loads the firewall anew. Open connections go on. */
+  async loadRules(egress: readonly EgressElements[]): Promise<void> {
+    await nft(renderRuleset({ addresses: this.#addresses, nameservers: this.nameservers, egress }));
+  }
+
+  async changeEgress(before: EgressElements, after: EgressElements): Promise<void> {
+    const change = egressChange(tableName(this.#addresses.instance), before, after);
+    if (change !== undefined) await nft(change);
+  }
+
+  addressOf(slot: number): string {
+    return slotAddresses(this.#addresses, slot).ip;
+  }
+
+  /** Gives the network namespace in `file` its link and address. Fails with EEXIST while the slot's former port is still going away. */
+  async connect(slot: number, file: string): Promise<void> {
+    const { port, mac } = slotAddresses(this.#addresses, slot);
+    const network = openSync(file, "r");
+    try {
+      await this.#netlink.createVeth({ name: port, bridge: this.#bridge, mtu: this.#mtu, peer: { name: "eth0", mac, network } });
+    } finally {
+      closeSync(network);
+    }
+    const index = await this.#netlink.findLink(port);
+    if (index === undefined) throw new Error(`port ${port} vanished while it was set up`);
+    await this.#netlink.isolatePort(index);
+    using inner = insideNetwork(file, () => {
+      setInside(firstId(this.claim, slot));
+      return new Netlink();
+    });
+    const link = await inner.findLink("eth0");
+    if (link === undefined) throw new Error(`no eth0 in the network of slot ${slot}`);
+    await inner.linkUp(loopback);
+    await inner.addAddress(link, addressBytes(slotAddress(this.#addresses, slot)), this.claim.subnet.prefixLength);
+    await inner.linkUp(link);
+    await inner.addDefaultRoute(addressBytes(gatewayAddress(this.#addresses)));
+  }
+
+  /** Names of ports that exist now. */
+  ports(): string[] {
+    return readdirSync("/sys/class/net").filter((name) => name.startsWith(portPrefix(this.#addresses.instance)));
+  }
+
+  async removePort(name: string): Promise<void> {
+    await this.#netlink.deleteLink(name);
+  }
+
+  close(): void {
+    this.#netlink[Symbol.dispose]();
+  }
+}
+
+const loopback = 1;
+
+/** Removes bridge, ports and firewall of an instance. */
+export async function removeNetwork(instance: string): Promise<void> {
+  using netlink = new Netlink();
+  for (const name of readdirSync("/sys/class/net")) {
+    if (name.startsWith(portPrefix(instance))) await netlink.deleteLink(name);
+  }
+  await netlink.deleteLink(bridgeName(instance));
+  await nft(renderRemoval(instance));
+}
+
+/** Packets pass between these links only; the machine does not become a router for everybody. */
+function forwardBetween(links: readonly string[]): void {
+  for (const link of links) writeFileSync(`/proc/sys/net/ipv4/conf/${link}/forwarding`, "1");
+}
+
+/** Settings of a sandbox's own network: small ports and ping for everybody in it, no IPv6 but on its loopback. */
+function setInside(first: number): void {
+  writeFileSync("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+  writeFileSync("/proc/sys/net/ipv4/ping_group_range", `${first} ${first + idsPerRange - 1}`);
+  try {
+    writeFileSync("/proc/sys/net/ipv6/conf/eth0/disable_ipv6", "1");
+  } catch (error) {
+    // A machine without IPv6 has nothing to switch off.
+    if (!hasCode(error, "ENOENT")) throw error;
+  }
+}
+
+function mtuOf(link: string): number {
+  return Number(readIfPresent(`/sys/class/net/${link}/mtu`)) || usualMtu;
+}
+
+async function nft(input: string): Promise<void> {
+  await runCommand(["nft", "-f", "-"], { input, install: installNft });
+}

@@ -1,0 +1,53 @@
+import { join } from "node:path";
+
+/**
+ * Where the node keeps its things. What lives and dies with containers is below `run`, a memory file system that is
+ * private to the machine's first mount namespace; what needs room is on disk, below `home`.
+ *
+ * Files on disk carry the owners that they have inside a sandbox: a set-user-id file made by a sandbox's root belongs to
+ * the real root there. So nobody but root may look into these folders, and what is mounted out of them on the machine
+ * itself is mounted without set-user-id.
+ */
+export interface NodePaths {
+  readonly lock: string;
+  readonly disks: string;
+  readonly hostImage: string;
+  readonly trash: string;
+  readonly run: string;
+  /** One folder per slot, with its namespaces. */
+  readonly slots: string;
+  /** One folder per pod: what it is, its files and its containers. */
+  readonly pods: string;
+  /** Root file systems while their containers are being created; the only folder that a sandbox's root may enter. */
+  readonly stage: string;
+  /** The runtimes' own state. */
+  readonly runtimes: string;
+  /** What `exec` needs for moments. */
+  readonly exec: string;
+  /** The daemon's folder without a trace of where it is kept. */
+  readonly daemon: string;
+}
+
+export function nodePaths(home: string, instance: string): NodePaths {
+  const disk = join(home, "node");
+  const run = `/run/agentbox-${instance}`;
+  return {
+    lock: join(disk, "lock"),
+    disks: join(disk, "disks"),
+    hostImage: join(disk, "host-image"),
+    trash: join(disk, "trash"),
+    run,
+    slots: join(run, "slots"),
+    pods: join(run, "pods"),
+    stage: join(run, "stage"),
+    runtimes: join(run, "runtimes"),
+    exec: join(run, "exec"),
+    daemon: join(run, "daemon"),
+  };
+}
+
+/** Refuses what cannot be one component of a path: these names become folders, groups and arguments. */
+export function checkName(name: string, what: string): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return;
+  throw new Error(`${JSON.stringify(name)} cannot be ${what}: letters, digits, dots, hyphens and underscores, at most 128 of them`);
+}

@@ -1,0 +1,127 @@
+/**
+ * Slots that are made ahead, so that no pod waits for its namespaces. Siblings: slot.ts makes and removes one,
+ * mount-id-maps.ts has the maps for its mounts.
+ *
+ * S1 A slot is used once: user and network namespace, address and port are made anew for every pod. They cost 5 ms in
+ *    the background, and what is new cannot hold anything of the last user (keyrings, sockets, settings, neighbours).
+ * S2 The number of a slot, and with it the address and the ids, is used again as late as possible: the last user's
+ *    connections have been forgotten by then, and the kernel has had time to remove the port.
+ */
+import type { Clock, Timer } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { hasCode } from "../linux/system-call-error.ts";
+import type { Slot } from "./slot.ts";
+
+export interface SlotPoolOptions {
+  /** How many slots there can be. */
+  readonly slots: number;
+  /** How many are kept ready. */
+  readonly ahead: number;
+  readonly make: (index: number) => Promise<Slot>;
+  readonly remove: (slot: Slot) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Waiter {
+  readonly resolve: (slot: Slot) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const retryMs = 1000;
+
+export class SlotPool {
+  readonly #options: SlotPoolOptions;
+  readonly #ready: Slot[] = [];
+  readonly #waiters: Waiter[] = [];
+  /** Numbers without a slot, the one that was given back longest ago first. */
+  readonly #free: number[];
+  #making: Promise<void> | undefined;
+  #retry: Timer | undefined;
+  #closed = false;
+
+  /** `taken`: numbers of slots that pods hold already. */
+  constructor(options: SlotPoolOptions, taken: ReadonlySet<number>) {
+    this.#options = options;
+    this.#free = Array.from({ length: options.slots }, (_, index) => index).filter((index) => !taken.has(index));
+    this.#refill();
+  }
+
+  /** A slot for one pod; it is made now if none is ready. */
+  take(): Promise<Slot> {
+    const ready = this.#ready.shift();
+    const taken =
+      ready === undefined ? new Promise<Slot>((resolve, reject) => this.#waiters.push({ resolve, reject })) : Promise.resolve(ready);
+    this.#refill();
+    return taken;
+  }
+
+  /** Removes a slot that a pod had. */
+  giveBack(slot: Slot): void {
+    this.#options.remove(slot);
+    if (!this.#free.includes(slot.index)) this.#free.push(slot.index);
+    this.#refill();
+  }
+
+  /** Removes what is ready and stops. Slots of pods stay. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#retry?.cancel();
+    await this.#making;
+    for (const slot of this.#ready.splice(0)) this.#options.remove(slot);
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("the node is being closed"));
+  }
+
+  #refill(): void {
+    if (this.#making !== undefined || this.#closed || !this.#wanted()) return;
+    this.#retry?.cancel();
+    this.#making = this.#make();
+  }
+
+  async #make(): Promise<void> {
+    try {
+      await this.#makeWhileWanted();
+    } catch (error) {
+      this.#making = undefined;
+      this.#failed(error);
+      return;
+    }
+    this.#making = undefined;
+    // Somebody may have come after the last look.
+    this.#refill();
+  }
+
+  #wanted(): boolean {
+    return this.#waiters.length > 0 || (this.#ready.length < this.#options.ahead && this.#free.length > 0);
+  }
+
+  async #makeWhileWanted(): Promise<void> {
+    // Each number is tried once: while its old port is going away there are others to try.
+    for (let tries = this.#free.length; this.#wanted() && !this.#closed; tries--) {
+      const index = tries > 0 ? this.#free.shift() : undefined;
+      if (index === undefined) throw new Error(`all ${this.#options.slots} slots of this node are in use`);
+      const slot = await this.#tryMake(index);
+      if (slot === undefined) continue;
+      tries = this.#free.length + 1;
+      const waiter = this.#waiters.shift();
+      if (waiter === undefined) this.#ready.push(slot);
+      else waiter.resolve(slot);
+    }
+  }
+
+  async #tryMake(index: number): Promise<Slot | undefined> {
+    try {
+      return await this.#options.make(index);
+    } catch (error) {
+      this.#free.push(index);
+      if (hasCode(error, "EEXIST")) return undefined;
+      throw error;
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#options.log.warn({ error }, "could not make a slot");
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+    if (!this.#closed) this.#retry = this.#options.clock.after(retryMs, () => this.#refill());
+  }
+}
