@@ -6,9 +6,9 @@ import type { CustomKind } from "#model/structural-schema.ts";
 import { objectMetaShape } from "./builtin/metadata-shape.ts";
 import { readShape, unreadableObject } from "./builtin/read-shape.ts";
 import { Causes, noField } from "./causes.ts";
-import { asRecord, isRecord, type JsonRecord, put, shared, withProperties } from "./json.ts";
+import { asRecord, isRecord, type JsonRecord, shared, withProperties } from "./json.ts";
 import type { KindRules, Subresource } from "./kind-rules.ts";
-import { keepIdentity, metadataFields, type MetadataRules, validateMetadata, validateMetadataUpdate } from "./metadata-rules.ts";
+import { metadataFields, type MetadataRules, validateMetadata, validateMetadataUpdate } from "./metadata-rules.ts";
 import { dnsSubdomainMistakes } from "./names.ts";
 import { validateScaleSpec, validateScaleStatus } from "./scale-rules.ts";
 import { checkRules, compileRules, type RuleTree } from "./schema/cel-rules.ts";
@@ -26,12 +26,12 @@ export function customKindRules(kind: CustomKind): KindRules {
     schema,
     status: schema.properties.get("status"),
     rules: compileRules(schema),
-    metadata: { namespaced: resource.namespaced, nameMistakes: dnsSubdomainMistakes, qualifiedFinalizers: false, conditionalUpdates: true },
+    metadata: { namespaced: resource.namespaced, nameMistakes: dnsSubdomainMistakes, qualifiedFinalizers: false },
   };
   return {
     resource,
     normalize: (object) => normalize(checks, object),
-    prepareForCreate: (object) => prepareForCreate(resource, object),
+    prepareForCreate: (object) => (resource.statusSubresource ? withProperties(object, { status: undefined }) : object),
     prepareForUpdate: (next, current, subresource) => prepareForUpdate(checks, next, current, subresource),
     validateCreate: (object) => validateCreate(checks, object),
     validateUpdate: (next, current, subresource) => validateUpdate(checks, next, current, subresource),
@@ -48,24 +48,24 @@ interface Checks {
 }
 
 function normalize({ resource, schema }: Checks, object: ApiObject): ReturnType<KindRules["normalize"]> {
-  const apiVersion = apiVersionOf(resource);
-  if (object.apiVersion !== undefined && object.apiVersion !== apiVersion) {
-    throw new ApiError(
-      "BadRequest",
-      `the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`,
-    );
-  }
+  checkTypeMeta(resource, object);
   const metadata = readMetadata(resource, object);
   const unknown: string[] = [];
-  const pruned = prune(schema, object, "", unknown);
-  const complete = applyDefaults(schema, pruned);
-  const kept = isRecord(complete) ? complete : {};
-  // Pruning and defaulting leave an object an object.
-  const named = withTypeMeta(kept, apiVersion, resource.kind) as unknown as ApiObject;
+  const complete = applyDefaults(schema, prune(schema, object, "", unknown));
+  const named = withTypeMeta(isRecord(complete) ? complete : {}, resource);
   return {
     object: withProperties(named, { metadata: metadata.value }),
     unknownFields: [...metadata.unknownFields.map((field) => `metadata.${field}`), ...unknown.sort()],
   };
+}
+
+function checkTypeMeta(resource: ResourceType, { apiVersion, kind }: ApiObject): void {
+  for (const [field, value] of Object.entries({ apiVersion, kind })) {
+    if (value !== undefined && value !== null && typeof value !== "string") throw unreadableObject(resource, `${field} must be a text`);
+  }
+  const expected = apiVersionOf(resource);
+  if (apiVersion === undefined || apiVersion === null || apiVersion === expected) return;
+  throw new ApiError("BadRequest", `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
 }
 
 function readMetadata(resource: ResourceType, object: ApiObject): { value: JsonRecord; unknownFields: readonly string[] } {
@@ -73,17 +73,11 @@ function readMetadata(resource: ResourceType, object: ApiObject): { value: JsonR
   return readShape(resource, objectMetaShape, object.metadata);
 }
 
-function withTypeMeta(object: JsonRecord, apiVersion: string, kind: string): JsonRecord {
-  if (object["apiVersion"] !== undefined && object["kind"] !== undefined) return object;
-  const named: Record<string, unknown> = { apiVersion, kind };
-  for (const [key, value] of Object.entries(object)) put(named, key, value ?? named[key]);
-  return named;
-}
-
-/** Neither a generation nor, where it is written apart, a status is for the creator to give. */
-function prepareForCreate(resource: ResourceType, object: ApiObject): ApiObject {
-  const metadata = withProperties(object.metadata, { generation: undefined });
-  return withProperties(object, resource.statusSubresource ? { metadata, status: undefined } : { metadata });
+/** Pruning and defaulting leave an object an object; who wrote it need not have said of which kind it is. */
+function withTypeMeta(object: JsonRecord, resource: ResourceType): ApiObject {
+  const named: JsonRecord = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+  const isComplete = object["apiVersion"] !== undefined && object["kind"] !== undefined;
+  return (isComplete ? object : named) as unknown as ApiObject;
 }
 
 /** A write through the status face takes nothing but the status from `next`, not even labels; any other write everything else. */
@@ -91,10 +85,9 @@ function prepareForUpdate({ resource, schema }: Checks, next: ApiObject, current
   const stored = asRecord(current);
   const given = asRecord(next);
   if (subresource === "status") {
-    const metadata = withProperties(current.metadata, { resourceVersion: next.metadata.resourceVersion });
-    return withProperties(current, { metadata, status: shared(given["status"], stored["status"]) });
+    return withProperties(current, { status: shared(given["status"], stored["status"]) });
   }
-  const kept: Record<string, unknown> = { metadata: keepIdentity(next.metadata, current.metadata) };
+  const kept: Record<string, unknown> = {};
   for (const key of schema.properties.keys()) {
     if (!["apiVersion", "kind", "metadata"].includes(key)) kept[key] = shared(given[key], stored[key]);
   }

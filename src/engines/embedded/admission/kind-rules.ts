@@ -27,8 +27,8 @@ export interface KindRules {
 
   /**
    * Everything that is wrong, in document order; empty when the object may be stored. Metadata syntax is included.
-   * On update `next` has the resourceVersion that the caller gave, if any: kinds that the server refuses to update without
-   * one (our own, leases) say so. uid, creationTimestamp and deletionTimestamp that the caller left out count as unchanged.
+   * What of the metadata belongs to the store is as the store wants it by then; a uid or a time of deletion that the caller
+   * tried to change is refused here.
    */
   validateCreate(object: ApiObject): readonly StatusCause[];
   validateUpdate(next: ApiObject, current: ApiObject, subresource: Subresource): readonly StatusCause[];

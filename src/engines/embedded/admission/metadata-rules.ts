@@ -1,6 +1,6 @@
 import type { ObjectMeta, OwnerReference } from "#model/meta.ts";
 import { type Causes, immutable } from "./causes.ts";
-import { jsonEqual, withProperties } from "./json.ts";
+import { jsonEqual } from "./json.ts";
 import { dnsLabelMistakes, labelValueMistakes, prefixMistakes, qualifiedNameMistakes } from "./names.ts";
 
 /** What metadata may say depends a little on the kind. */
@@ -9,8 +9,6 @@ export interface MetadataRules {
   readonly nameMistakes: (name: string) => readonly string[];
   /** Kubernetes' own kinds take only finalizers of a domain, beside the ones that it defines itself. */
   readonly qualifiedFinalizers: boolean;
-  /** Whether an update must say which version of the object it was made from. */
-  readonly conditionalUpdates: boolean;
 }
 
 const maxAnnotationBytes = 256 * 1024;
@@ -38,9 +36,6 @@ function validateNamespace(rules: MetadataRules, namespace: string, causes: Caus
 
 /** On update, only what differs from the stored metadata is looked at; it has been looked at before. */
 export function validateMetadataUpdate(rules: MetadataRules, next: ObjectMeta, current: ObjectMeta, causes: Causes): void {
-  if (rules.conditionalUpdates && (next.resourceVersion ?? "") === "") {
-    causes.invalid("metadata.resourceVersion", 0, "must be specified for an update");
-  }
   if (next === current) return;
   if (current.deletionTimestamp !== undefined) validateNoNewFinalizers(next, current, causes);
   for (const field of ["name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) {
@@ -50,19 +45,6 @@ export function validateMetadataUpdate(rules: MetadataRules, next: ObjectMeta, c
     if (value !== undefined && value !== current[field] && !ignored) causes.invalid(`metadata.${field}`, value, immutable);
   }
   validateCommon(rules, onlyChanges(next, current), causes);
-}
-
-/** The metadata of an update, with what no update can decide taken from the stored object. */
-export function keepIdentity(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
-  return withProperties(next, {
-    name: next.name ?? current.name,
-    namespace: next.namespace ?? current.namespace,
-    uid: next.uid ?? current.uid,
-    generation: current.generation,
-    creationTimestamp: current.creationTimestamp,
-    deletionTimestamp: current.deletionTimestamp ?? next.deletionTimestamp,
-    deletionGracePeriodSeconds: next.deletionGracePeriodSeconds ?? current.deletionGracePeriodSeconds,
-  });
 }
 
 function onlyChanges(next: ObjectMeta, current: ObjectMeta): ObjectMeta {

@@ -37,22 +37,26 @@ export function canonicalQuantity(text: string): string {
 }
 
 function parse(text: string): Parts {
+  const { digits, fraction, suffix, isShort } = readNumber(text);
+  const { format, base, exponent } = readSuffix(suffix);
+  if (base === 2) {
+    const nanos = scaled(digits * 2n ** BigInt(exponent), 9 - fraction.length);
+    return { nanos, format, isCanonical: fraction === "" && digits % 8n !== 0n };
+  }
+  const scale = exponent - fraction.length;
+  return { nanos: scaled(digits, scale + 9), format, isCanonical: scale % 3 === 0 && isShort };
+}
+
+/** The number before the suffix, as if it had no point. It is short when it has no zeros to spare. */
+function readNumber(text: string): { digits: bigint; fraction: string; suffix: string; isShort: boolean } {
   const groups = syntax.exec(text)?.groups;
   if (groups === undefined || text === "") {
     throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   }
   const { sign, whole = "", fraction = "", suffix = "" } = groups;
   const shifted = (whole.replace(/^0+/, "") || "0") + fraction;
-  const digits = BigInt(shifted) * (sign === "-" ? -1n : 1n);
-  const { format, base, exponent } = readSuffix(suffix);
-  const scale = (base === 10 ? exponent : 0) - fraction.length;
-  const factor = base === 2 ? 2n ** BigInt(exponent) : 1n;
-  const isCanonical = base === 2 ? fraction === "" && digits % 8n !== 0n : scale % 3 === 0 && isShort(shifted);
-  return { nanos: scaled(digits * factor, scale + 9), format, isCanonical };
-}
-
-function isShort(digits: string): boolean {
-  return !digits.endsWith("000") && !digits.startsWith("0");
+  const isShort = !shifted.endsWith("000") && !shifted.startsWith("0");
+  return { digits: BigInt(shifted) * (sign === "-" ? -1n : 1n), fraction, suffix, isShort };
 }
 
 function readSuffix(suffix: string): { format: Quantity["format"]; base: 2 | 10; exponent: number } {

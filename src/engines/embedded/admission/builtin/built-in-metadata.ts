@@ -8,7 +8,6 @@ export function builtInMetadata(resource: ResourceType, own: Partial<MetadataRul
     namespaced: resource.namespaced,
     nameMistakes: dnsSubdomainMistakes,
     qualifiedFinalizers: true,
-    conditionalUpdates: false,
     ...own,
   };
 }

@@ -3,7 +3,7 @@ import type { ApiObject } from "#model/meta.ts";
 import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { configKeyMistakes } from "../names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
@@ -35,7 +35,6 @@ export const configMapRules: KindRules = {
 
   prepareForUpdate(next, current) {
     return withProperties(next, {
-      metadata: keepIdentity(next.metadata, current.metadata),
       data: shared(asConfigMap(next).data, asConfigMap(current).data),
       binaryData: shared(asConfigMap(next).binaryData, asConfigMap(current).binaryData),
     });

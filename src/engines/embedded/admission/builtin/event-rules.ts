@@ -1,9 +1,8 @@
 import { Events, type ObjectEvent } from "#model/core-kinds.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { Causes } from "../causes.ts";
-import { withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { pathSegmentMistakes, qualifiedNameMistakes } from "../names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { objectMetaShape } from "./metadata-shape.ts";
@@ -54,7 +53,7 @@ export const eventRules: KindRules = {
 
   prepareForCreate: (object) => object,
 
-  prepareForUpdate: (next, current) => withProperties(next, { metadata: keepIdentity(next.metadata, current.metadata) }),
+  prepareForUpdate: (next) => next,
 
   validateCreate(object) {
     const causes = new Causes();

@@ -3,13 +3,13 @@ import type { ApiObject } from "#model/meta.ts";
 import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { objectMetaShape } from "./metadata-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
 import { always, shape } from "./shape.ts";
 
-const metadata = builtInMetadata(Leases, { conditionalUpdates: true });
+const metadata = builtInMetadata(Leases);
 
 const leaseShape = shape("Lease", {
   kind: "string=Lease",
@@ -41,10 +41,7 @@ export const leaseRules: KindRules = {
   prepareForCreate: (object) => object,
 
   prepareForUpdate(next, current) {
-    return withProperties(next, {
-      metadata: keepIdentity(next.metadata, current.metadata),
-      spec: shared(asLease(next).spec, asLease(current).spec),
-    });
+    return withProperties(next, { spec: shared(asLease(next).spec, asLease(current).spec) });
   },
 
   validateCreate(object) {

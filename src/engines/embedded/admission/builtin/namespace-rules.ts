@@ -3,7 +3,7 @@ import type { ApiObject } from "#model/meta.ts";
 import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { keepIdentity, metadataFields, validateFinalizerDomain, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { metadataFields, validateFinalizerDomain, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { dnsLabelMistakes } from "../names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { objectMetaShape } from "./metadata-shape.ts";
@@ -57,8 +57,7 @@ export const namespaceRules: KindRules = {
 
   prepareForUpdate(next, current, subresource) {
     const { spec, status } = asNamespace(current);
-    const written = withProperties(next, { metadata: keepIdentity(next.metadata, current.metadata), spec });
-    return withProperties(written, { status: subresource === "status" ? shared(asNamespace(next).status, status) : status });
+    return withProperties(next, { spec, status: subresource === "status" ? shared(asNamespace(next).status, status) : status });
   },
 
   validateCreate(object) {

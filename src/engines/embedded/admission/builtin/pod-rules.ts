@@ -13,7 +13,7 @@ import { Pods } from "#model/pod.ts";
 import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { completePod } from "./pod-defaults.ts";
 import type { PodFields, PodSpecFields, PodStatusFields } from "./pod-fields.ts";
@@ -46,18 +46,12 @@ export const podRules: KindRules = {
   prepareForCreate(object) {
     const pod = asPod(object);
     const spec = addNodeTolerations(resolvePriority(pod));
-    return asObject(
-      withProperties(pod, {
-        metadata: withProperties(pod.metadata, { generation: undefined }),
-        spec,
-        status: { phase: "Pending", qosClass: qosClass(spec) },
-      }),
-    );
+    return asObject(withProperties(pod, { spec, status: { phase: "Pending", qosClass: qosClass(spec) } }));
   },
 
   prepareForUpdate(nextObject, currentObject, subresource) {
     const current = asPod(currentObject);
-    const next = withProperties(asPod(nextObject), { metadata: keepIdentity(nextObject.metadata, currentObject.metadata) });
+    const next = asPod(nextObject);
     if (subresource === "status") return asObject(keepForStatus(next, current));
     const spec = addNodeTolerations(
       withProperties(next.spec, {

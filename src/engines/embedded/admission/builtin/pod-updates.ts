@@ -96,11 +96,14 @@ function changedFields(next: PodSpecFields, current: PodSpecFields): readonly st
   return [...keys].filter((key) => !jsonEqual(left[key], right[key])).sort();
 }
 
-/** What a status write leaves alone: the spec, the owners, and the quality of service. */
+/** What a status write leaves alone: the spec, the owners, the quality of service, and whether the pod is being deleted. */
 export function keepForStatus(next: PodFields, current: PodFields): PodFields {
   return {
     ...next,
-    metadata: withProperties(next.metadata, { ownerReferences: current.metadata.ownerReferences }),
+    metadata: withProperties(next.metadata, {
+      ownerReferences: current.metadata.ownerReferences,
+      deletionTimestamp: current.metadata.deletionTimestamp,
+    }),
     spec: current.spec,
     status: withProperties(next.status, { qosClass: next.status.qosClass ?? current.status.qosClass }),
   };

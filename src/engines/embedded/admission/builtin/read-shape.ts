@@ -11,14 +11,14 @@ export function readBuiltIn(
   shape: Shape,
   object: ApiObject,
 ): { object: ApiObject; unknownFields: readonly string[] } {
-  const { apiVersion, kind } = object;
-  if ((apiVersion ?? "") !== "" && apiVersion !== apiVersionOf(resource)) {
-    throw unreadableObject(resource, `the object is of version ${apiVersion}, not ${apiVersionOf(resource)}`);
-  }
-  if ((kind ?? "") !== "" && kind !== resource.kind) throw unreadableObject(resource, `the object is a ${kind}`);
   const { value, unknownFields } = readShape(resource, shape, asRecord(object));
   // Every shape that is given here has apiVersion, kind and metadata.
-  return { object: value as unknown as ApiObject, unknownFields };
+  const read = value as unknown as ApiObject;
+  if (read.apiVersion !== apiVersionOf(resource)) {
+    throw unreadableObject(resource, `the object is of version ${read.apiVersion}, not ${apiVersionOf(resource)}`);
+  }
+  if (read.kind !== resource.kind) throw unreadableObject(resource, `the object is a ${read.kind}`);
+  return { object: read, unknownFields };
 }
 
 export function readShape(resource: ResourceType, shape: Shape, value: JsonRecord): ReturnType<typeof decodeObject> {

@@ -3,7 +3,7 @@ import type { ApiObject } from "#model/meta.ts";
 import { Causes, immutable } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { keepIdentity, metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
+import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { configKeyMistakes } from "../names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
@@ -46,10 +46,7 @@ export const secretRules: KindRules = {
   prepareForCreate: (object) => object,
 
   prepareForUpdate(next, current) {
-    return withProperties(next, {
-      metadata: keepIdentity(next.metadata, current.metadata),
-      data: shared(asSecret(next).data, asSecret(current).data),
-    });
+    return withProperties(next, { data: shared(asSecret(next).data, asSecret(current).data) });
   },
 
   validateCreate(object) {

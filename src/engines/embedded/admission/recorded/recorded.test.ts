@@ -3,7 +3,7 @@ import type { ResourceType } from "#model/resource.ts";
 import { embeddedKindRules } from "../all-rules.ts";
 import { customKindRules } from "../custom-kind-rules.ts";
 import type { KindRules } from "../kind-rules.ts";
-import { createAnswer, recorded, type RecordedCreate, type RecordedKind, type RecordedUpdates, updateAnswer } from "./replay.ts";
+import { createAnswer, recorded, updateAnswer } from "./replay.ts";
 
 const rulesByKind = new Map(embeddedKindRules().map((rules) => [rules.resource.kind, rules]));
 
@@ -14,28 +14,26 @@ function rulesOf(kind: string | undefined): KindRules {
 }
 
 describe("a pod is taken or refused as by an API server", () => {
-  test.each(recorded<RecordedCreate>("pods.jsonl"))("$name", ({ object, answer }) => {
+  test.each(recorded("pods.jsonl"))("$name", ({ object, answer }) => {
     expect(createAnswer(rulesOf("Pod"), object)).toEqual(answer);
   });
 });
 
 describe("other kinds of Kubernetes are taken or refused as by an API server", () => {
-  const creates = recorded<RecordedCreate>("kinds.jsonl").map((create) => ({ kind: create.object.kind, ...create }));
+  const creates = recorded("kinds.jsonl").map((create) => ({ kind: create.object.kind, ...create }));
   test.each(creates)("$kind: $name", ({ kind, object, answer }) => {
     expect(createAnswer(rulesOf(kind), object)).toEqual(answer);
   });
 });
 
 describe("updates are taken or refused as by an API server", () => {
-  const updates = recorded<RecordedUpdates>("updates.jsonl").flatMap(({ current, cases }) =>
-    cases.map((update) => ({ current, ...update })),
-  );
+  const updates = recorded("updates.jsonl").flatMap(({ current, cases }) => cases.map((update) => ({ current, ...update })));
   test.each(updates)("$name", ({ current, answer, ...update }) => {
     expect(updateAnswer(rulesOf(current.kind), current, { ...update, answer })).toEqual(answer);
   });
 });
 
-describe.each(recorded<RecordedKind>("custom-kinds.jsonl"))("objects under the CustomResourceDefinition $kind", (recording) => {
+describe.each(recorded("custom-kinds.jsonl"))("objects under the CustomResourceDefinition $kind", (recording) => {
   const { kind, schema, scale, creates, updates } = recording;
   const plural = `${kind.toLowerCase()}s`;
   const resource: ResourceType = {

@@ -16,26 +16,28 @@ import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { ScalePaths } from "#model/resource.ts";
 import type { StructuralSchema } from "#model/structural-schema.ts";
+import { traitsOf } from "../../store/kind-traits.ts";
+import { newMetadata, updatedMetadata } from "../../store/server-metadata.ts";
 import { asRecord, isRecord, put } from "../json.ts";
 import type { KindRules, Subresource } from "../kind-rules.ts";
 
-export type Answer =
+type Answer =
   | { readonly object: ApiObject; readonly unknown?: readonly string[] }
   | { readonly causes: readonly string[] }
   | { readonly refused: string };
 
-export interface RecordedCreate {
+interface RecordedCreate {
   readonly name: string;
   readonly object: ApiObject;
   readonly answer: Answer;
 }
 
-export interface RecordedUpdates {
+interface RecordedUpdates {
   readonly current: ApiObject;
   readonly cases: readonly RecordedUpdate[];
 }
 
-export interface RecordedUpdate {
+interface RecordedUpdate {
   readonly name: string;
   readonly subresource: Subresource;
   readonly change?: object;
@@ -43,7 +45,7 @@ export interface RecordedUpdate {
   readonly answer: Answer;
 }
 
-export interface RecordedKind {
+interface RecordedKind {
   readonly kind: string;
   readonly schema: StructuralSchema;
   readonly scale?: ScalePaths;
@@ -51,22 +53,31 @@ export interface RecordedKind {
   readonly updates: readonly RecordedUpdates[];
 }
 
-/** The lines of one of the files; the caller knows what is in which. */
-export function recorded<T>(file: string): readonly T[] {
-  const text = readFileSync(new URL(file, import.meta.url), "utf8");
-  return text
-    .trim()
-    .split("\n")
-    .map((line) => deepFreeze(JSON.parse(line) as T));
+interface Recordings {
+  readonly "pods.jsonl": RecordedCreate;
+  readonly "kinds.jsonl": RecordedCreate;
+  readonly "updates.jsonl": RecordedUpdates;
+  readonly "custom-kinds.jsonl": RecordedKind;
 }
 
-/** Creates an object in the namespace `default`, as a store would. */
+export function recorded<File extends keyof Recordings>(file: File): readonly Recordings[File][] {
+  const lines = readFileSync(new URL(file, import.meta.url), "utf8")
+    .trim()
+    .split("\n");
+  return lines.map((line) => deepFreeze(JSON.parse(line) as Recordings[File]));
+}
+
+/** Creates an object in the namespace `default`, as the store does. */
 export function createAnswer(rules: KindRules, object: ApiObject): Answer {
+  const { namespaced } = rules.resource;
   return answered(() => {
     const { object: normal, unknownFields } = rules.normalize(object);
-    const metadata = rules.resource.namespaced ? { ...normal.metadata, namespace: "default" } : normal.metadata;
-    const prepared = deepFreeze(rules.prepareForCreate(deepFreeze({ ...normal, metadata })));
-    return { object: prepared, unknownFields, causes: rules.validateCreate(prepared) };
+    const metadata = { ...newMetadata(normal.metadata, 0), ...(namespaced && { namespace: "default" }) };
+    const prepared = rules.prepareForCreate(deepFreeze({ ...normal, metadata }));
+    const counted = traitsOf(rules.resource).countsGenerations
+      ? { ...prepared, metadata: { ...prepared.metadata, generation: 1 } }
+      : prepared;
+    return { object: counted, unknownFields, causes: rules.validateCreate(deepFreeze(counted)) };
   });
 }
 
@@ -75,8 +86,9 @@ export function updateAnswer(rules: KindRules, stored: ApiObject, { change, next
   const written = (next ?? mergePatched(stored, change)) as ApiObject;
   const answer = answered(() => {
     const { object, unknownFields } = rules.normalize(deepFreeze(written));
-    const prepared = deepFreeze(rules.prepareForUpdate(deepFreeze(object), current, subresource));
-    return { object: prepared, unknownFields, causes: rules.validateUpdate(prepared, current, subresource) };
+    const prepared = rules.prepareForUpdate(deepFreeze(object), current, subresource);
+    const complete = deepFreeze({ ...prepared, metadata: updatedMetadata(prepared.metadata, current.metadata) });
+    return { object: complete, unknownFields, causes: rules.validateUpdate(complete, current, subresource) };
   });
   const isPatch = next === undefined;
   return isPatch && "refused" in answer && answer.refused === "BadRequest" ? { refused: "Unreadable" } : answer;

@@ -51,11 +51,15 @@ export function compileRules(node: SchemaNode, path = ""): RuleTree | undefined 
 }
 
 function compileRule(rule: CelRule, path: string): CompiledRule {
-  const evaluate = environment.parse(rule.rule);
-  const { valid, error } = evaluate.check();
-  if (!valid)
-    throw new Error(`the rule "${rule.rule}" at "${path}" does not compile: ${error?.message ?? "no reason given"}`, { cause: error });
-  return { rule, isTransition: /\boldSelf\b/.test(rule.rule), evaluate };
+  try {
+    const evaluate = environment.parse(rule.rule);
+    const { valid, error } = evaluate.check();
+    if (!valid) throw error ?? new Error("no reason given");
+    return { rule, isTransition: /\boldSelf\b/.test(rule.rule), evaluate };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`the rule "${rule.rule}" at "${path}" does not compile: ${reason}`, { cause: error });
+  }
 }
 
 export interface RulePlace {
