@@ -222,6 +222,18 @@ describe("the end of a watch", () => {
     expect(await watching.rest()).toEqual([`ADDED b@${version - 1}`, `BOOKMARK @${version}`]);
   });
 
+  test("comes even if there is always something new", async () => {
+    using store = openTestStore();
+    using watching = watchMaps(store, { resourceVersion: now(store), timeoutSeconds: 10 });
+    const first = watching.take(1);
+    for (const name of ["a", "b", "c"]) await store.create(ConfigMaps, aMap(name));
+    await first;
+    await store.clock.step(10_000);
+    await watching.take(1);
+    await store.create(ConfigMaps, aMap("late"));
+    expect(await watching.rest()).toHaveLength(1);
+  });
+
   test("comes with the caller's reason when it is aborted, and leaves nothing behind", async () => {
     using store = openTestStore();
     const abort = new AbortController();
