@@ -18,14 +18,13 @@ export interface MonotonicClock extends Clock {
   monotonic(): number;
 }
 
-/** The machine's clock. Its timers do not keep the process alive: what must be waited for is waited for by somebody. */
+/** The machine's clock. A timer keeps the process alive: whoever sleeps is waited for, and whoever stops cancels his timers. */
 export const systemClock: MonotonicClock = {
   now: () => Date.now(),
   // Time since boot counts sleep; `performance.now()` does not, and a leader that slept must notice. Its steps are 10 ms.
   monotonic: () => uptime() * 1000,
   after: (ms, run) => {
     const handle = setTimeout(run, ms);
-    handle.unref();
     return { cancel: () => clearTimeout(handle) };
   },
 };

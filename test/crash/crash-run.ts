@@ -40,20 +40,20 @@ export async function crashRun(options: CrashOptions): Promise<CrashReport> {
     for (let round = 0; round <= options.kills; round++) {
       const client = await kubernetesClient({ socketPath: server.socketPath });
       journal.compare(await present(client));
-      const stop = new AbortController();
-      const watching = watched.map((watcher) => watcher.run(client, stop.signal));
-      const writing = Array.from({ length: options.writers }, (_, writer) => write(client, writer, journal, stop.signal));
+      const stopWriting = new AbortController();
+      const stopWatching = new AbortController();
+      const watching = watched.map((watcher) => watcher.run(client, stopWatching.signal));
+      const writing = Array.from({ length: options.writers }, (_, writer) => write(client, writer, journal, stopWriting.signal));
       await new Promise((resolve) => setTimeout(resolve, 20 + options.random() * 180));
-      if (round === options.kills) {
-        stop.abort();
-        await Promise.all(writing);
-        const { resourceVersion } = await client.list(ConfigMaps, { namespace });
-        await Promise.all(watched.map((watcher) => watcher.reached(Number(resourceVersion))));
-      } else {
-        await server.kill();
-        stop.abort();
-        await Promise.all(writing);
+      const last = round === options.kills;
+      if (!last) await server.kill();
+      stopWriting.abort();
+      await Promise.all(writing);
+      if (last) {
+        const newest = Math.max(...(await present(client)).map((state) => state.version));
+        await Promise.all(watched.map((watcher) => watcher.reached(newest)));
       }
+      stopWatching.abort();
       await Promise.all(watching);
       await client.close();
       options.onRound?.(round, journal);

@@ -23,7 +23,8 @@ export class ServerProcess {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000)));
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000)));
     const ended = new Promise<never>((_, reject) => {
       child.once("exit", (code, signal) => reject(new Error(`agentbox up ended (${signal ?? code}) before it answered:\n${output}`)));
     });
