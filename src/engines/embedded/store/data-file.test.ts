@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -40,6 +40,12 @@ describe("a data file", () => {
     const db = open(durability);
     expect(db.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: level });
     expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+    closeDataFile(db, file);
+  });
+
+  test("and its log can be read by its owner only: secrets are in it", () => {
+    const db = open();
+    for (const part of [file, `${file}-wal`]) expect(statSync(part).mode & 0o777).toBe(0o600);
     closeDataFile(db, file);
   });
 

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "#lib/clock.ts";
 
@@ -49,6 +49,8 @@ const migrations: readonly Migration[] = [
 export function openDataFile({ file, durability, clock }: DataFileOptions): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
+    // Secrets are in it. Only a new file is touched: closing a handle to an open one would give up the lock on it.
+    if (file !== ":memory:" && !existsSync(file)) closeSync(openSync(file, "a", 0o600));
     db = new DatabaseSync(file, { timeout: 0 });
     // The WAL is folded back every 16 MB: rarer than SQLite's own 4 MB, for the write that has to do it waits 10 to 20 ms.
     db.exec(`
@@ -108,11 +110,15 @@ function explain(file: string, error: unknown): Error {
     case 26: // SQLITE_NOTADB
       return new Error(`${file} is damaged or not a data file of AgentBox: restore it from a backup or move it away`, { cause: error });
     case 14: // SQLITE_CANTOPEN
-      return new Error(`${file} cannot be opened: its folder must exist and be writable`, { cause: error });
+      return unopenable(file, error);
     case undefined:
     default:
-      return error instanceof Error ? error : new Error(`${file} cannot be opened`, { cause: error });
+      return error instanceof Error && !("syscall" in error) ? error : unopenable(file, error);
   }
+}
+
+function unopenable(file: string, cause: unknown): Error {
+  return new Error(`${file} cannot be opened: its folder must exist and be writable`, { cause });
 }
 
 /** The primary result code of an error that SQLite threw. */
