@@ -11,7 +11,7 @@ export interface Said {
   readonly code: number;
 }
 
-export interface CliSurroundings extends Partial<Omit<CliContext, "stdout" | "stderr" | "connect" | "readStdin">> {
+export interface CliSurroundings extends Partial<Omit<CliContext, "stdout" | "stderr" | "readStdin">> {
   /** No server runs when left out. */
   readonly client?: ObjectClient;
   readonly stdin?: string;

@@ -1,14 +1,7 @@
-import {
-  type Document,
-  type DocumentOptions,
-  LineCounter,
-  parseAllDocuments,
-  type ParseOptions,
-  type SchemaOptions,
-  type Tags,
-} from "yaml";
+import { type Document, type DocumentOptions, LineCounter, parseAllDocuments, type ParseOptions, type SchemaOptions, visit } from "yaml";
 import type { Json } from "#model/meta.ts";
 import { CliError } from "../failure.ts";
+import { plainValue } from "../print/yaml-plain.ts";
 import type { ManifestFile } from "./find-files.ts";
 
 export type ParsedDocument = { readonly source: string; readonly value: Json } | { readonly source: string; readonly error: CliError };
@@ -42,6 +35,7 @@ function readDocument(source: string, document: Document.Parsed, lines: LineCoun
     const message = `error parsing ${source}: error converting YAML to JSON: yaml: line ${line}: ${problem.message}`;
     return [{ source, error: new CliError(message) }];
   }
+  giveMeaning(document);
   try {
     const value = document.toJS() as Json | undefined;
     return value === null || value === undefined ? [] : [{ source, value }];
@@ -52,14 +46,19 @@ function readDocument(source: string, document: Document.Parsed, lines: LineCoun
 }
 
 /**
- * Kubernetes reads YAML 1.1 (`yes` is true, 0777 is octal), but leaves as text what 1.1 would turn into times: neither `12:30`
- * nor `2026-01-01` may become a number or a date on its way to a string field.
+ * The library would read YAML 1.1 by the letter: a lone `.` as a number, `2026-01-01` as a date. So it is asked for the structure only, and
+ * unquoted text gets the meaning that Kubernetes gives it.
  */
-const leftAsText = new Set(["tag:yaml.org,2002:timestamp"]);
+const yamlOptions: ParseOptions & DocumentOptions & SchemaOptions = { schema: "failsafe", merge: true, prettyErrors: false };
 
-const yamlOptions: ParseOptions & DocumentOptions & SchemaOptions = {
-  version: "1.1",
-  prettyErrors: false,
-  customTags: (tags: Tags): Tags =>
-    tags.filter((tag) => typeof tag === "string" || !(leftAsText.has(tag.tag) || ("format" in tag && tag.format === "TIME"))),
-};
+function giveMeaning(document: Document.Parsed): void {
+  visit(document, {
+    Scalar: (_key, node) => {
+      const plain = node.type === "PLAIN" && node.tag === undefined;
+      if ((plain && node.source !== "<<") || valueTags.has(node.tag ?? "")) node.value = plainValue(node.source ?? "");
+    },
+  });
+}
+
+/** Tags by which a quoted text can be made a value. */
+const valueTags = new Set(["int", "float", "bool", "null"].map((name) => `tag:yaml.org,2002:${name}`));

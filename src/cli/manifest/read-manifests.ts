@@ -52,8 +52,8 @@ function manifestOf(source: string, value: Json, wanted: string | undefined): Ma
   const object = typedObject(source, value);
   const metadata = isObject(object["metadata"]) ? object["metadata"] : {};
   const { apiVersion, kind } = object as { apiVersion: string; kind: string };
-  const name = typeof metadata["name"] === "string" ? metadata["name"] : "";
-  const given = typeof metadata["namespace"] === "string" ? metadata["namespace"] : "";
+  const name = textOf(source, metadata, "name");
+  const given = textOf(source, metadata, "namespace");
   const type = resourceTypeOf(apiVersion, kind);
   if (type === undefined) throw unknownKind(source, { apiVersion, kind, name, namespace: given });
   const namespace = type.namespaced ? namespaceOf(given, wanted) : undefined;
@@ -71,6 +71,16 @@ function typedObject(source: string, value: Json): JsonObject {
   });
   if (problems.length > 0) throw invalidData(source, problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`);
   return value;
+}
+
+/** Empty when it is not there. A name such as `no` or `1` is a value in YAML, unless it stands in quotes. */
+function textOf(source: string, metadata: JsonObject, field: string): string {
+  const value = metadata[field] ?? "";
+  if (typeof value === "string") return value;
+  const shown = JSON.stringify(value);
+  throw new CliError(
+    `unable to decode ${JSON.stringify(source)}: metadata.${field} must be a string, not ${shown}: put it in quotes if it is one`,
+  );
 }
 
 function namespaceOf(given: string, wanted: string | undefined): string {

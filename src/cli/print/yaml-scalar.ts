@@ -1,3 +1,5 @@
+import { needsQuotes } from "./yaml-plain.ts";
+
 /**
  * A string as a YAML scalar, in the style that kubectl's printer chooses: plain, quoted, or a literal block. Long texts are broken
  * at the first space behind column 80.
@@ -17,7 +19,7 @@ const width = 80;
 export function scalarText(text: string, place: Place): string[] {
   const double = (): string[] => folded(doubleQuoted(text), place);
   if (text.includes("\n")) return !place.key && blockFits(text) ? literal(text, place.indent) : double();
-  if (readsAsOther(text) || !isPrintable(text) || /[\u2028\u2029]/.test(text)) return double();
+  if (needsQuotes(text) || !isPrintable(text) || /[\u2028\u2029]/.test(text)) return double();
   return folded(isPlain(text) ? Array.from(text) : singleQuoted(text), place);
 }
 
@@ -65,46 +67,6 @@ function chomping(text: string): string {
 /** Spaces at the end of a line would be lost to every editor, and what cannot be seen must be escaped. */
 function blockFits(text: string): boolean {
   return !/ (\n|$)/.test(text) && isPrintable(text);
-}
-
-/** Would a parser of YAML 1.1 take the unquoted text for something other than a string? */
-function readsAsOther(text: string): boolean {
-  return words.has(text) || isNumber(text) || isTimestamp(text) || /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text);
-}
-
-const words = new Set(
-  ["y", "yes", "true", "on", "n", "no", "false", "off", "null", ".inf", "+.inf", "-.inf"]
-    .flatMap((word) => [word, word.toUpperCase(), word.replace(/[a-z]/, (letter) => letter.toUpperCase())])
-    .concat(["", "~", ".nan", ".NaN", ".NAN"]),
-);
-
-function isNumber(text: string): boolean {
-  if (/^\.[0-9]+([eE][-+]?[0-9]+)?$/.test(text)) return true;
-  if (!/^[-+0-9]/.test(text)) return false;
-  const digits = text.replaceAll("_", "");
-  const [, sign = "", radix = ""] = /^([-+]?)(0[xXoObB]|0(?=[0-7]+$))?/.exec(digits) ?? [];
-  const rest = digits.slice(sign.length + radix.length);
-  if (radix !== "") return fits64Bits(rest, radix.toLowerCase(), sign === "-");
-  return /^(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(rest) && Number.isFinite(Number(rest));
-}
-
-function fits64Bits(digits: string, radix: string, negative: boolean): boolean {
-  const [allowed, prefix] = radix === "0x" ? [/^[0-9a-fA-F]+$/, "0x"] : radix === "0b" ? [/^[01]+$/, "0b"] : [/^[0-7]+$/, "0o"];
-  if (!allowed.test(digits)) return false;
-  return BigInt(prefix + digits) <= (negative ? 2n ** 63n : 2n ** 64n - 1n);
-}
-
-function isTimestamp(text: string): boolean {
-  const match = /^\d{4}-(\d{1,2})-(\d{1,2})(?:[Tt ](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?$/.exec(text);
-  if (match === null) return false;
-  const [, month, date, hours, , , zone] = match;
-  // With a T a zone must follow, with a space none may.
-  if (hours !== undefined && /[Tt]/.test(text) !== (zone !== undefined)) return false;
-  return Number(month) >= 1 && Number(month) <= 12 && Number(date) >= 1 && Number(date) <= 31 && validTime(match);
-}
-
-function validTime([, , , hours = "0", minutes = "0", seconds = "0"]: RegExpExecArray): boolean {
-  return Number(hours) < 24 && Number(minutes) < 60 && Number(seconds) < 60;
 }
 
 /** Nothing in it has a meaning in YAML. */

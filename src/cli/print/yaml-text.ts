@@ -1,7 +1,7 @@
 /**
  * YAML in the form that kubectl prints: block style, lists not indented under their key, plain text where that is safe. Written here rather than
  * taken from a library so that outputs can be compared with kubectl's byte by byte, and because printing then needs no parser loaded.
- * Which strings stay plain: yaml-scalar.ts.
+ * yaml-scalar.ts writes strings, yaml-plain.ts knows which may stay unquoted, yaml-key-order.ts sorts.
  */
 import type { Json } from "#model/meta.ts";
 import { scalarText } from "./yaml-scalar.ts";

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { agentbox } from "../../test/world/run-cli.ts";
+import type { ServeRequest } from "./context.ts";
+import { commandTable } from "./command-table.ts";
+
+describe("help", () => {
+  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("of the program is shown by %j", async (argv) => {
+    const { stdout, code } = await agentbox(argv);
+    expect(code).toBe(0);
+    expect(stdout).toContain("Usage: agentbox COMMAND");
+    for (const { name } of commandTable) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
+  });
+
+  test.each(commandTable.map(({ name }) => name))("of %s is shown both ways and speaks of every flag", async (name) => {
+    const help = await agentbox(["help", name]);
+    expect(help).toEqual(await agentbox([name, "--help"]));
+    expect(help.code).toBe(0);
+    const entry = commandTable.find((candidate) => candidate.name === name);
+    const command = await entry?.load();
+    for (const flag of Object.keys(command?.flags ?? {})) expect(help.stdout).toContain(`--${flag}`);
+    expect(help.stdout).toContain("Examples:");
+    expect(help.stdout).toContain(`Usage: agentbox ${name}`);
+  });
+
+  test("lines fit into a terminal of 150 columns", async () => {
+    for (const { name } of commandTable) {
+      const { stdout } = await agentbox(["help", name]);
+      expect(stdout.split("\n").filter((line) => line.length > 150)).toEqual([]);
+    }
+  });
+});
+
+describe("a mistake in the command line", () => {
+  test.each([
+    [["aply"], "error: unknown command: aply. Did you mean apply?\nSee: agentbox help\n"],
+    [["frobnicate"], "error: unknown command: frobnicate\nSee: agentbox help\n"],
+    [["help", "gte"], "error: unknown command: gte. Did you mean get?\nSee: agentbox help\n"],
+    [["-n", "x", "get"], "error: a command must come before flags such as -n\nSee: agentbox help\n"],
+    [["get", "--namespce=x", "pods"], "error: unknown flag: --namespce. Did you mean --namespace?\nSee: agentbox help get\n"],
+    [["apply", "pool.yaml"], "error: apply takes files with -f: unexpected pool.yaml\nSee: agentbox help apply\n"],
+    [["up", "--port", "many"], 'error: --port must be a port from 0 to 65535, not "many"\nSee: agentbox help up\n'],
+  ])("%j ends with 2 and a hint", async (argv, stderr) => {
+    expect(await agentbox(argv)).toEqual({ stdout: "", stderr, code: 2 });
+  });
+});
+
+describe("version", () => {
+  test.each([[["version"]], [["--version"]]])("is printed by %j", async (argv) => {
+    expect(await agentbox(argv)).toEqual({ stdout: `agentbox 1.2.3 (node ${process.versions.node})\n`, stderr: "", code: 0 });
+  });
+});
+
+describe("env", () => {
+  const home = { folder: "/data/it's", socketPath: "/data/it's/run/api.sock", httpAddress: async () => "http://127.0.0.1:1" };
+
+  test.each([
+    [
+      "sh",
+      "export AGENTBOX_HOME='/data/it'\\''s'\nexport AGENTBOX_SOCKET='/data/it'\\''s/run/api.sock'\nexport AGENTBOX_URL='http://127.0.0.1:1'\n",
+    ],
+    [
+      "fish",
+      "set -gx AGENTBOX_HOME '/data/it\\'s'\nset -gx AGENTBOX_SOCKET '/data/it\\'s/run/api.sock'\nset -gx AGENTBOX_URL 'http://127.0.0.1:1'\n",
+    ],
+    ["dotenv", 'AGENTBOX_HOME="/data/it\'s"\nAGENTBOX_SOCKET="/data/it\'s/run/api.sock"\nAGENTBOX_URL="http://127.0.0.1:1"\n'],
+  ])("is printed for %s", async (format, stdout) => {
+    expect(await agentbox(["env", "-o", format], { home })).toEqual({ stdout, stderr: "", code: 0 });
+  });
+
+  test("is printed for programs", async () => {
+    expect(JSON.parse((await agentbox(["env", "--output=json"], { home })).stdout)).toEqual({
+      AGENTBOX_HOME: home.folder,
+      AGENTBOX_SOCKET: home.socketPath,
+      AGENTBOX_URL: "http://127.0.0.1:1",
+    });
+  });
+
+  test("names no address while no server runs", async () => {
+    expect((await agentbox(["env"])).stdout).not.toContain("AGENTBOX_URL");
+  });
+});
+
+describe("up", () => {
+  const asked = async (argv: readonly string[], env: Record<string, string> = {}): Promise<ServeRequest | undefined> => {
+    let request: ServeRequest | undefined;
+    const serve = async (given: ServeRequest): Promise<number> => {
+      request = given;
+      return 0;
+    };
+    await agentbox(["up", ...argv], { env, serve });
+    return request;
+  };
+
+  test("takes its port from the flag, else from the environment, else the usual one", async () => {
+    expect(await asked(["--port", "1"], { AGENTBOX_PORT: "2" })).toEqual({ port: 1, logFormat: undefined });
+    expect(await asked([], { AGENTBOX_PORT: "2" })).toMatchObject({ port: 2 });
+    expect(await asked([], { AGENTBOX_PORT: "" })).toMatchObject({ port: 8099 });
+  });
+
+  test("writes its log where and how it is asked to", async () => {
+    expect(await asked(["--log-format", "json"])).toMatchObject({ logFormat: "json" });
+    expect(await asked(["--log-format=text"])).toMatchObject({ logFormat: "text" });
+  });
+});
+
+test("Ctrl-C ends a command without a word, with the code that shells expect", async () => {
+  const signal = AbortSignal.abort(new Error("ended by SIGINT"));
+  const connect = (): Promise<never> => Promise.reject(signal.reason as Error);
+  expect(await agentbox(["get", "pods"], { signal, connect })).toEqual({ stdout: "", stderr: "", code: 130 });
+});
