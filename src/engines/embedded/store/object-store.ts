@@ -8,6 +8,7 @@
  * What is asked
  * - create.ts, update.ts (updates and patches, with merge-patch.ts and json-patch.ts) and scale.ts; read-body.ts takes
  *   requests in, server-metadata.ts keeps what clients may not decide, replace.ts is where every change of an object ends.
+ * - bind-pod.ts gives a pod its node.
  * - delete.ts with deletion-marks.ts; namespace-lifecycle.ts says what namespaces add to creating and deleting.
  * - pages.ts lists, watch.ts and watch-cursor.ts watch (over event-tail.ts), selection.ts is what selectors mean to both.
  * - refusals.ts words every no, keys.ts orders objects, json-tree.ts shares parts between versions.
@@ -28,6 +29,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type ResourceType, resourceName } from "#model/resource.ts";
+import { bindPod } from "./bind-pod.ts";
 import { Compactor, defaultHistory, type History } from "./compactor.ts";
 import { createObject } from "./create.ts";
 import { closeDataFile, type Durability, openDataFile } from "./data-file.ts";
@@ -70,6 +72,8 @@ export interface ObjectStoreStats {
 }
 
 export interface ObjectStore extends port.ObjectClient, Disposable {
+  /** Gives a pod its node; Conflict when it has one. For the node agent, which is our scheduler too. */
+  bind(pod: port.ObjectKey, nodeName: string): Promise<void>;
   stats(): ObjectStoreStats;
   /** Ends all watches and lets go of the file. Calls after it are refused. */
   close(): void;
@@ -155,6 +159,10 @@ class EmbeddedStore implements ObjectStore {
 
   async patchScale(type: ResourceType, at: port.ObjectKey, patch: port.Patch, options: port.WriteOptions = {}): Promise<port.Scale> {
     return patchScale(this.#state, this.#table(type, options), { at, patch }, options);
+  }
+
+  async bind(pod: port.ObjectKey, nodeName: string): Promise<void> {
+    bindPod(this.#state, pod, nodeName);
   }
 
   stats(): ObjectStoreStats {
