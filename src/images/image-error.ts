@@ -14,8 +14,10 @@ export type ImageErrorCode =
   | "tls"
   /** No answer, or it broke off. */
   | "unreachable"
-  /** The registry answered with a failure of its own, or with something that is not the registry protocol. */
+  /** The registry answered that it has failed. */
   | "registry_failed"
+  /** The registry answered with something that is not the registry protocol. */
+  | "registry_protocol"
   /** Well-formed, but of a sort that we do not handle. */
   | "unsupported"
   /** The image does not exist for the wanted operating system and processor. */

@@ -22,12 +22,15 @@ describe.skipIf(!asRoot)("a link in the way", () => {
       { name: "up/top", content: "at the top" },
       { name: "chain", type: "symlink", linkName: "up/lib" },
       { name: "chain/second", content: "through two" },
+      { name: "deep/down/root", type: "symlink", linkName: "/usr/lib" },
+      { name: "deep/down/root/third", content: "from the layer's root" },
     ]);
     expect(readdirSync(outside)).toEqual([]);
     expect(readFileSync(join(root, "usr/lib/libc.so"), "utf8")).toBe("relative");
     expect(readFileSync(join(root, outside, "evil"), "utf8")).toBe("stays inside");
     expect(readFileSync(join(root, "top"), "utf8")).toBe("at the top");
     expect(readFileSync(join(root, "usr/lib/second"), "utf8")).toBe("through two");
+    expect(readFileSync(join(root, "usr/lib/third"), "utf8")).toBe("from the layer's root");
   });
 
   test("is not followed by the entry that stands at its own place", async () => {

@@ -1,0 +1,117 @@
+/**
+ * Images from files instead of a registry.
+ *
+ * - archive-files.ts, folder-files.ts: a tar or a folder, seen as files by name (image-files.ts)
+ * - oci-layout.ts, docker-archive.ts: which images those files are
+ * - import-rootfs.ts: a folder with a root file system becomes an image of one layer
+ */
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { addLayers } from "../add-layers.ts";
+import type { ContentStore } from "../content-store/content-store.ts";
+import { partsOf } from "../content-store/image-parts.ts";
+import type { ImageRecord } from "../content-store/image-records.ts";
+import type { Digest } from "../digest.ts";
+import { ImageError } from "../image-error.ts";
+import { parseConfig } from "../image-config.ts";
+import type { Platform } from "../platform.ts";
+import type { OnProgress } from "../progress.ts";
+import { canonicalName, parseReference } from "../reference.ts";
+import { readArchive } from "./archive-files.ts";
+import { findDockerImages } from "./docker-archive.ts";
+import { folderFiles } from "./folder-files.ts";
+import type { FoundImage, ImageFiles } from "./image-files.ts";
+import { findOciImages } from "./oci-layout.ts";
+
+export interface ImportOptions {
+  readonly platform: Platform;
+  /** What to call the image, if it does not say so itself or should be called otherwise. */
+  readonly name?: string | undefined;
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Imports all images of an archive (path, or a stream of its bytes) or of a folder in OCI's layout. */
+export function importImages(store: ContentStore, source: string | AsyncIterable<Buffer>, options: ImportOptions): Promise<ImageRecord[]> {
+  const work = async (): Promise<ImageRecord[]> => {
+    const files = await openFiles(store, source);
+    const readBlob = async (name: string): Promise<Buffer> => {
+      const stored = await files.store(name);
+      if (stored === undefined) throw new ImageError("broken_content", `${name} is spoken of, but not there`);
+      return store.blobs.require(stored.digest, name);
+    };
+    const found = (await findOciImages(files, readBlob, options.platform)) ?? (await findDockerImages(store, files));
+    if (found === undefined || found.length === 0) {
+      throw new ImageError(
+        "broken_content",
+        "this is no image: there is neither an index.json (OCI layout) nor a manifest.json (docker save) with an image in it",
+      );
+    }
+    const records: ImageRecord[] = [];
+    for (const image of found)
+      records.push(...(await add(store, files, { image, names: namesFor(image, found.length, options.name) }, options)));
+    return records;
+  };
+  return store.adding(work, options.signal);
+}
+
+async function openFiles(store: ContentStore, source: string | AsyncIterable<Buffer>): Promise<ImageFiles> {
+  if (typeof source !== "string") return readArchive(store, source);
+  const found = await stat(source).catch(() => undefined);
+  if (found === undefined) throw new ImageError("not_found", `${source} does not exist`);
+  return found.isDirectory() ? folderFiles(store, source) : readArchive(store, createReadStream(source, { highWaterMark: 256 * 1024 }));
+}
+
+function namesFor({ names, tag, digest }: FoundImage, count: number, wanted: string | undefined): string[] {
+  if (wanted !== undefined && count > 1) {
+    throw new ImageError("invalid_reference", `there are ${count} images in it, which cannot all be called ${wanted}; leave the name out`);
+  }
+  if (wanted === undefined && names.length === 0) {
+    throw new ImageError("invalid_reference", `the image ${digest} does not say what it is called; give it a name`);
+  }
+  const chosen = wanted === undefined ? names : [withTag(wanted, tag)];
+  return chosen.map((name) => localName(name));
+}
+
+/** The tag that the image brings, unless the name has one. */
+function withTag(name: string, tag: string | undefined): string {
+  const hasTag = /:[^/]*$/.test(name);
+  return tag === undefined || hasTag ? name : `${name}:${tag}`;
+}
+
+/** The name under which something of ours is kept. */
+export function localName(name: string): string {
+  const reference = parseReference(name);
+  if (reference.kind === "host") throw new ImageError("invalid_reference", "host is the machine itself; call the image something else");
+  if (reference.digest !== undefined)
+    throw new ImageError("invalid_reference", `${JSON.stringify(name)} has a digest; an image that is imported gets its own`);
+  return canonicalName(reference);
+}
+
+interface NamedImage {
+  readonly image: FoundImage;
+  readonly names: readonly string[];
+}
+
+async function add(store: ContentStore, files: ImageFiles, { image, names }: NamedImage, options: ImportOptions): Promise<ImageRecord[]> {
+  const { manifest, fileOf } = image;
+  const what = names[0] ?? image.digest;
+  const bring = async (digest: Digest): Promise<void> => {
+    if (fileOf !== undefined && (await files.store(fileOf(digest))) === undefined) {
+      throw new ImageError("broken_content", `${what}: the blob ${digest} is not there`);
+    }
+  };
+  await bring(manifest.config.digest);
+  const config = parseConfig(await store.blobs.require(manifest.config.digest, `the config of ${what}`), `the config of ${what}`);
+  await addLayers(store, partsOf(manifest.layers, config, what).layers, { ...options, fetch: (blob) => bring(blob.digest) });
+  const records = names.map((name): ImageRecord => ({
+    name,
+    digest: image.digest,
+    manifest: image.manifestDigest,
+    id: manifest.config.digest,
+    source: "import",
+    since: store.clock.now(),
+  }));
+  for (const record of records) await store.images.put(record);
+  return records;
+}

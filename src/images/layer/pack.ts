@@ -1,0 +1,109 @@
+/**
+ * A folder as a layer's archive. Whatever overlayfs wrote as "deleted" becomes OCI's whiteouts again, so the upper
+ * directory of a container is packed the same way as a root file system. Sorted, so that equal folders give equal archives.
+ */
+import type { Stats } from "node:fs";
+import { lstat, open, readdir, readlink } from "node:fs/promises";
+import { ImageError } from "../image-error.ts";
+import { type Attributes, attributesAt } from "./attributes.ts";
+import { bytesOf, joinPath, latin1Of, looksLikeWhiteout, opaqueMarker, printable, whiteoutName } from "./layer-path.ts";
+import { isOpaque, isWhiteout, type OverlayMarks } from "./overlay-marks.ts";
+import type { TarType } from "./tar-header.ts";
+import { tarEnd, tarHeader, tarPadding } from "./tar-writer.ts";
+
+export interface PackOptions {
+  readonly marks: OverlayMarks;
+  /** Called for sockets and devices, which have no place in a layer. */
+  readonly onSkipped?: ((path: string) => void) | undefined;
+}
+
+const readSize = 256 * 1024;
+const nobody: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
+
+/** The archive, piece by piece. */
+export async function* packFolder(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
+  const root = latin1Of(folder);
+  const { dev } = await lstat(folder);
+  yield* packEntries({ root, device: dev, names: new Map(), options }, "");
+  yield tarEnd;
+}
+
+interface Packing {
+  readonly root: string;
+  /** Of the folder: what is mounted inside it does not belong to it. */
+  readonly device: number;
+  /** First names of files that have several. */
+  readonly names: Map<string, string>;
+  readonly options: PackOptions;
+}
+
+async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buffer, void> {
+  const place = placeOf(packing, path);
+  const stat = await lstat(place);
+  if (!stat.isDirectory()) {
+    yield* packFile(packing, path, stat);
+    return;
+  }
+  yield header(path === "" ? "./" : `${path}/`, "directory", attributesAt(place, stat));
+  if (stat.dev !== packing.device) return;
+  if (isOpaque(packing.options.marks, place)) yield header(joinPath(path, opaqueMarker), "file", nobody);
+  for (const name of (await readdir(place, { encoding: "latin1" })).sort()) {
+    if (looksLikeWhiteout(name)) {
+      throw new ImageError(
+        "broken_content",
+        `${printable(joinPath(path, name))} cannot be in a layer: names that begin with .wh. mean deletions there`,
+      );
+    }
+    yield* packEntries(packing, joinPath(path, name));
+  }
+}
+
+async function* packFile(packing: Packing, path: string, stat: Stats): AsyncGenerator<Buffer, void> {
+  const place = placeOf(packing, path);
+  const { options, names } = packing;
+  if (isWhiteout(options.marks, place, stat)) {
+    yield header(hiding(path), "file", nobody);
+    return;
+  }
+  const attributes = attributesAt(place, stat);
+  const inode = `${stat.dev}:${stat.ino}`;
+  const first = names.get(inode);
+  if (first !== undefined) yield header(path, "link", attributes, first);
+  else if (stat.isFile()) yield* packContent(place, path, stat.size, attributes);
+  else if (stat.isSymbolicLink()) yield header(path, "symlink", attributes, await readlink(place, "latin1"));
+  else if (stat.isFIFO()) yield header(path, "fifo", attributes);
+  else {
+    options.onSkipped?.(Buffer.from(path, "latin1").toString());
+    return;
+  }
+  if (stat.nlink > 1) names.set(inode, first ?? path);
+}
+
+async function* packContent(place: Buffer, path: string, size: number, attributes: Attributes): AsyncGenerator<Buffer, void> {
+  yield tarHeader({ name: path, type: "file", linkName: "", size, devMajor: 0, devMinor: 0, ...attributes });
+  const file = await open(place, "r");
+  try {
+    for (let left = size; left > 0;) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(left, readSize)));
+      if (bytesRead === 0) throw new ImageError("broken_content", `${printable(path)} became shorter while it was packed`);
+      left -= bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+  yield tarPadding(size);
+}
+
+function header(name: string, type: TarType, attributes: Attributes, linkName = ""): Buffer {
+  return tarHeader({ name, type, linkName, size: 0, devMajor: 0, devMinor: 0, ...attributes });
+}
+
+function hiding(path: string): string {
+  const slash = path.lastIndexOf("/") + 1;
+  return `${path.slice(0, slash)}${whiteoutName(path.slice(slash))}`;
+}
+
+function placeOf({ root }: Packing, path: string): Buffer {
+  return bytesOf(path === "" ? root : `${root}/${path}`);
+}

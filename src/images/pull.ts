@@ -1,0 +1,117 @@
+/** Fetches an image from a registry into the store: manifest, config, layers, and at last its name. */
+import type { Random } from "#lib/backoff.ts";
+import type { Clock } from "#lib/clock.ts";
+import { Limiter } from "#lib/limiter.ts";
+import { addLayers } from "./add-layers.ts";
+import type { ContentStore } from "./content-store/content-store.ts";
+import { partsOf } from "./content-store/image-parts.ts";
+import type { ImageRecord } from "./content-store/image-records.ts";
+import { type Digest, hexOf } from "./digest.ts";
+import { ImageError } from "./image-error.ts";
+import { parseConfig } from "./image-config.ts";
+import { type Descriptor, type ImageManifest, manifestFor, maxManifestBytes, parseManifest } from "./manifest.ts";
+import type { Platform } from "./platform.ts";
+import type { OnProgress } from "./progress.ts";
+import { canonicalName, formatReference, type RegistryReference } from "./reference.ts";
+import type { RegistryClient } from "./registry/client.ts";
+import { downloadBlob, type DownloadOptions } from "./registry/download.ts";
+import type { PullSecret } from "./registry/pull-secret.ts";
+import type { RemoteRepository } from "./registry/remote-repository.ts";
+
+export interface PullDeps {
+  readonly store: ContentStore;
+  readonly client: RegistryClient;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface PullOptions {
+  readonly platform: Platform;
+  readonly secrets: readonly PullSecret[];
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Layers of one image that are downloaded at once. */
+const downloadsAtOnce = 4;
+
+export function pullImage(deps: PullDeps, reference: RegistryReference, options: PullOptions): Promise<ImageRecord> {
+  const { store, clock } = deps;
+  const pull = async (): Promise<ImageRecord> => {
+    const repository = deps.client.open(reference, options.secrets);
+    const { digest, manifestDigest, manifest } = await fetchManifest(deps, repository, reference, options);
+    const what = formatReference(reference);
+    await fetchConfig(deps, repository, manifest.config, options);
+    const config = parseConfig(await store.blobs.require(manifest.config.digest, `the config of ${what}`), `the config of ${what}`);
+    const limiter = new Limiter(downloadsAtOnce);
+    await addLayers(store, partsOf(manifest.layers, config, what).layers, {
+      ...options,
+      fetch: (blob, onBytes, signal) => limiter.run(() => fetchBlob(deps, repository, blob, { onBytes, signal })),
+    });
+    const record: ImageRecord = {
+      name: canonicalName(reference),
+      digest,
+      manifest: manifestDigest,
+      id: manifest.config.digest,
+      source: "registry",
+      since: clock.now(),
+    };
+    await store.images.put(record);
+    return record;
+  };
+  return store.adding(pull, options.signal);
+}
+
+interface FetchedManifest {
+  /** Of the index, if there is one. */
+  readonly digest: Digest;
+  readonly manifestDigest: Digest;
+  readonly manifest: ImageManifest;
+}
+
+/** The manifest for the platform; it and the index that led to it are in the store then. */
+async function fetchManifest(
+  deps: PullDeps,
+  repository: RemoteRepository,
+  reference: RegistryReference,
+  options: PullOptions,
+): Promise<FetchedManifest> {
+  const what = formatReference(reference);
+  const top = await repository.manifest(reference.digest ?? reference.tag ?? "latest", options.signal);
+  const parsed = parseManifest(top.content, `the manifest of ${what}`, top.mediaType);
+  await deps.store.blobs.put(top.content);
+  if (parsed.kind === "manifest") return { digest: top.digest, manifestDigest: top.digest, manifest: parsed };
+  const chosen = manifestFor(parsed, options.platform, what);
+  const inner = await repository.manifest(chosen.digest, options.signal);
+  const manifest = parseManifest(inner.content, `the manifest ${chosen.digest} of ${what}`, inner.mediaType);
+  if (manifest.kind === "index") throw new ImageError("unsupported", `${what} is an index of indexes, which we do not follow`);
+  await deps.store.blobs.put(inner.content);
+  return { digest: top.digest, manifestDigest: chosen.digest, manifest };
+}
+
+async function fetchConfig(deps: PullDeps, repository: RemoteRepository, config: Descriptor, { signal }: PullOptions): Promise<void> {
+  if (config.size > maxManifestBytes)
+    throw new ImageError("too_large", `the config ${config.digest} has ${config.size} bytes; at most ${maxManifestBytes} are read`);
+  await fetchBlob(deps, repository, config, { signal });
+}
+
+/** Brings a blob into the store unless it is there. When two want the same one, one fetches and the other waits. */
+async function fetchBlob(deps: PullDeps, repository: RemoteRepository, descriptor: Descriptor, options: DownloadOptions): Promise<void> {
+  const { store } = deps;
+  if (descriptor.size > store.limits.maxBytes) {
+    throw new ImageError("too_large", `the blob ${descriptor.digest} has ${descriptor.size} bytes; ${store.limits.maxBytes} are allowed`);
+  }
+  const isHere = (): Promise<boolean> => isSound(store, descriptor);
+  const fetch = async (): Promise<void> => {
+    if (await isHere()) return;
+    await using writer = await store.blobs.write();
+    await downloadBlob(deps, { repository, descriptor, writer }, options);
+  };
+  if (!(await isHere())) await store.locks.holding(`blob-${hexOf(descriptor.digest)}`, "exclusive", fetch, options.signal);
+}
+
+/** Small blobs are looked at in full: what the disk has damaged is not there. Large ones show it when they are unpacked. */
+async function isSound(store: ContentStore, { digest, size }: Descriptor): Promise<boolean> {
+  if (size <= maxManifestBytes) return (await store.blobs.read(digest)) !== undefined;
+  return (await store.blobs.size(digest)) === size;
+}

@@ -1,0 +1,133 @@
+/** One HTTP exchange with a registry or whomever it sends us to. */
+import { type Dispatcher, request } from "undici";
+import type { Clock } from "#lib/clock.ts";
+import { ImageError } from "../image-error.ts";
+import { isLoopback } from "./endpoints.ts";
+import { connectionFailure, failureOf } from "./failure.ts";
+
+export interface Exchange {
+  readonly method: "GET" | "HEAD";
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent to the URL's own origin only, wherever redirects lead. */
+  readonly authorization?: string | undefined;
+  /** What this is about, for errors. */
+  readonly what: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Must be read to its end or dropped. */
+  readonly body: AsyncIterable<Buffer>;
+  /** Gives up the rest: a short one is read away so that the connection can be used again, a long one cut. */
+  readonly drop: () => void;
+}
+
+const maxRedirects = 5;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Between two signs of life. */
+const idleMs = 30_000;
+const maxErrorBytes = 16 * 1024;
+
+export class Transport {
+  readonly #dispatcher: Dispatcher;
+  readonly #clock: Clock;
+
+  constructor(dispatcher: Dispatcher, clock: Clock) {
+    this.#dispatcher = dispatcher;
+    this.#clock = clock;
+  }
+
+  /** The answer after all redirects, whatever its status. */
+  async send(exchange: Exchange): Promise<Answer> {
+    let { url } = exchange;
+    for (let hops = 0; ; hops++) {
+      const answer = await this.#once(exchange, url);
+      const location = redirects.has(answer.status) ? headerOf(answer, "location") : undefined;
+      if (location === undefined) return answer;
+      answer.drop();
+      if (hops === maxRedirects) throw new ImageError("registry_protocol", `${exchange.what}: more than ${maxRedirects} redirects`);
+      url = nextUrl(exchange.what, url, location);
+    }
+  }
+
+  /** An ImageError for an answer that is not what was hoped for; reads what it says. */
+  async refused(what: string, answer: Answer): Promise<ImageError> {
+    const body = await readUpTo(answer, maxErrorBytes).catch(() => Buffer.alloc(0));
+    return failureOf(what, { status: answer.status, headers: answer.headers, body: body.toString(), now: this.#clock.now() });
+  }
+
+  async #once({ method, headers, authorization, what, signal, url: first }: Exchange, url: URL): Promise<Answer> {
+    const mayKnow = authorization !== undefined && url.origin === first.origin;
+    const sent = { "user-agent": "agentbox", "accept-encoding": "identity", ...headers, ...(mayKnow ? { authorization } : {}) };
+    try {
+      const options = {
+        method,
+        headers: sent,
+        dispatcher: this.#dispatcher,
+        headersTimeout: idleMs,
+        bodyTimeout: idleMs,
+        signal: signal ?? null,
+      };
+      const { statusCode, headers: received, body } = await request(url, options);
+      // An answer that is dropped fails its body, and nobody is left to hear it.
+      body.on("error", () => undefined);
+      return {
+        status: statusCode,
+        headers: received,
+        body: failing(body, what, url, signal),
+        drop: () => void body.dump({ limit: maxErrorBytes }).catch(() => undefined),
+      };
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw connectionFailure(what, url, error);
+    }
+  }
+}
+
+/** The body, whose failures are told as ours are. */
+async function* failing(
+  body: AsyncIterable<unknown>,
+  what: string,
+  url: URL,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of body) yield chunk as Buffer;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw connectionFailure(what, url, error);
+  }
+}
+
+/** A header that must not come twice; the first counts. */
+export function headerOf(answer: Pick<Answer, "headers">, name: string): string | undefined {
+  const value = answer.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The whole body, or its first `limit` bytes. */
+export async function readUpTo(answer: Answer, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer.body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= limit) break;
+  }
+  answer.drop();
+  return Buffer.concat(chunks).subarray(0, limit);
+}
+
+function nextUrl(what: string, from: URL, location: string): URL {
+  const to = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
+  if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
+    throw new ImageError("registry_protocol", `${what}: redirected to ${JSON.stringify(location)}, which is no http or https URL`);
+  }
+  if (from.protocol === "https:" && to.protocol === "http:" && !isLoopback(to.host)) {
+    throw new ImageError("registry_protocol", `${what}: redirected from https to ${to.protocol}//${to.host}; that is not followed`);
+  }
+  return to;
+}

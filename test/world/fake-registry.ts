@@ -1,0 +1,188 @@
+/** A registry on loopback that speaks the real protocol, keeps its content in memory and misbehaves when told to. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { type Digest, digestOf } from "#images/digest.ts";
+import { mediaTypes } from "#images/manifest.ts";
+import { type ImageFixture, indexOf } from "./image-fixture.ts";
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly range: string | undefined;
+}
+
+/** What to do instead of answering well. */
+export interface Fault {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  /** Break the connection after so many bytes of the body. */
+  readonly cutAfter?: number;
+}
+
+export interface FakeRegistryOptions {
+  /** Users and their passwords; nobody needs one if left out. */
+  readonly users?: Readonly<Record<string, string>>;
+  readonly scheme?: "basic" | "bearer";
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Answer ranges as if they had not been asked for. */
+  readonly ignoresRanges?: boolean;
+  /** Leave out the header with the digest. */
+  readonly hidesDigest?: boolean;
+}
+
+export class FakeRegistry implements AsyncDisposable {
+  readonly requests: SeenRequest[] = [];
+  readonly #options: FakeRegistryOptions;
+  readonly #server: Server;
+  readonly #content = new Map<string, { readonly type: string; readonly content: Buffer }>();
+  readonly #tokens = new Set<string>();
+  /** Asked for every request; the first answer that is not undefined is what happens. */
+  fault: (request: SeenRequest) => Fault | undefined = () => undefined;
+  /** Seconds that tokens are good for. */
+  tokenLife = 300;
+
+  private constructor(options: FakeRegistryOptions) {
+    this.#options = options;
+    const handle = (request: IncomingMessage, response: ServerResponse): void => this.#handle(request, response);
+    this.#server = options.tls === undefined ? createServer(handle) : createTlsServer(options.tls, handle);
+  }
+
+  static async start(options: FakeRegistryOptions = {}): Promise<FakeRegistry> {
+    const registry = new FakeRegistry(options);
+    await new Promise<void>((resolve) => registry.#server.listen(0, "127.0.0.1", resolve));
+    return registry;
+  }
+
+  /** Host and port, as it stands in references. */
+  get host(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Names of requested things, without what goes before them: `manifests/1`, `blobs/sha256:…`. */
+  get asked(): string[] {
+    return this.requests
+      .filter(({ path }) => path.startsWith("/v2/"))
+      .map(({ method, path }) => `${method} ${path.split("/").slice(-2).join("/")}`);
+  }
+
+  /** Puts an image, or one for each of several platforms, under `repository:tag`. Returns the digest of what the tag points to. */
+  add(repository: string, tag: string, ...images: readonly ImageFixture[]): Digest {
+    for (const { manifest, config, layers, digest, id } of images) {
+      this.addManifest(repository, digest, manifest);
+      this.addBlob(repository, id, config);
+      for (const layer of layers) this.addBlob(repository, layer.digest, layer.blob);
+    }
+    const [only] = images;
+    const top = images.length === 1 && only !== undefined ? only.manifest : indexOf(images);
+    this.addManifest(repository, digestOf(top), top);
+    this.addManifest(repository, tag, top);
+    return digestOf(top);
+  }
+
+  addManifest(repository: string, tagOrDigest: string, content: Buffer): void {
+    const type = content.includes('"manifests"') ? mediaTypes.index : mediaTypes.manifest;
+    this.#content.set(`/v2/${repository}/manifests/${tagOrDigest}`, { type, content });
+  }
+
+  addBlob(repository: string, digest: Digest, content: Buffer): void {
+    this.#content.set(`/v2/${repository}/blobs/${digest}`, { type: "application/octet-stream", content });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    const { method = "GET", url = "/", headers } = request;
+    const seen: SeenRequest = { method, path: url, authorization: headers.authorization, range: headers.range };
+    this.requests.push(seen);
+    const fault = this.fault(seen);
+    if (fault?.status !== undefined) send(response, fault.status, fault.headers ?? {}, Buffer.from(fault.body ?? ""));
+    else if (url.startsWith("/token?")) this.#giveToken(seen, response);
+    else if (this.#mayEnter(seen)) this.#giveContent(seen, response, fault);
+    else
+      send(
+        response,
+        401,
+        { "www-authenticate": this.#challenge() },
+        json({ errors: [{ code: "UNAUTHORIZED", message: "authentication required" }] }),
+      );
+  }
+
+  #giveContent({ method, path, range }: SeenRequest, response: ServerResponse, fault: Fault | undefined): void {
+    const found = this.#content.get(path);
+    if (found === undefined) {
+      send(response, 404, {}, json({ errors: [{ code: "NAME_UNKNOWN", message: "not known here" }] }));
+      return;
+    }
+    const content = fault?.body === undefined ? found.content : Buffer.from(fault.body);
+    const from = this.#options.ignoresRanges === true ? 0 : startOf(range);
+    const known = this.#options.hidesDigest === true ? {} : { "docker-content-digest": digestOf(found.content) };
+    const part = from === 0 ? {} : { "content-range": `bytes ${from}-${content.length - 1}/${content.length}` };
+    const headers = { "content-type": found.type, "content-length": String(content.length - from), ...known, ...part, ...fault?.headers };
+    response.writeHead(from > 0 ? 206 : 200, headers);
+    if (method === "HEAD") response.end();
+    else if (fault?.cutAfter === undefined) response.end(content.subarray(from));
+    else response.write(content.subarray(from, from + fault.cutAfter), () => response.destroy());
+  }
+
+  #giveToken({ path, authorization }: SeenRequest, response: ServerResponse): void {
+    if (authorization !== undefined && !this.#knows(authorization)) {
+      send(response, 401, {}, json({ errors: [{ code: "UNAUTHORIZED", message: "wrong password" }] }));
+      return;
+    }
+    const token = `token-${this.#tokens.size}-${authorization === undefined ? "anonymous" : "known"}`;
+    if (authorization !== undefined || this.#options.users === undefined) this.#tokens.add(token);
+    const query = new URLSearchParams(path.slice(path.indexOf("?")));
+    send(response, 200, {}, json({ token, expires_in: this.tokenLife, scope: query.get("scope") }));
+  }
+
+  #mayEnter({ authorization }: SeenRequest): boolean {
+    if (this.#options.users === undefined && this.#options.scheme === undefined) return true;
+    if (this.#options.scheme === "bearer") return this.#tokens.has(authorization?.replace("Bearer ", "") ?? "");
+    return authorization !== undefined && this.#knows(authorization);
+  }
+
+  /** Tokens handed out so far stop working. */
+  revokeTokens(): void {
+    this.#tokens.clear();
+  }
+
+  #knows(authorization: string): boolean {
+    const [user = "", password] = Buffer.from(authorization.replace("Basic ", ""), "base64").toString().split(":");
+    return password !== undefined && this.#options.users?.[user] === password;
+  }
+
+  #challenge(): string {
+    const scheme = this.#options.tls === undefined ? "http" : "https";
+    return this.#options.scheme === "bearer"
+      ? `Bearer realm="${scheme}://${this.host}/token",service="fake, \\"quoted\\""`
+      : 'Basic realm="fake"';
+  }
+}
+
+function startOf(range: string | undefined): number {
+  return Number(/^bytes=(\d+)-/.exec(range ?? "")?.[1] ?? 0);
+}
+
+function send(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, body: Buffer): void {
+  response.writeHead(status, { "content-length": String(body.length), ...headers });
+  response.end(body);
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** The content of a pull secret. */
+export function pullSecret(auths: Readonly<Record<string, readonly [user: string, password: string]>>): string {
+  const entries = Object.entries(auths).map(([host, [user, password]]) => [
+    host,
+    { auth: Buffer.from(`${user}:${password}`).toString("base64") },
+  ]);
+  return JSON.stringify({ auths: Object.fromEntries(entries) });
+}
