@@ -20,12 +20,16 @@ export const pullPolicies = ["Always", "IfNotPresent", "Never"];
 export function validateContainers(scope: PodScope, causes: Causes): void {
   const { containers = [], initContainers = [] } = scope.spec;
   if (containers.length === 0) causes.required("spec.containers");
-  for (const [index, container] of containers.entries()) validateContainer(scope, container, `spec.containers[${index}]`, causes);
+  for (const [index, container] of containers.entries()) {
+    validateContainer(scope, container, `spec.containers[${index}]`, causes);
+    validateHandlers(scope, container, `spec.containers[${index}]`, causes);
+  }
   validateHostPorts(containers, causes);
   for (const [index, container] of initContainers.entries()) {
     const path = `spec.initContainers[${index}]`;
     validateContainer(scope, container, path, causes);
-    if (container.restartPolicy !== "Always") validateRunsOnce(container, path, causes);
+    if (container.restartPolicy === "Always") validateHandlers(scope, container, path, causes);
+    else validateRunsOnce(container, path, causes);
   }
 }
 
@@ -35,11 +39,14 @@ function validateContainer(scope: PodScope, container: ContainerFields, path: st
   validatePorts(scope, container.ports ?? [], `${path}.ports`, causes);
   validateEnvironment(container, path, causes);
   validateMounts(scope, container.volumeMounts ?? [], `${path}.volumeMounts`, causes);
-  validateLifecycle(container, path, scope.spec.terminationGracePeriodSeconds, causes);
-  validateProbes(container, path, causes);
   validatePolicies(container, path, causes);
   validateResources(container.resources, path, scope.spec, causes);
   validateContainerSecurity(container.securityContext, `${path}.securityContext`, causes);
+}
+
+function validateHandlers(scope: PodScope, container: ContainerFields, path: string, causes: Causes): void {
+  validateLifecycle(container, path, scope.spec.terminationGracePeriodSeconds, causes);
+  validateProbes(container, path, causes);
 }
 
 function validateName(scope: PodScope, name: string, path: string, causes: Causes): void {
@@ -137,12 +144,14 @@ function validatePolicies(container: ContainerFields, path: string, causes: Caus
     causes.notSupported(`${path}.restartPolicy`, restartPolicy, ["Always", "Never", "OnFailure"]);
   }
   for (const resize of resizePolicy) {
-    if (!["cpu", "memory"].includes(resize.resourceName))
-      causes.notSupported(`${path}.resizePolicy`, resize.resourceName, ["cpu", "memory"]);
-    if (!["NotRequired", "RestartContainer"].includes(resize.restartPolicy)) {
-      causes.notSupported(`${path}.resizePolicy`, resize.restartPolicy, ["NotRequired", "RestartContainer"]);
-    }
+    validateChoice(resize.resourceName, ["cpu", "memory"], `${path}.resizePolicy`, causes);
+    validateChoice(resize.restartPolicy, ["NotRequired", "RestartContainer"], `${path}.resizePolicy`, causes);
   }
+}
+
+function validateChoice(value: string, choices: readonly string[], field: string, causes: Causes): void {
+  if (value === "") causes.required(field);
+  else if (!choices.includes(value)) causes.notSupported(field, value, choices);
 }
 
 /** A container that is done before the others start cannot be asked whether it is well. */

@@ -38,7 +38,7 @@ function completeContainer(container: ContainerFields, spec: PodSpecFields): Con
 }
 
 function openOnHost(port: PortFields): PortFields {
-  return withProperties(port, { hostPort: port.hostPort ?? port.containerPort });
+  return port.hostPort === undefined && port.containerPort !== 0 ? { ...port, hostPort: port.containerPort } : port;
 }
 
 /** Who limits a resource without asking for an amount of it asks for all that is allowed. */

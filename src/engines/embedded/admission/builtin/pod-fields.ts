@@ -227,6 +227,7 @@ export interface ObjectFiles {
 export interface DownwardFile {
   readonly path: string;
   readonly fieldRef?: FieldReference;
+  readonly resourceFieldRef?: JsonRecord;
   readonly mode?: number;
 }
 

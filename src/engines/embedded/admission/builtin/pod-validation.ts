@@ -30,7 +30,8 @@ export function validatePodSpec(spec: PodSpecFields, causes: Causes): void {
   if (deadline !== undefined) {
     for (const mistake of rangeMistakes(deadline, 1, 2 ** 31 - 1)) causes.invalid("spec.activeDeadlineSeconds", deadline, mistake);
   }
-  if (spec.os !== undefined && !["linux", "windows"].includes(spec.os.name)) {
+  if (spec.os?.name === "") causes.required("spec.os.name");
+  else if (spec.os !== undefined && !["linux", "windows"].includes(spec.os.name)) {
     causes.notSupported("spec.os", spec.os.name, ["linux", "windows"]);
   }
 }

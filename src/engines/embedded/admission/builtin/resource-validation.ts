@@ -24,8 +24,15 @@ export function validateResources(resources: ResourceFields, containerPath: stri
   if (names.some(isHugePages) && !names.some((name) => name === "cpu" || name === "memory")) {
     causes.forbidden(path, "HugePages require cpu or memory");
   }
+  validateClaims(claims, `${path}.claims`, spec, causes);
+}
+
+function validateClaims(claims: NonNullable<ResourceFields["claims"]>, path: string, spec: PodSpecFields, causes: Causes): void {
   const known = new Set(spec.resourceClaims?.map((claim) => claim.name));
-  for (const [index, claim] of claims.entries()) if (!known.has(claim.name)) causes.notFound(`${path}.claims[${index}]`, claim.name);
+  for (const [index, { name }] of claims.entries()) {
+    if (name === "") causes.required(`${path}[${index}]`);
+    else if (!known.has(name)) causes.notFound(`${path}[${index}]`, name);
+  }
 }
 
 function validateAmount(name: string, amount: string, field: string, causes: Causes): void {

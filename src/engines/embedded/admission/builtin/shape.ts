@@ -132,12 +132,12 @@ function scalarField(spec: ScalarField): Field {
   const zero = zeroOf(type);
   if (presence === "!") return { decode: (value, place, key) => (value === null ? zero : decode(value, place, key)), absent: zero };
   if (presence === "?") {
-    return { decode: (value, place, key) => (value === null ? (fallback ?? dropped) : decode(value, place, key)), absent: fallback };
+    return { decode: (value, place, key) => (value === null ? dropped : decode(value, place, key)), absent: fallback };
   }
   return {
     decode: (value, place, key) => {
       const decoded = value === null ? zero : decode(value, place, key);
-      return decoded === zero ? (fallback ?? dropped) : decoded;
+      return decoded === zero ? dropped : decoded;
     },
     absent: fallback,
   };

@@ -122,7 +122,12 @@ function validateFile({ key, path, mode }: KeyToPath, at: string, causes: Causes
 function validateDownwardFile(file: DownwardFile, path: string, causes: Causes): void {
   if (file.path === "") causes.required(`${path}.path`);
   validateRelativePath(file.path, `${path}.path`, causes);
-  if (file.fieldRef !== undefined) validateFieldReference(file.fieldRef, downwardFileFields, `${path}.fieldRef`, causes);
+  if (file.fieldRef !== undefined) {
+    validateFieldReference(file.fieldRef, downwardFileFields, `${path}.fieldRef`, causes);
+    if (file.resourceFieldRef !== undefined) {
+      causes.invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
+    }
+  } else if (file.resourceFieldRef === undefined) causes.required(path, "one of fieldRef and resourceFieldRef is required");
   validateMode(file.mode, `${path}.mode`, causes);
 }
 

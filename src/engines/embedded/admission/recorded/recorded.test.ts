@@ -53,7 +53,8 @@ describe.each(recorded("custom-kinds.jsonl"))("objects under the CustomResourceD
     expect(createAnswer(rules, object)).toEqual(answer);
   });
 
-  test.each(updates.flatMap(({ current, cases }) => cases.map((update) => ({ current, ...update }))))("update: $name", (update) => {
+  const allUpdates = updates.flatMap(({ current, cases }) => cases.map((update) => ({ current, ...update })));
+  test.skipIf(allUpdates.length === 0).each(allUpdates)("update: $name", (update) => {
     expect(updateAnswer(rules, update.current, update)).toEqual(update.answer);
   });
 });

@@ -130,7 +130,7 @@ function brokenRule(rule: CompiledRule, variables: { self: unknown; oldSelf: unk
 function serverWording(error: EvaluationError): string {
   const index = /index (?<index>\d+) >= size/.exec(error.summary)?.groups?.["index"];
   if (index !== undefined) return `index out of bounds: ${index}`;
-  return error.summary.replace(/^No such key/, "no such key");
+  return error.summary.replace(/^No such key/, "no such key").replace(/^integer overflow: .*/, "integer overflow");
 }
 
 function reportError(rule: CelRule, error: string, node: SchemaNode, { path, causes }: RulePlace & { causes: Causes }): void {
