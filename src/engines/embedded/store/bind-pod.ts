@@ -18,7 +18,8 @@ export function bindPod(state: StoreState, at: ObjectKey, nodeName: string): voi
     throw conflict(Pods, at.name, `pod ${at.name} is already assigned to node "${pod.spec.nodeName}"`);
   }
   const conditions = scheduled(pod.status?.conditions ?? [], kubernetesTime(state.clock.now()));
-  state.commit({ table, key, object: { ...pod, spec: { ...pod.spec, nodeName }, status: { ...pod.status, conditions } } });
+  const object: Pod = { ...pod, spec: { ...pod.spec, nodeName }, status: { ...pod.status, conditions } };
+  state.commit({ table, key, object });
 }
 
 function scheduled(conditions: readonly PodCondition[], at: string): PodCondition[] {
