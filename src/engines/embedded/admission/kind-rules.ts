@@ -3,8 +3,18 @@ import type { ApiObject } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 
 /**
- * What the store asks about a kind before it writes an object. All of it is pure: the store owns identity
- * (uid, resourceVersion, generation, timestamps), concurrency, finalizers and history; the rules own what an object may say.
+ * What the store asks about a kind before it writes an object, and where the answers come from:
+ *
+ * - `kind-rules.ts` (this file) the questions; `all-rules.ts` the answers of every kind,
+ * - `custom-kind-rules.ts` our own kinds, out of their structural schemas (`schema/`) with `scale-rules.ts`,
+ * - `builtin/` Kubernetes' own kinds: their fields (`shape.ts`) and one `…-rules.ts` each, pods in several files (`pod-rules.ts` names them),
+ * - `metadata-rules.ts` what all kinds have in common, `names.ts` the syntax of names and keys, `quantity.ts` of amounts,
+ * - `selectors.ts` label and field selectors,
+ * - `causes.ts` mistakes in the server's words, `json.ts` JSON values that share what does not change,
+ * - `recorded/` what a real server answered, and the test that holds the rules to it.
+ *
+ * All of it is pure: the store owns identity (uid, resourceVersion, generation, timestamps), concurrency, finalizers and
+ * history; the rules own what an object may say.
  */
 export interface KindRules {
   readonly resource: ResourceType;

@@ -23,8 +23,17 @@ interface Parts extends Quantity {
   readonly isCanonical: boolean;
 }
 
+/** The same few amounts come with every pod of a pool. */
+const known = new Map<string, Parts>();
+const maxKnown = 1000;
+
 export function parseQuantity(text: string): Quantity {
-  return parse(text);
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const quantity = parse(text);
+  if (known.size === maxKnown) known.clear();
+  known.set(text, quantity);
+  return quantity;
 }
 
 /** The form in which the server keeps a quantity: as few digits as possible, nothing smaller than a thousandth. */
