@@ -28,7 +28,7 @@ export interface SandboxRecord {
   /** When a request took the pod. Never changes, so it orders every list. */
   readonly claimedAt: string;
   readonly startedAt?: string;
-  /** Present exactly when the status is terminal. */
+  /** When it ended: always there when the status is terminal. */
   readonly terminatedAt?: string;
   readonly stopReason?: SandboxStopReason;
   /** One of failureReasons, or what the container's last state said. */

@@ -1,0 +1,45 @@
+/** Chooses the database by its address. */
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { HistoryError } from "./history-error.ts";
+import type { HistoryStore } from "./history-store.ts";
+
+export interface HistoryOptions {
+  /** DATABASE_URL if it is set: `postgres://…`, or the path of a SQLite file (`sqlite:` may stand before it). Else the path of a file in the data folder. */
+  readonly location: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const scheme = /^([a-z][a-z0-9+.-]*):/i;
+
+/** Throws HistoryError, in words for whoever set DATABASE_URL, and never with the password in them. */
+export async function openHistory({ location, clock, log }: HistoryOptions): Promise<HistoryStore> {
+  const history = await open(location.trim(), clock, log);
+  log.info({ database: history.description }, "history opened");
+  return history;
+}
+
+async function open(location: string, clock: Clock, log: Logger): Promise<HistoryStore> {
+  if (location === "")
+    throw new HistoryError("misconfigured", "DATABASE_URL is empty: leave it out, or give postgres://… or the path of a file");
+  switch (scheme.exec(location)?.[1]?.toLowerCase()) {
+    case "postgres":
+    case "postgresql": {
+      // Only loaded where it is used: on one machine nobody needs the driver.
+      const [{ openPostgresHistory }, { parseDatabaseUrl }] = await Promise.all([
+        import("./postgres/store.ts"),
+        import("./postgres/database-url.ts"),
+      ]);
+      return openPostgresHistory({ address: parseDatabaseUrl(location), clock, log });
+    }
+    case undefined:
+    case "sqlite": {
+      const { openSqliteHistory } = await import("./sqlite/store.ts");
+      return openSqliteHistory({ file: location.replace(/^sqlite:(\/\/)?/i, ""), clock });
+    }
+    default:
+      // The rest of it may hold a password of some other database.
+      throw new HistoryError("misconfigured", "DATABASE_URL is of a kind that is not known: give postgres://… or the path of a file");
+  }
+}

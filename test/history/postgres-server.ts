@@ -1,0 +1,162 @@
+/**
+ * A PostgreSQL of our own, in a folder that goes with it. It refuses to run as root, so as root it runs as `nobody`. It never outlives
+ * us: the kernel ends it when we die.
+ */
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "pg";
+
+export const serverUser = "agentbox";
+export const serverPassword = "sesam-öffne/dich@#1";
+
+const execute = promisify(execFile);
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+const asNobody = isRoot ? ["--reuid", String(nobody), "--regid", String(nobody), "--clear-groups"] : [];
+
+/** Where a server is, and what an administrator does there. */
+export class PostgresAddress {
+  /** Of the unix socket. */
+  readonly folder: string;
+  readonly port: number;
+
+  constructor({ folder, port }: { readonly folder: string; readonly port: number }) {
+    this.folder = folder;
+    this.port = port;
+  }
+
+  /** Over the unix socket, without a password. */
+  url(database: string): string {
+    return `postgres://${serverUser}@localhost:${this.port}/${database}?host=${encodeURIComponent(this.folder)}`;
+  }
+
+  /** Over TCP, where the server asks for the password. */
+  tcpUrl(database: string, password = serverPassword): string {
+    return `postgres://${serverUser}:${encodeURIComponent(password)}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async createDatabase(name: string): Promise<void> {
+    await this.run("postgres", `CREATE DATABASE ${name}`);
+  }
+
+  async run(database: string, sql: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({ host: this.folder, port: this.port, user: serverUser, database });
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = await findBinaries();
+  const folder = await mkdtemp(join(tmpdir(), "agentbox-postgres-"));
+  if (isRoot) await chown(folder, nobody, nobody);
+  const data = join(folder, "data");
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, serverPassword);
+  await chmod(passwordFile, 0o644);
+  const initdb = ["-D", data, "-U", serverUser, "--pwfile", passwordFile, "--auth-local=trust", "--auth-host=scram-sha-256"];
+  await execute("setpriv", [...asNobody, "--", join(bin, "initdb"), ...initdb, "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"], {
+    cwd: folder,
+  });
+  const server = new PostgresServer(bin, { folder, port: await freePort() });
+  await server.start();
+  return server;
+}
+
+export class PostgresServer extends PostgresAddress {
+  readonly #bin: string;
+  #child: ChildProcess | undefined;
+  #output = "";
+
+  constructor(bin: string, address: { readonly folder: string; readonly port: number }) {
+    super(address);
+    this.#bin = bin;
+  }
+
+  /** Also after it was killed. */
+  async start(): Promise<void> {
+    // What is lost when the machine dies is not what these tests are about, so nothing waits for the disk.
+    const settings = ["fsync=off", "max_connections=200", "listen_addresses=127.0.0.1", `unix_socket_directories=${this.folder}`];
+    const args = ["-D", join(this.folder, "data"), "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])];
+    const child = spawn("setpriv", [...asNobody, "--pdeathsig", "KILL", "--", join(this.#bin, "postgres"), ...args], {
+      cwd: this.folder,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child = child;
+    const keep = (chunk: Buffer): void => {
+      this.#output = (this.#output + chunk.toString()).slice(-4000);
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    await this.#answers(child);
+  }
+
+  async #answers(child: ChildProcess): Promise<void> {
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with code ${child.exitCode}:\n${this.#output}`);
+      const answered = await this.run("postgres", "SELECT 1").then(
+        () => true,
+        () => false,
+      );
+      if (answered) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** To every process of the server: SIGSTOP makes it silent, SIGKILL takes it down hard. */
+  async signal(signal: NodeJS.Signals): Promise<void> {
+    const main = this.#child?.pid;
+    if (main === undefined) throw new Error("PostgreSQL does not run");
+    const { stdout } = await execute("ps", ["-o", "pid=", "--ppid", String(main)]);
+    const gone = signal === "SIGKILL" ? new Promise((resolve) => this.#child?.once("exit", resolve)) : undefined;
+    for (const pid of [main, ...stdout.trim().split(/\s+/).map(Number)]) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It ended by itself meanwhile.
+      }
+    }
+    await gone;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGQUIT"); // at once, without an orderly end
+      await gone;
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function findBinaries(): Promise<string> {
+  const root = "/usr/lib/postgresql";
+  const versions = await readdir(root).catch(() => []);
+  const newest = versions
+    .map(Number)
+    .filter(Number.isInteger)
+    .toSorted((a, b) => b - a)[0];
+  if (newest === undefined) {
+    throw new Error("the history tests need PostgreSQL: install the Debian package `postgresql` (its service need not run)");
+  }
+  return join(root, String(newest), "bin");
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
