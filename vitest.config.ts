@@ -32,6 +32,8 @@ export default defineConfig({
         test: {
           name: "kubernetes",
           include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],
+          // Of the program that runs the embedded store; it has nothing to do with this server.
+          exclude: ["test/contract/agentbox-process.test.ts"],
           env: { AGENTBOX_TEST_SERVERS: "kubernetes" },
           globalSetup: ["test/kubernetes/global-setup.ts"],
           testTimeout: 120_000,
