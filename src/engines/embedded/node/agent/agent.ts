@@ -1,0 +1,137 @@
+/**
+ * The node agent: what a kubelet is to a cluster. It follows the pods of the object store and drives the container runtime
+ * until the machine is as they say, and reports what is.
+ *
+ * - `agent.ts`       puts the parts together
+ * - `plan/`          what to do about a pod: pure (plan-pod.ts)
+ * - `run/`           does it, pod by pod (pod-worker.ts)
+ * - `container/`     from a pod's words to what the runtime is told (render-container.ts)
+ * - `probe/`, `event/`, `log/`   probes and hooks; events; logs
+ * - `pod-access.ts`  what others ask of pods: logs, and commands run in them
+ * - `ports.ts`, `pod-fields.ts`  what is asked of others; what a pod says
+ *
+ * The agent keeps nothing that it cannot do without: it may be killed at any instant, and the next one takes over whatever
+ * runs, finishes what was begun and removes what nobody owns any more (I7, I11).
+ */
+import { networkInterfaces } from "node:os";
+import { type Controller, startController } from "#kube/controller/controller.ts";
+import { type Key, parseKey } from "#kube/controller/key.ts";
+import { changesOf } from "#kube/controller/source.ts";
+import { Informer } from "#kube/informer/informer.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { Random } from "#lib/backoff.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import { Pods } from "#model/pod.ts";
+import type { ExecSession, PodRuntime } from "../pod-runtime.ts";
+import { machineCapacity } from "./container/node-capacity.ts";
+import { EventRecorder } from "./event/event-recorder.ts";
+import { ContainerLogs } from "./log/container-logs.ts";
+import type { LogLimits } from "./log/rotate-log.ts";
+import type { NodeLabels } from "./plan/placement.ts";
+import { type ExecInPod, execInPod, type ReadLogs, readLogs } from "./pod-access.ts";
+import type { NodeImages, PodBinder, PodNetwork } from "./ports.ts";
+import { podNetwork } from "./probe/pod-network.ts";
+import { Prober } from "./probe/prober.ts";
+import { PodWorker } from "./run/pod-worker.ts";
+
+export interface NodeAgentOptions {
+  readonly client: ObjectClient;
+  readonly binder: PodBinder;
+  /** Stays the caller's, who closes it after the agent. */
+  readonly runtime: PodRuntime;
+  readonly images: NodeImages;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly nodeName: string;
+  /** The data folder; logs are below it. */
+  readonly home: string;
+  /** The control plane's public key, as daemons are given it (envd-protocol/arming.ts). */
+  readonly controlPlaneKey: string;
+  /** The machine's address as pods are told it: its first one when left out. */
+  readonly hostIP?: string;
+  /** How many processes a pod may have. */
+  readonly podPidsLimit?: number;
+  readonly logLimits?: LogLimits;
+  /** How many pods are worked on at once. */
+  readonly concurrency?: number;
+  readonly network?: PodNetwork;
+  readonly random?: Random;
+}
+
+export interface NodeAgent {
+  /** Lets go of everything; containers go on running. */
+  stop(): Promise<void>;
+  readLogs(request: ReadLogs): AsyncIterable<Buffer>;
+  exec(request: ExecInPod): Promise<ExecSession>;
+}
+
+const defaultPidsLimit = 2_048;
+const defaultConcurrency = 8;
+
+/** Resolves when the agent has seen all pods and all that is on the machine, and works. */
+export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
+  const { client, runtime, clock, log, metrics, nodeName, random = Math.random, network = podNetwork } = options;
+  const informer = new Informer({ client, clock, log, random }, { type: Pods });
+  const events = new EventRecorder({ client, clock, log, metrics, nodeName });
+  const logs = new ContainerLogs({ home: options.home, clock, log, limits: options.logLimits });
+  const prober = new Prober({ runtime, network, clock, random });
+  let controller: Controller | undefined;
+  const worker = new PodWorker({
+    ...options,
+    informer,
+    events,
+    logs,
+    prober,
+    network,
+    node: { name: nodeName, hostIP: options.hostIP ?? machineAddress() },
+    nodeLabels: nodeLabels(nodeName),
+    capacity: machineCapacity(),
+    podPidsLimit: options.podPidsLimit ?? defaultPidsLimit,
+    wake: (key: Key, afterMs?: number) => (afterMs === undefined ? controller?.add(key) : controller?.addAfter(key, afterMs)),
+  });
+  runtime.onExit((id) => worker.exited(id));
+  informer.start();
+  await informer.whenSynced();
+  worker.adopt(await runtime.list());
+  const alive = new Set([...informer.objects.list()].map(({ metadata }) => metadata.uid));
+  await logs.start((uid) => alive.has(uid));
+  controller = startController(
+    { clock, log, metrics, random },
+    {
+      name: "node",
+      reconcile: (key, signal) => worker.reconcile(key, signal),
+      sources: [changesOf(informer)],
+      concurrency: options.concurrency ?? defaultConcurrency,
+    },
+  );
+  // Also those that no object speaks of any more: they are found by their names, and removed.
+  for (const key of worker.names()) controller.add(parseKey(key));
+  await controller.started;
+
+  const access = { informer, runtime, logs, clock };
+  return {
+    readLogs: (request) => readLogs(access, request),
+    exec: (request) => execInPod(access, request),
+    stop: async () => {
+      await controller.stop();
+      prober.stop();
+      worker.stop();
+      await informer.stop();
+      await events.written();
+      await logs.stop();
+    },
+  };
+}
+
+function nodeLabels(nodeName: string): NodeLabels {
+  const arch = { x64: "amd64" }[process.arch as string] ?? process.arch;
+  return { "kubernetes.io/hostname": nodeName, "kubernetes.io/os": "linux", "kubernetes.io/arch": arch };
+}
+
+function machineAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  return addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1";
+}

@@ -1,0 +1,156 @@
+/**
+ * The logs of all containers of this node.
+ *
+ * - `container-logs.ts`  keeps them short, removes them with their pods, opens them for readers
+ * - `log-files.ts`       where they are
+ * - `rotate-log.ts`      cuts one
+ * - `log-times.ts`       when what was written
+ * - `read-log.ts`, `last-lines.ts`   reads one
+ *
+ * Containers write into the files themselves, so that they go on when the agent is gone. A container can therefore write
+ * more than its share between two looks; it is cut at the next one.
+ */
+import { mkdirSync } from "node:fs";
+import { rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock, Timer } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { attemptOf, logName, type LoggedPod, namesIn, newestLogs, podFolder, uidOfFolder } from "./log-files.ts";
+import { LogTimes } from "./log-times.ts";
+import { followLog, type LogCuts, type LogRange, readLog } from "./read-log.ts";
+import { defaultLogLimits, type LogLimits, rotateLog } from "./rotate-log.ts";
+
+export interface ContainerLogsOptions {
+  /** The agent's data folder. */
+  readonly home: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits?: LogLimits | undefined;
+}
+
+export interface OpenLog extends LogRange {
+  readonly pod: LoggedPod;
+  readonly container: string;
+  readonly attempt: number;
+  /** Set to go on reading while the container writes. */
+  readonly follow?: { readonly signal: AbortSignal; readonly isWritten: () => Promise<boolean> };
+}
+
+interface Watched {
+  readonly times: LogTimes;
+  cuts: LogCuts;
+}
+
+const lookEveryMs = 1_000;
+const uncut: LogCuts = { count: 0, leftOut: 0 };
+
+export class ContainerLogs {
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #limits: LogLimits;
+  /** By file: logs that may still grow. */
+  readonly #watched = new Map<string, Watched>();
+  /** What goes on in the background; waited for at the end. */
+  readonly #removals = new Set<Promise<void>>();
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor({ home, clock, log, limits = defaultLogLimits }: ContainerLogsOptions) {
+    this.#root = join(home, "logs", "pods");
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+  }
+
+  /** Goes on with what an earlier agent left, without the pods that are gone, and keeps logs short from now on. */
+  async start(isThere: (uid: string) => boolean): Promise<void> {
+    for (const folder of await namesIn(this.#root)) {
+      if (!isThere(uidOfFolder(folder))) this.#remove(join(this.#root, folder));
+    }
+    for (const file of await newestLogs(this.#root)) this.#watch(file);
+    this.#schedule();
+  }
+
+  /** The file for a new container. Its folder is there then; logs of all but the attempt before it go. */
+  prepare(pod: LoggedPod, container: string, attempt: number): string {
+    const folder = join(this.#root, podFolder(pod), container);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (attempt > 0) this.#inBackground(this.#removeBefore(folder, attempt - 1));
+    const file = join(folder, logName(attempt));
+    this.#watch(file);
+    return file;
+  }
+
+  remove(pod: LoggedPod): void {
+    this.#remove(join(this.#root, podFolder(pod)));
+  }
+
+  read({ pod, container, attempt, tail, since, follow }: OpenLog): AsyncIterable<Buffer> {
+    const file = join(this.#root, podFolder(pod), container, logName(attempt));
+    const watched = this.#watched.get(file);
+    const offsetAt = (time: number): number => watched?.times.offsetAt(time) ?? 0;
+    const log = { file, maxFiles: this.#limits.maxFiles, tail, since, offsetAt };
+    if (follow === undefined) return readLog(log);
+    return followLog(log, { ...follow, clock: this.#clock, cuts: () => watched?.cuts ?? uncut });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    await Promise.all(this.#removals);
+  }
+
+  #watch(file: string): Watched {
+    const folder = dirname(file);
+    for (const other of this.#watched.keys()) if (dirname(other) === folder) this.#watched.delete(other);
+    const watched = { times: new LogTimes(), cuts: uncut };
+    this.#watched.set(file, watched);
+    return watched;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#timer = this.#clock.after(lookEveryMs, () => {
+      this.#looking = this.#lookAtAll().finally(() => this.#schedule());
+    });
+  }
+
+  async #lookAtAll(): Promise<void> {
+    for (const [file, watched] of this.#watched) {
+      try {
+        await this.#look(file, watched);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#log.warn({ error, file }, "log not rotated");
+      }
+    }
+  }
+
+  async #look(file: string, watched: Watched): Promise<void> {
+    const { size } = await stat(file);
+    watched.times.mark(this.#clock.now(), size);
+    if (size <= this.#limits.maxBytes) return;
+    const { leftOut } = await rotateLog(file, size, this.#limits);
+    watched.cuts = { count: watched.cuts.count + 1, leftOut };
+    watched.times.clear();
+  }
+
+  async #removeBefore(folder: string, attempt: number): Promise<void> {
+    for (const name of await namesIn(folder)) {
+      const number = attemptOf(name);
+      if (number !== undefined && number < attempt) await rm(join(folder, name), { force: true });
+    }
+  }
+
+  #remove(folder: string): void {
+    for (const file of this.#watched.keys()) if (file.startsWith(`${folder}/`)) this.#watched.delete(file);
+    this.#inBackground(rm(folder, { recursive: true, force: true }));
+  }
+
+  #inBackground(work: Promise<void>): void {
+    const noted = work.catch((error: unknown) => this.#log.warn({ error }, "log not removed")).finally(() => this.#removals.delete(noted));
+    this.#removals.add(noted);
+  }
+}

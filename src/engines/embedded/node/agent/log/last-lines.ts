@@ -1,0 +1,42 @@
+import { open } from "node:fs/promises";
+import type { Piece } from "./read-log.ts";
+
+const chunkBytes = 64 * 1024;
+const newline = 10;
+
+/** The pieces that hold the last `count` lines of all of them together. */
+export async function lastLines(pieces: readonly Piece[], count: number): Promise<readonly Piece[]> {
+  // The newline that ends the last line begins none.
+  let missing = count + 1;
+  let isEnd = true;
+  const kept: Piece[] = [];
+  for (const piece of pieces.toReversed()) {
+    if (count <= 0) return [];
+    const { from, left, empty } = await cut(piece, missing, isEnd);
+    kept.unshift({ ...piece, from });
+    if (left === 0) return kept;
+    missing = left;
+    isEnd &&= empty;
+  }
+  return kept;
+}
+
+/** Where in the piece the wanted lines begin, and how many newlines are still missing (0: found). */
+async function cut({ file, from, to }: Piece, wanted: number, isEnd: boolean): Promise<{ from: number; left: number; empty: boolean }> {
+  if (from >= to) return { from, left: wanted, empty: true };
+  await using handle = await open(file, "r");
+  let left = wanted;
+  for (let end = to; end > from;) {
+    const start = Math.max(from, end - chunkBytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), { position: start });
+    for (let index = bytesRead - 1; index >= 0; index--) {
+      // A last line without a newline is a line too.
+      const isLast = isEnd && start + index === to - 1;
+      if (isLast && buffer[index] !== newline) left -= 1;
+      if (buffer[index] === newline) left -= 1;
+      if (left === 0) return { from: start + index + 1, left, empty: false };
+    }
+    end = start;
+  }
+  return { from, left, empty: false };
+}

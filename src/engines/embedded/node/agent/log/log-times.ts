@@ -1,0 +1,24 @@
+/** When which part of a log was written, as far as somebody looked. Containers write bare text, so this is all there is to tell. */
+export class LogTimes {
+  readonly #marks: { readonly at: number; readonly size: number }[] = [];
+
+  /** The file had this size now. */
+  mark(at: number, size: number): void {
+    if (this.#marks.at(-1)?.size === size) return;
+    this.#marks.push({ at, size });
+    // Long ago may be told less exactly than just now.
+    if (this.#marks.length > maxMarks) for (let index = 1; index < this.#marks.length / 2; index++) this.#marks.splice(index, 1);
+  }
+
+  /** The file begins anew. */
+  clear(): void {
+    this.#marks.length = 0;
+  }
+
+  /** Everything written since `time` is behind this offset; something before it may be too. */
+  offsetAt(time: number): number {
+    return this.#marks.findLast(({ at }) => at <= time)?.size ?? 0;
+  }
+}
+
+const maxMarks = 600;

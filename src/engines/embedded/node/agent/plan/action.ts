@@ -1,0 +1,70 @@
+/** What a plan asks for. Actions are carried out in order, one at a time; then the pod is looked at again and planned anew. */
+import type { ResolvedImage } from "#images/resolved-image.ts";
+import type { PodStatus } from "#model/pod.ts";
+import type { ContainerSignal } from "../../pod-runtime.ts";
+import type { ContainerFields, ProbeFields } from "../pod-fields.ts";
+import type { ProbeKind } from "./observed.ts";
+
+export type Action =
+  | { readonly kind: "ensure-pod" }
+  /** Goes on in the background. */
+  | { readonly kind: "pull"; readonly container: ContainerFields; readonly id: string; readonly failures: number }
+  | CreateAction
+  /** For a container that an agent made and did not live to start. */
+  | { readonly kind: "start"; readonly container: ContainerFields; readonly id: string }
+  | {
+      readonly kind: "begin-stop";
+      readonly container: ContainerFields;
+      readonly id: string;
+      readonly graceMs: number;
+      readonly why: string;
+    }
+  /** Goes on in the background. */
+  | { readonly kind: "pre-stop"; readonly container: ContainerFields; readonly id: string; readonly withinMs: number }
+  | { readonly kind: "signal"; readonly id: string; readonly signal: ContainerSignal }
+  | { readonly kind: "remove-container"; readonly id: string }
+  | { readonly kind: "remove-pod" }
+  /** Everything of the pod is gone and recorded: the object may go too. */
+  | { readonly kind: "delete-object" };
+
+/** Makes a container and starts it. */
+export interface CreateAction {
+  readonly kind: "create";
+  readonly container: ContainerFields;
+  readonly isInit: boolean;
+  readonly id: string;
+  readonly attempt: number;
+  readonly image: ResolvedImage;
+  /** When the one before it ended; undefined for the first. */
+  readonly previousEndedAt: number | undefined;
+}
+
+export interface PlannedEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  /** The container it is about. */
+  readonly container?: { readonly name: string; readonly isInit: boolean };
+}
+
+/** A probe that should be running now. */
+export interface ProbeTarget {
+  readonly id: string;
+  readonly kind: ProbeKind;
+  readonly container: ContainerFields;
+  readonly probe: ProbeFields;
+  readonly address: string;
+  readonly startedAt: number;
+  /** What is believed until the first answer. */
+  readonly initial: "success" | "failure" | undefined;
+}
+
+export interface Plan {
+  readonly actions: readonly Action[];
+  /** As of now, before the actions. */
+  readonly status: PodStatus;
+  readonly events: readonly PlannedEvent[];
+  readonly probes: readonly ProbeTarget[];
+  /** When to look again if nothing happens before. */
+  readonly recheckInMs: number | undefined;
+}

@@ -1,0 +1,111 @@
+/** What others ask of pods on this node: what they wrote, and to run something in them. */
+import type { Informer } from "#kube/informer/informer.ts";
+import type { ObjectKey } from "#kube/object-client.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Pod } from "#model/pod.ts";
+import type { ContainerStateOnNode, ExecCommand, ExecSession, PodRuntime } from "../pod-runtime.ts";
+import type { ContainerLogs } from "./log/container-logs.ts";
+import { type NodePod, nodePod } from "./pod-fields.ts";
+
+export interface ReadLogs {
+  readonly pod: ObjectKey;
+  /** The first one when left out. */
+  readonly container?: string;
+  /** Only so many lines from the end. */
+  readonly tail?: number;
+  /** Only what was written in the last so many milliseconds, to the second or so. */
+  readonly sinceMs?: number;
+  /** What the attempt before the present one wrote. */
+  readonly previous?: boolean;
+  /** Set to go on until the container ends or the signal does. */
+  readonly follow?: AbortSignal;
+}
+
+export interface ExecInPod {
+  readonly pod: ObjectKey;
+  /** The first one when left out. */
+  readonly container?: string;
+  readonly command: ExecCommand;
+}
+
+/** What was asked of a pod that is not here, or not in a state for it. */
+export class PodAccessError extends Error {
+  override readonly name = "PodAccessError";
+  readonly code: "not_found" | "not_running";
+
+  constructor(code: PodAccessError["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface PodAccessDeps {
+  readonly informer: Informer<Pod>;
+  readonly runtime: PodRuntime;
+  readonly logs: ContainerLogs;
+  readonly clock: Clock;
+}
+
+export async function* readLogs(deps: PodAccessDeps, request: ReadLogs): AsyncGenerator<Buffer, void> {
+  const { previous = false, tail, sinceMs, follow } = request;
+  const { pod, name } = find(deps, request);
+  const newest = await newestAttempt(deps, pod, name);
+  const current = newest?.attempt ?? storedAttempt(pod, name);
+  const attempt = previous ? current - 1 : current;
+  if (attempt < 0) {
+    throw new PodAccessError(
+      "not_found",
+      previous
+        ? `the container ${name} of ${nameOf(pod)} has not been restarted`
+        : `the container ${name} of ${nameOf(pod)} has not been started yet`,
+    );
+  }
+  yield* deps.logs.read({
+    pod: pod.metadata,
+    container: name,
+    attempt,
+    tail,
+    since: sinceMs === undefined ? undefined : deps.clock.now() - sinceMs,
+    ...(follow === undefined ? {} : { follow: { signal: follow, isWritten: () => isRunning(deps, pod, name, attempt) } }),
+  });
+}
+
+export async function execInPod(deps: PodAccessDeps, request: ExecInPod): Promise<ExecSession> {
+  const { pod, name } = find(deps, request);
+  const container = await newestAttempt(deps, pod, name);
+  if (container?.state !== "running") throw new PodAccessError("not_running", `the container ${name} of ${nameOf(pod)} is not running`);
+  return deps.runtime.exec(container.id, request.command);
+}
+
+function find(
+  { informer }: PodAccessDeps,
+  { pod: key, container }: ReadLogs | ExecInPod,
+): { readonly pod: NodePod; readonly name: string } {
+  const found = informer.get(key);
+  if (found === undefined) throw new PodAccessError("not_found", `there is no pod ${key.namespace ?? ""}/${key.name}`);
+  const pod = nodePod(found);
+  const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(({ name }) => name);
+  const name = container ?? names[0] ?? "";
+  if (names.includes(name)) return { pod, name };
+  throw new PodAccessError("not_found", `the pod ${nameOf(pod)} has no container ${name}; it has: ${names.join(", ")}`);
+}
+
+async function newestAttempt({ runtime }: PodAccessDeps, { metadata }: NodePod, name: string): Promise<ContainerStateOnNode | undefined> {
+  const containers = (await runtime.inspect(metadata.uid))?.containers.filter((one) => one.name === name) ?? [];
+  return containers.sort((a, b) => b.attempt - a.attempt)[0];
+}
+
+/** For pods that have ended: their logs stay until the object goes. */
+function storedAttempt({ status }: NodePod, name: string): number {
+  const stored = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])].find((one) => one.name === name);
+  return stored?.containerID === undefined ? -1 : stored.restartCount;
+}
+
+async function isRunning(deps: PodAccessDeps, pod: NodePod, name: string, attempt: number): Promise<boolean> {
+  const newest = await newestAttempt(deps, pod, name);
+  return newest?.attempt === attempt && newest.state === "running";
+}
+
+function nameOf({ metadata: { namespace, name } }: NodePod): string {
+  return `${namespace}/${name}`;
+}

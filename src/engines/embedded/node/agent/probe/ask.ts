@@ -1,0 +1,91 @@
+/** Carries out one probe or hook: a command inside the container, a request or a connection to the pod's address, or a pause. */
+import { type Clock, sleep } from "#lib/clock.ts";
+import type { PodRuntime } from "../../pod-runtime.ts";
+import type { ContainerFields, HandlerFields, HttpGetFields } from "../pod-fields.ts";
+import type { PodNetwork } from "../ports.ts";
+import { readOutput } from "./read-output.ts";
+
+export interface AskDeps {
+  readonly runtime: Pick<PodRuntime, "exec">;
+  readonly network: PodNetwork;
+  readonly clock: Clock;
+}
+
+export interface Asked {
+  readonly id: string;
+  readonly address: string;
+  readonly container: ContainerFields;
+}
+
+export type Answer = { readonly ok: true } | { readonly ok: false; readonly output: string };
+
+/** Never rejects. With `timeoutMs` no answer in time is a failure. */
+export async function ask(
+  deps: AskDeps,
+  asked: Asked,
+  handler: HandlerFields,
+  { timeoutMs, signal }: { readonly timeoutMs?: number; readonly signal: AbortSignal },
+): Promise<Answer> {
+  const stop = new AbortController();
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : deps.clock.after(timeoutMs, () => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)));
+  const either = AbortSignal.any([stop.signal, signal]);
+  const given = new Promise<never>((_, reject) => {
+    either.addEventListener("abort", () => reject(either.reason as Error), { once: true });
+  });
+  try {
+    // What is asked may not listen to the signal; we do.
+    return await Promise.race([answerOf(deps, asked, handler, either), given]);
+  } catch (error) {
+    return { ok: false, output: error instanceof Error ? error.message : String(error) };
+  } finally {
+    timer?.cancel();
+    // Whatever still runs is nobody's business any more.
+    stop.abort(new Error("answered"));
+  }
+}
+
+async function answerOf(deps: AskDeps, asked: Asked, handler: HandlerFields, signal: AbortSignal): Promise<Answer> {
+  const { exec, httpGet, tcpSocket, sleep: pause } = handler;
+  if (exec !== undefined) return runInside(deps, asked.id, exec.command ?? [], signal);
+  if (httpGet !== undefined) return get(deps, asked, httpGet, signal);
+  if (tcpSocket !== undefined) {
+    await deps.network.connect(asked.address, portOf(asked.container, tcpSocket.port), signal);
+    return { ok: true };
+  }
+  if (pause !== undefined) await sleep(deps.clock, pause.seconds * 1000, signal);
+  return { ok: true };
+}
+
+async function runInside({ runtime }: AskDeps, id: string, argv: readonly string[], signal: AbortSignal): Promise<Answer> {
+  const session = runtime.exec(id, { argv, signal });
+  session.stdin.end();
+  const [code, ...outputs] = await Promise.all([session.exitCode, readOutput(session.stdout), readOutput(session.stderr)]);
+  if (code === 0) return { ok: true };
+  const output = outputs.join("").trim();
+  return { ok: false, output: output === "" ? `command ${JSON.stringify(argv)} ended with ${code}` : output };
+}
+
+async function get({ network }: AskDeps, { address, container }: Asked, action: HttpGetFields, signal: AbortSignal): Promise<Answer> {
+  const status = await network.httpGet(
+    {
+      scheme: action.scheme === "HTTPS" ? "https" : "http",
+      address,
+      port: portOf(container, action.port),
+      path: action.path ?? "/",
+      headers: (action.httpHeaders ?? []).map(({ name, value }) => [name, value]),
+    },
+    signal,
+  );
+  return status >= 200 && status < 400 ? { ok: true } : { ok: false, output: `HTTP probe failed with statuscode: ${status}` };
+}
+
+/** A port by its number or by its name among the container's ports. */
+function portOf({ name, ports = [] }: ContainerFields, port: number | string): number {
+  if (typeof port === "number" || /^\d+$/.test(port)) return Number(port);
+  const found = ports.find((one) => one.name === port)?.containerPort;
+  if (found === undefined) throw new Error(`the container ${name} has no port named "${port}"`);
+  return found;
+}

@@ -1,0 +1,291 @@
+/**
+ * A PodRuntime in memory: a machine whose containers do what a test tells them, whose calls take the time and fail the way
+ * a test wants, and which notices what no real runtime may be asked to do. It outlives the agents that drive it, as a
+ * machine does; `reboot` is the end of everything on it.
+ */
+import { PassThrough } from "node:stream";
+import type {
+  ContainerExit,
+  ContainerPlan,
+  ContainerSignal,
+  ContainerStarted,
+  ContainerStateOnNode,
+  ExecCommand,
+  ExecSession,
+  PodPlan,
+  PodRuntime,
+  PodState,
+  PodUsage,
+} from "#engines/embedded/node/pod-runtime.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
+
+export type RuntimeOperation = "ensurePod" | "removePod" | "createContainer" | "startContainer" | "signalContainer" | "removeContainer";
+
+/** What a container does by itself. The default runs until it is told to stop, and then ends at once and well. */
+export interface Behaviour {
+  readonly exitsAfterMs?: number;
+  readonly exitCode?: number;
+  readonly oomKilled?: boolean;
+  /** What it does when asked to stop. SIGKILL always ends it. */
+  readonly onStop?: "ends" | "ignores" | { readonly endsAfterMs: number; readonly exitCode?: number };
+}
+
+export interface SimulatedExec {
+  readonly code: number;
+  readonly output?: string;
+  readonly afterMs?: number;
+}
+
+export interface Failure {
+  readonly message: string;
+  /** `after`: the call has its effect, and only its answer is lost. */
+  readonly when?: "before" | "after";
+  readonly times?: number;
+}
+
+interface SimulatedContainer {
+  readonly plan: ContainerPlan;
+  state: ContainerStateOnNode["state"];
+  startedAt?: number;
+  exit?: ContainerExit;
+}
+
+interface SimulatedPod {
+  readonly plan: PodPlan;
+  readonly slot: number;
+  frozen: boolean;
+  readonly containers: Map<string, SimulatedContainer>;
+}
+
+export class SimulatedPodRuntime implements PodRuntime {
+  readonly #clock: Clock;
+  readonly #pods = new Map<string, SimulatedPod>();
+  readonly #handlers: ((id: string, exit: ContainerExit) => void)[] = [];
+  readonly #failures = new Map<RuntimeOperation, { left: number; readonly failure: Failure }>();
+  readonly #delays = new Map<RuntimeOperation, () => number>();
+  #behaviour: (plan: ContainerPlan) => Behaviour = () => ({});
+  #exec: (plan: ContainerPlan, argv: readonly string[]) => SimulatedExec = () => ({ code: 0 });
+
+  /** Every start that happened, in order. */
+  readonly starts: ContainerPlan[] = [];
+  readonly signals: { readonly id: string; readonly name: string; readonly signal: ContainerSignal; readonly at: number }[] = [];
+  readonly execs: { readonly name: string; readonly argv: readonly string[] }[] = [];
+  /** What no agent may do. */
+  readonly violations: string[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  // What tests set up.
+
+  behave(behaviour: (plan: ContainerPlan) => Behaviour): void {
+    this.#behaviour = behaviour;
+  }
+
+  answerExec(exec: (plan: ContainerPlan, argv: readonly string[]) => SimulatedExec): void {
+    this.#exec = exec;
+  }
+
+  /** The next calls of this operation fail. */
+  fail(operation: RuntimeOperation, failure: Failure): void {
+    this.#failures.set(operation, { left: failure.times ?? 1, failure });
+  }
+
+  delay(operation: RuntimeOperation, ms: number | (() => number)): void {
+    this.#delays.set(operation, typeof ms === "number" ? () => ms : ms);
+  }
+
+  /** Ends a running container. */
+  exit(id: string, exit: Partial<ContainerExit> = {}): void {
+    const { container } = this.#find(id);
+    if (container?.state !== "running") return;
+    container.state = "exited";
+    container.exit = { code: 0, oomKilled: false, finishedAt: this.#clock.now(), ...exit };
+    const ended = container.exit;
+    for (const handler of this.#handlers) queueMicrotask(() => handler(id, ended));
+  }
+
+  /** The newest container of that name in that pod. */
+  container(podName: string, name: string): ContainerStateOnNode | undefined {
+    return this.present()
+      .find((pod) => pod.name === podName)
+      ?.containers.filter((container) => container.name === name)
+      .sort((a, b) => b.attempt - a.attempt)[0];
+  }
+
+  plan(id: string): ContainerPlan | undefined {
+    return this.#find(id).container?.plan;
+  }
+
+  /** Everything on the machine goes, and nobody hears of it. */
+  reboot(): void {
+    this.#pods.clear();
+  }
+
+  present(): readonly PodState[] {
+    return [...this.#pods.values()].map((pod) => this.#stateOf(pod));
+  }
+
+  // The port.
+
+  async list(): Promise<readonly PodState[]> {
+    return this.present();
+  }
+
+  async inspect(uid: string): Promise<PodState | undefined> {
+    const pod = this.#pods.get(uid);
+    return pod === undefined ? undefined : this.#stateOf(pod);
+  }
+
+  ensurePod(plan: PodPlan): Promise<PodState> {
+    return this.#call("ensurePod", () => {
+      const pod = this.#pods.get(plan.uid) ?? { plan, slot: this.#freeSlot(), frozen: false, containers: new Map() };
+      this.#pods.set(plan.uid, pod);
+      return this.#stateOf(pod);
+    });
+  }
+
+  removePod(uid: string): Promise<void> {
+    return this.#call("removePod", () => {
+      this.#pods.delete(uid);
+    });
+  }
+
+  createContainer(plan: ContainerPlan): Promise<void> {
+    return this.#call("createContainer", () => {
+      const pod = this.#pods.get(plan.podUid);
+      if (pod === undefined) throw new Error(`there is no pod ${plan.podUid} to make a container in`);
+      if (!/^[0-9a-f]{64}$/.test(plan.id)) this.violations.push(`container id ${plan.id}`);
+      for (const { plan: other, state } of pod.containers.values()) {
+        if (other.name !== plan.name || other.id === plan.id) continue;
+        if (state === "running") this.violations.push(`${plan.name} made while attempt ${other.attempt} runs`);
+        if (other.attempt >= plan.attempt) this.violations.push(`${plan.name} attempt ${plan.attempt} made after ${other.attempt}`);
+      }
+      if (!pod.containers.has(plan.id)) pod.containers.set(plan.id, { plan, state: "created" });
+    });
+  }
+
+  startContainer(id: string): Promise<ContainerStarted> {
+    return this.#call("startContainer", () => {
+      const { container } = this.#find(id);
+      if (container === undefined) throw new Error(`there is no container ${id} to start`);
+      if (container.state === "exited") throw new Error(`the container ${id} has ended and cannot be started`);
+      if (container.state === "created") this.#begin(container);
+      return { startedAt: container.startedAt ?? 0, pid: 1 };
+    });
+  }
+
+  signalContainer(id: string, signal: ContainerSignal): Promise<void> {
+    return this.#call("signalContainer", () => {
+      const { container } = this.#find(id);
+      if (container?.state !== "running") return;
+      this.signals.push({ id, name: container.plan.name, signal, at: this.#clock.now() });
+      if (signal === "SIGKILL") return this.exit(id, { code: 137, signal: 9 });
+      const { onStop = "ends" } = this.#behaviour(container.plan);
+      if (onStop === "ends") this.exit(id);
+      else if (onStop !== "ignores") this.#clock.after(onStop.endsAfterMs, () => this.exit(id, { code: onStop.exitCode ?? 0 }));
+    });
+  }
+
+  removeContainer(id: string): Promise<void> {
+    return this.#call("removeContainer", () => {
+      this.exit(id, { code: 137, signal: 9 });
+      this.#find(id).pod?.containers.delete(id);
+    });
+  }
+
+  onExit(handler: (id: string, exit: ContainerExit) => void): void {
+    this.#handlers.push(handler);
+  }
+
+  exec(id: string, { argv, signal }: ExecCommand): ExecSession {
+    const { container } = this.#find(id);
+    if (container?.state !== "running") throw new Error(`the container ${id} is not running`);
+    this.execs.push({ name: container.plan.name, argv });
+    const { code, output = "", afterMs = 0 } = this.#exec(container.plan, argv);
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const exitCode = sleep(this.#clock, afterMs, signal).then(() => {
+      stdout.end(output);
+      stderr.end();
+      return code;
+    });
+    exitCode.catch(() => stdout.destroy());
+    return { stdin, stdout, stderr, resize: () => {}, exitCode };
+  }
+
+  async freezePod(uid: string): Promise<void> {
+    this.#setFrozen(uid, true);
+  }
+
+  async thawPod(uid: string): Promise<void> {
+    this.#setFrozen(uid, false);
+  }
+
+  async usage(): Promise<PodUsage> {
+    return { cpuNanos: 0, memoryBytes: 0, pids: 0, diskBytes: 0 };
+  }
+
+  async close(): Promise<void> {
+    this.#handlers.length = 0;
+  }
+
+  // How it works.
+
+  async #call<T>(operation: RuntimeOperation, effect: () => T): Promise<T> {
+    const ms = this.#delays.get(operation)?.() ?? 0;
+    if (ms > 0) await sleep(this.#clock, ms);
+    const failure = this.#nextFailure(operation);
+    if (failure !== undefined && failure.when !== "after") throw new Error(failure.message);
+    const result = effect();
+    if (failure !== undefined) throw new Error(failure.message);
+    return result;
+  }
+
+  #nextFailure(operation: RuntimeOperation): Failure | undefined {
+    const entry = this.#failures.get(operation);
+    if (entry === undefined || entry.left <= 0) return undefined;
+    entry.left -= 1;
+    return entry.failure;
+  }
+
+  #begin(container: SimulatedContainer): void {
+    const { plan } = container;
+    if (this.starts.some(({ podUid, name, attempt }) => podUid === plan.podUid && name === plan.name && attempt === plan.attempt)) {
+      this.violations.push(`${plan.name} attempt ${plan.attempt} started twice`);
+    }
+    container.state = "running";
+    container.startedAt = this.#clock.now();
+    this.starts.push(plan);
+    const { exitsAfterMs, exitCode = 0, oomKilled = false } = this.#behaviour(plan);
+    if (exitsAfterMs === 0) this.exit(plan.id, { code: exitCode, oomKilled });
+    else if (exitsAfterMs !== undefined) this.#clock.after(exitsAfterMs, () => this.exit(plan.id, { code: exitCode, oomKilled }));
+  }
+
+  #find(id: string): { readonly pod?: SimulatedPod; readonly container?: SimulatedContainer } {
+    for (const pod of this.#pods.values()) {
+      const container = pod.containers.get(id);
+      if (container !== undefined) return { pod, container };
+    }
+    return {};
+  }
+
+  #stateOf({ plan, slot, frozen, containers }: SimulatedPod): PodState {
+    const states = [...containers.values()].map(({ plan: one, state, startedAt, exit }): ContainerStateOnNode => {
+      const { id, name, attempt, image, annotations } = one;
+      const times = { ...(startedAt === undefined ? {} : { startedAt }), ...(exit === undefined ? {} : { exit }) };
+      return { id, name, attempt, imageId: image.id, imageDigest: image.digest, annotations, state, ...times };
+    });
+    return { uid: plan.uid, namespace: plan.namespace, name: plan.name, ip: `10.88.0.${slot + 2}`, slot, frozen, containers: states };
+  }
+
+  #freeSlot(): number {
+    const taken = new Set([...this.#pods.values()].map(({ slot }) => slot));
+    for (let slot = 0; ; slot++) if (!taken.has(slot)) return slot;
+  }
+
+  #setFrozen(uid: string, frozen: boolean): void {
+    const pod = this.#pods.get(uid);
+    if (pod !== undefined) pod.frozen = frozen;
+  }
+}
