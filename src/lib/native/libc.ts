@@ -15,10 +15,12 @@ export type SystemCall = (about: string, ...args: readonly Argument[]) => number
 const library = koffi.load(null);
 const codes = new Map(Object.entries(koffi.os.errno).map(([code, errno]) => [errno, code]));
 
-/** Binds a function by its C declaration. Its results must fit into a JavaScript number and use -1 for failure. */
-export function systemCall(declaration: string): SystemCall {
+/**
+ * Binds a function by its C declaration. Its results must fit into a JavaScript number and use -1 for failure.
+ * `name` is what errors call it; of `syscall` the caller knows better what it does.
+ */
+export function systemCall(declaration: string, name = / \*?(\w+)\(/.exec(declaration)?.[1] ?? declaration): SystemCall {
   const call = library.func(declaration) as (...args: readonly Argument[]) => number | bigint;
-  const name = / \*?(\w+)\(/.exec(declaration)?.[1] ?? declaration;
   return (about, ...args) => {
     const result = Number(call(...args));
     if (result === -1) throw systemError(koffi.errno(), name, about);

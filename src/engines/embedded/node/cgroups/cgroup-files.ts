@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "#lib/clock.ts";
-import { readIfPresent } from "../linux/read-if-present.ts";
-import { hasCode } from "../linux/system-call-error.ts";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 /** A file that holds one number; 0 if the group is gone. */
 export function readNumber(file: string): number {
@@ -67,12 +67,23 @@ function tryRemove(group: string): boolean {
   }
 }
 
-/** Waits until `reached`, which is nearly always at once: it looks without pause for a while before it begins to sleep. */
+const quickLooks = 50;
+
+/** Looks some times without pause whether something has happened that nearly always happens at once. */
+export async function soon(reached: () => boolean): Promise<boolean> {
+  for (let look = 0; look < quickLooks; look++) {
+    if (reached()) return true;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  return reached();
+}
+
+/** Waits until something has happened. */
 export async function waitUntil(reached: () => boolean, clock: Clock, what: string): Promise<void> {
   const deadline = clock.now() + patienceMs;
-  for (let looks = 0; !reached(); looks++) {
+  if (await soon(reached)) return;
+  while (!reached()) {
     if (clock.now() > deadline) throw new Error(`${what} does not happen`);
-    if (looks < 50) await new Promise<void>((resolve) => setImmediate(resolve));
-    else await sleep(clock, 1);
+    await sleep(clock, 1);
   }
 }

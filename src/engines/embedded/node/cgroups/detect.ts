@@ -1,4 +1,4 @@
-import type { MountEntry } from "../linux/mount-table.ts";
+import type { MountEntry } from "#engines/embedded/node/linux/mount-table.ts";
 import type { CgroupOptions, Cgroups } from "./cgroups.ts";
 import { HybridCgroups } from "./hybrid.ts";
 import { UnifiedCgroups } from "./unified.ts";

@@ -2,12 +2,16 @@
 import { readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, PodCounters } from "./cgroups.ts";
-import { childGroups, makeGroup, readField, readNumber, removeGroups, waitUntil } from "./cgroup-files.ts";
-import { readIfPresent } from "../linux/read-if-present.ts";
-import { hasCode } from "../linux/system-call-error.ts";
+import { childGroups, makeGroup, readField, readNumber, removeGroups, soon, waitUntil } from "./cgroup-files.ts";
+import { sleep } from "#lib/clock.ts";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 /** Those whose pod groups we use ourselves; the runtime makes groups in all trees. */
 const needed = ["memory", "cpu", "cpuacct", "pids", "freezer"] as const;
+const freezeAttempts = 100;
+const thawedMs = 3;
+
 type Controller = (typeof needed)[number];
 
 export class HybridCgroups implements Cgroups {
@@ -35,9 +39,15 @@ export class HybridCgroups implements Cgroups {
 
   async freeze(pod: string): Promise<void> {
     const state = join(this.#group("freezer", pod), "freezer.state");
-    writeFileSync(state, "FROZEN");
-    // Reading drives it on: a task that was busy is looked at again.
-    await waitUntil(() => readIfPresent(state)?.trim() !== "FREEZING", this.#options.clock, `freezing of pod ${pod}`);
+    const { clock } = this.#options;
+    for (let attempt = 0; attempt < freezeAttempts; attempt++) {
+      writeFileSync(state, "FROZEN");
+      if (await soon(() => readIfPresent(state)?.trim() !== "FREEZING")) return;
+      // A process in the middle of an exec waits for threads of its own that are frozen already.
+      writeFileSync(state, "THAWED");
+      await sleep(clock, thawedMs);
+    }
+    throw new Error(`pod ${pod} cannot be frozen: some process of it does not come to a stand`);
   }
 
   async thaw(pod: string): Promise<void> {

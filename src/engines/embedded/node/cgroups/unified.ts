@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, PodCounters } from "./cgroups.ts";
 import { childGroups, makeGroup, readField, readNumber, removeGroups, waitUntil } from "./cgroup-files.ts";
-import { readIfPresent } from "../linux/read-if-present.ts";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 
 const needed = ["cpu", "memory", "pids"];
 

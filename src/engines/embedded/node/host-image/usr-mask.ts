@@ -1,8 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { setExtendedAttribute } from "../linux/extended-attributes.ts";
-import { systemCall } from "../linux/libc.ts";
-import { runCommand } from "../linux/run-command.ts";
+import { makeNode, setXattr } from "#lib/native/files.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 
 const characterDevice = 0o020_000;
 
@@ -34,14 +33,14 @@ export async function makeUsrMask(mask: string, usr: string): Promise<void> {
 
 /** The whiteout of overlayfs: nothing of this name shows through. */
 function hide(mask: string, path: string): void {
-  systemCall("mknod", [join(mask, path), characterDevice, 0], join(mask, path));
+  makeNode(Buffer.from(join(mask, path)), characterDevice);
 }
 
 function makeEmptied(mask: string, name: string, children: readonly string[]): void {
   const folder = join(mask, name);
   makeFolder(folder);
   for (const child of children) makeFolder(join(folder, child));
-  setExtendedAttribute(folder, "trusted.overlay.opaque", "y");
+  setXattr(Buffer.from(folder), "trusted.overlay.opaque", Buffer.from("y"));
 }
 
 /** A folder of the upper layer decides how the merged one looks, so it is made like the one below it. */

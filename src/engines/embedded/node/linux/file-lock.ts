@@ -1,9 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { type Clock, sleep } from "#lib/clock.ts";
-import { systemCall } from "./libc.ts";
-import { hasCode } from "./system-call-error.ts";
-
-const exclusiveNoWait = 2 | 4;
+import { tryLockFile } from "#lib/native/files.ts";
 
 /** A lock that ends with its process, however that ends. The file stays; only the lock on it means something. */
 export class FileLock implements Disposable {
@@ -16,14 +13,9 @@ export class FileLock implements Disposable {
   /** The lock, or undefined if somebody else has it. */
   static tryTake(path: string): FileLock | undefined {
     const descriptor = openSync(path, "a", 0o600);
-    try {
-      systemCall("flock", [descriptor, exclusiveNoWait], path);
-      return new FileLock(descriptor);
-    } catch (error) {
-      closeSync(descriptor);
-      if (hasCode(error, "EAGAIN")) return undefined;
-      throw error;
-    }
+    if (tryLockFile(descriptor, "exclusive")) return new FileLock(descriptor);
+    closeSync(descriptor);
+    return undefined;
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { systemCall } from "./libc.ts";
-import { hasCode } from "./system-call-error.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 const resolveInRoot = 0x10n;
 const noMagicLinks = 0x2n;

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { systemCall } from "./libc.ts";
-import { hasCode } from "./system-call-error.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 const getFree = 0x4c82;
 const configure = 0x4c0a;
@@ -22,7 +22,7 @@ export function attachLoop(file: string): LoopDevice {
   const control = openSync("/dev/loop-control", "r+");
   try {
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const path = `/dev/loop${systemCall("ioctl_number", [control, getFree, 0], "find a free loop device")}`;
+      const path = `/dev/loop${systemCall("ioctl", [control, getFree, null], "find a free loop device")}`;
       const descriptor = openSync(path, "r+");
       try {
         configureLoop(descriptor, backing, file);

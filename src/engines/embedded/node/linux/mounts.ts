@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, lstatSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { systemCall, unmountOffThread } from "./libc.ts";
-import { hasCode } from "./system-call-error.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 const currentFolder = -100;
 const emptyPath = 0x1000;

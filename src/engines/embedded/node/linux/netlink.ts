@@ -1,4 +1,6 @@
 import { closeSync } from "node:fs";
+import { hasCode } from "#lib/native/files.ts";
+import { systemError } from "#lib/native/libc.ts";
 import { sendOffThread, systemCall } from "./libc.ts";
 import {
   addressAttributes,
@@ -19,7 +21,6 @@ import {
   textAttribute,
   vethPeer,
 } from "./netlink-message.ts";
-import { hasCode, SystemCallError } from "./system-call-error.ts";
 
 const netlinkDomain = 16;
 const rawCloseOnExec = 3 | 0x8_0000;
@@ -166,7 +167,7 @@ export class Netlink implements Disposable {
       const answer = parseAnswer(buffer.subarray(0, size));
       if (answer.kind === "data") data = answer.body;
       else if (answer.errno === 0) return data;
-      else throw new SystemCallError("netlink", answer.errno, what);
+      else throw systemError(answer.errno, "netlink", what);
     }
   }
 }

@@ -2,7 +2,7 @@
 import { closeSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { onReadable, systemCall } from "./libc.ts";
-import { hasCode } from "./system-call-error.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 /** A pid is given out again after its process is gone; together with the start time it names one process for ever. */
 export interface ProcessIdentity {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { hasCode } from "./system-call-error.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 /** The text of a small file; undefined if there is none, or no longer: files of the kernel go while they are read. */
 export function readIfPresent(file: string): string | undefined {

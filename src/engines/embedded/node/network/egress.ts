@@ -1,5 +1,5 @@
 /** Where a sandbox may connect to, as elements of the sets that ruleset.ts asks. */
-import type { EgressPolicy } from "../pod-runtime.ts";
+import type { EgressPolicy } from "#engines/embedded/node/pod-runtime.ts";
 import { formatSubnet, parseSubnet, withoutContained } from "./subnet.ts";
 
 /** The sets that hold sandboxes' wishes: nothing but elements changes while sandboxes come and go. */
@@ -7,9 +7,12 @@ export const egressSets = ["offline", "allowed", "denied"] as const;
 export type EgressSet = (typeof egressSets)[number];
 export type EgressElements = Readonly<Record<EgressSet, readonly string[]>>;
 
+/** A sandbox without a policy needs none. */
+export const noEgress: EgressElements = { offline: [], allowed: [], denied: [] };
+
 /** Elements for the sandbox at `ip`. What is allowed goes before what is denied; both say nothing about closed networks. */
 export function egressElements(ip: string, policy: EgressPolicy | undefined): EgressElements {
-  if (policy === undefined) return { offline: [], allowed: [], denied: [] };
+  if (policy === undefined) return noEgress;
   const pairs = (networks: readonly string[]): string[] =>
     withoutContained(networks.map(parseSubnet)).map((subnet) => `${ip} . ${formatSubnet(subnet)}`);
   return { offline: policy.internet ? [] : [ip], allowed: pairs(policy.allow), denied: pairs(policy.deny) };

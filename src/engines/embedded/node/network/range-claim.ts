@@ -2,7 +2,7 @@
  * Several instances may share a machine. Each takes a network and a block of user ids that no other has, and writes both
  * as the alias of its bridge: the claim lasts exactly as long as the bridge, and everybody can read it.
  */
-import { idsPerRange } from "../linux/namespaces.ts";
+import { idsPerRange } from "#engines/embedded/node/linux/namespaces.ts";
 import type { HostRoute } from "./host-routes.ts";
 import { contains, formatSubnet, overlap, parseSubnet, type Subnet } from "./subnet.ts";
 

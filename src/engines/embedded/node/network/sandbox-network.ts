@@ -6,12 +6,12 @@
 import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import { whileLocked } from "../linux/file-lock.ts";
-import { idsPerRange, insideNetwork } from "../linux/namespaces.ts";
-import { Netlink } from "../linux/netlink.ts";
-import { readIfPresent } from "../linux/read-if-present.ts";
-import { runCommand } from "../linux/run-command.ts";
-import { hasCode } from "../linux/system-call-error.ts";
+import { whileLocked } from "#engines/embedded/node/linux/file-lock.ts";
+import { idsPerRange, insideNetwork } from "#engines/embedded/node/linux/namespaces.ts";
+import { Netlink } from "#engines/embedded/node/linux/netlink.ts";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
+import { hasCode } from "#lib/native/files.ts";
 import { type AddressPlan, bridgeName, gatewayAddress, portPrefix, slotAddress, slotAddresses } from "./address-plan.ts";
 import { ensureBridge } from "./bridge.ts";
 import { type EgressElements, egressChange } from "./egress.ts";

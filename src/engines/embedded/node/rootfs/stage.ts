@@ -1,19 +1,21 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   bindMount,
+  detachMount,
   type FileSystem,
   mountFileSystem,
   mountOverlay,
   type Overlay,
   removeMountPoint,
   type TreeAttributes,
-} from "../linux/mounts.ts";
-import { detachBelow } from "../linux/mount-table.ts";
+} from "#engines/embedded/node/linux/mounts.ts";
+import { detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
 
 /**
  * Where the file systems of one container are put together. The runtime takes them from here into the container's own
  * mount namespace; afterwards the machine has no mount of them left that somebody would have to take away one day.
+ * The folder of the root file system stays while the container does, empty: `runc exec` begins by going there.
  */
 export class Stage {
   readonly folder: string;
@@ -21,7 +23,8 @@ export class Stage {
 
   constructor(parent: string, name: string) {
     this.folder = join(parent, name);
-    mkdirSync(this.folder, { mode: 0o711 });
+    mkdirSync(join(this.folder, rootName), { recursive: true });
+    chmodSync(this.folder, 0o711);
   }
 
   bindFolder(source: string, name: string, attributes: TreeAttributes = {}): string {
@@ -39,11 +42,12 @@ export class Stage {
     return target;
   }
 
+  root(layers: Omit<Overlay, "target">): string {
+    return this.#overlay(join(this.folder, rootName), layers);
+  }
+
   overlay(name: string, layers: Omit<Overlay, "target">): string {
-    const target = this.#folderFor(name);
-    mountOverlay({ ...layers, target });
-    this.#mounted.push(target);
-    return target;
+    return this.#overlay(this.#folderFor(name), layers);
   }
 
   fileSystem(name: string, wanted: Omit<FileSystem, "target">): string {
@@ -59,9 +63,18 @@ export class Stage {
     this.#mounted.splice(this.#mounted.indexOf(target), 1);
   }
 
+  /** Takes everything away but the empty folder of the root. */
   clear(): void {
-    for (const target of this.#mounted.splice(0).reverse()) removeMountPoint(target);
-    rmSync(this.folder, { recursive: true, force: true });
+    for (const target of this.#mounted.splice(0).reverse()) {
+      if (target.endsWith(`/${rootName}`)) detachMount(target);
+      else removeMountPoint(target);
+    }
+  }
+
+  #overlay(target: string, layers: Omit<Overlay, "target">): string {
+    mountOverlay({ ...layers, target });
+    this.#mounted.push(target);
+    return target;
   }
 
   #folderFor(name: string): string {
@@ -71,8 +84,17 @@ export class Stage {
   }
 }
 
-/** Removes what a process left that died while it created containers. */
-export function sweepStages(parent: string): void {
+const rootName = "root";
+
+/** Removes what is left of a container's stage. */
+export function removeStage(parent: string, name: string): void {
+  rmSync(join(parent, name), { recursive: true, force: true });
+}
+
+/** Takes away what a process left that died while it created containers; the empty folders of those in `kept` stay. */
+export function sweepStages(parent: string, kept: ReadonlySet<string>): void {
+  mkdirSync(parent, { recursive: true });
+  chmodSync(parent, 0o711);
   detachBelow(parent);
-  rmSync(parent, { recursive: true, force: true });
+  for (const name of readdirSync(parent)) if (!kept.has(name)) removeStage(parent, name);
 }

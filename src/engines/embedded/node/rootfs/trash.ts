@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "#lib/log.ts";
-import { runCommand } from "../linux/run-command.ts";
-import { hasCode } from "../linux/system-call-error.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
+import { hasCode } from "#lib/native/files.ts";
 
 /**
  * Folders that nobody needs any more: moved here at once, removed in the background, one after another. `rm` does it,
@@ -12,6 +12,7 @@ import { hasCode } from "../linux/system-call-error.ts";
 export class Trash {
   readonly #folder: string;
   readonly #log: Logger;
+  readonly #elsewhere: string[] = [];
   #more = false;
   #emptying: Promise<void> | undefined;
   #closed = false;
@@ -23,13 +24,14 @@ export class Trash {
     this.#empty();
   }
 
-  /** Takes a file or folder on the same file system; one that is not there is a success. */
+  /** Takes a file or folder; one that is not there is a success. What lies on another file system is removed where it is. */
   take(path: string): void {
     try {
       renameSync(path, join(this.#folder, randomUUID()));
     } catch (error) {
-      if (!hasCode(error, "ENOENT")) throw error;
-      return;
+      if (hasCode(error, "ENOENT")) return;
+      if (!hasCode(error, "EXDEV")) throw error;
+      this.#elsewhere.push(path);
     }
     this.#empty();
   }
@@ -53,8 +55,8 @@ export class Trash {
   async #removeAll(): Promise<void> {
     while (this.#more && !this.#closed) {
       this.#more = false;
-      const paths = readdirSync(this.#folder).map((name) => join(this.#folder, name));
-      await this.#remove(paths);
+      const here = readdirSync(this.#folder).map((name) => join(this.#folder, name));
+      await this.#remove([...here, ...this.#elsewhere.splice(0)]);
     }
     this.#emptying = undefined;
   }

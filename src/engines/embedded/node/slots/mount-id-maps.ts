@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { mountIdMap, withNewNamespaces } from "../linux/namespaces.ts";
+import { mountIdMap, withNewNamespaces } from "#engines/embedded/node/linux/namespaces.ts";
 
 /**
  * The id maps through which a slot's files are mounted: descriptors of user namespaces in which no process ever lives,

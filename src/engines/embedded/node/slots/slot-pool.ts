@@ -9,7 +9,7 @@
  */
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import { hasCode } from "../linux/system-call-error.ts";
+import { hasCode } from "#lib/native/files.ts";
 import type { Slot } from "./slot.ts";
 
 export interface SlotPoolOptions {

@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bindMount, removeMountPoint } from "../linux/mounts.ts";
-import { sandboxIdMap, withNewNamespaces } from "../linux/namespaces.ts";
-import { hasCode } from "../linux/system-call-error.ts";
-import type { SandboxNetwork } from "../network/sandbox-network.ts";
-import { firstId } from "../network/range-claim.ts";
+import { bindMount, removeMountPoint } from "#engines/embedded/node/linux/mounts.ts";
+import { sandboxIdMap, withNewNamespaces } from "#engines/embedded/node/linux/namespaces.ts";
+import { hasCode } from "#lib/native/files.ts";
+import type { SandboxNetwork } from "#engines/embedded/node/network/sandbox-network.ts";
+import { firstId } from "#engines/embedded/node/network/range-claim.ts";
 
 /** A place for one pod: an address on the bridge, and a user and a network namespace that nobody has used before. */
 export interface Slot {

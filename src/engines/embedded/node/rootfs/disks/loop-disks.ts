@@ -5,10 +5,10 @@
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Logger } from "#lib/log.ts";
-import { attachLoop } from "../../linux/loop-device.ts";
-import { mountOf, mountTable } from "../../linux/mount-table.ts";
-import { mountFileSystem, moveMount, removeDiskMountPoint, removeMountPoint } from "../../linux/mounts.ts";
-import { runCommand } from "../../linux/run-command.ts";
+import { attachLoop } from "#engines/embedded/node/linux/loop-device.ts";
+import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
+import { mountFileSystem, moveMount, removeDiskMountPoint, removeMountPoint } from "#engines/embedded/node/linux/mounts.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { bytesPerFile, usedOf } from "./memory-disks.ts";
 import type { PodDisks } from "./pod-disks.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { mountOf, mountTable } from "../../linux/mount-table.ts";
-import { mountFileSystem, removeMountPoint } from "../../linux/mounts.ts";
+import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
+import { mountFileSystem, removeMountPoint } from "#engines/embedded/node/linux/mounts.ts";
 import type { PodDisks } from "./pod-disks.ts";
 
 /** Room for one file in each so many bytes, as ext4 has it. */

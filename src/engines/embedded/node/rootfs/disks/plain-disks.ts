@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { runCommand } from "../../linux/run-command.ts";
-import type { Trash } from "../trash.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
+import type { Trash } from "#engines/embedded/node/rootfs/trash.ts";
 import type { PodDisks } from "./pod-disks.ts";
 
 /** Folders on the machine's own file system. They are as large as it is. */

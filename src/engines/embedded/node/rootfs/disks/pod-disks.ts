@@ -1,10 +1,10 @@
 /**
  * Where pods write: one disk per pod, which holds the writable layers of all its containers and its volumes, and which
  * has the size that the pod may use. Siblings: plain-disks.ts (folders, no limit), loop-disks.ts (a file with a file
- * system in it), memory-disks.ts (tmpfs), project-disks.ts (folders with a quota of the file system), choose.ts (which
+ * system in it), memory-disks.ts (tmpfs), choose.ts (which
  * of them this machine can have).
  */
-export const diskKinds = ["none", "loop", "tmpfs", "project"] as const;
+export const diskKinds = ["none", "loop", "tmpfs"] as const;
 export type DiskKind = (typeof diskKinds)[number];
 
 export interface PodDisks {

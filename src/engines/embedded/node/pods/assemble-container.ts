@@ -1,0 +1,80 @@
+/** Puts a container's file systems in place and writes down for the runtime what it is to be. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readInsideRoot } from "#engines/embedded/node/linux/inside-root.ts";
+import type { ContainerPlan } from "#engines/embedded/node/pod-runtime.ts";
+import { podFileNames } from "#engines/embedded/node/rootfs/pod-files.ts";
+import { type MountedRoot, mountRoot } from "#engines/embedded/node/rootfs/root-file-system.ts";
+import { Stage } from "#engines/embedded/node/rootfs/stage.ts";
+import { stageVolume } from "#engines/embedded/node/rootfs/volumes.ts";
+import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { bind, renderSpec, type SpecMount } from "#engines/embedded/node/runtime/spec/container-spec.ts";
+import { type AccountFiles, resolveUser } from "#engines/embedded/node/runtime/spec/user.ts";
+import type { NodeContext } from "./node-context.ts";
+import type { NodePod } from "./node-pod.ts";
+
+/** Where our daemon is in every container. */
+const daemonPath = "/.envd";
+/** Larger ones are not read: an image may bring anything. */
+const largestAccountFile = 1 << 20;
+
+/** The caller clears the stage once the runtime has taken everything from it. */
+export async function assemble(context: NodeContext, pod: NodePod, plan: ContainerPlan, runtime: OciRuntime): Promise<Stage> {
+  const idMap = await context.idMaps.get(pod.slot.firstUid);
+  const stage = new Stage(context.paths.stage, plan.id);
+  try {
+    const writable = join(pod.diskFolder, "layers", plan.id);
+    mkdirSync(writable, { recursive: true, mode: 0o700 });
+    const mounted = mountRoot(stage, { image: plan.image, writable, idMap });
+    const spec = renderSpec({
+      plan,
+      user: resolveUser(plan.security.user, accountFiles(mounted.root), plan.security.supplementalGroups),
+      hostname: pod.plan.hostname,
+      root: mounted.root,
+      mounts: mountsOf({ context, pod, plan, stage, mounted, idMap }),
+      namespaces: { user: pod.slot.userNamespace, network: pod.slot.networkNamespace },
+      firstUid: pod.slot.firstUid,
+      cgroupsPath: context.cgroups.pathOf(pod.uid, plan.id),
+      maxOpenFiles: context.maxOpenFiles,
+      machine: process.arch,
+    });
+    writeFileSync(join(pod.folder.container(plan.id), "config.json"), JSON.stringify(runtime.traits.adapt(spec)));
+    return stage;
+  } catch (error) {
+    stage.clear();
+    throw error;
+  }
+}
+
+/** Who lives in a root file system, by its own files. */
+export function accountFiles(root: string): AccountFiles {
+  const read = (path: string): string => readInsideRoot(root, path, largestAccountFile) ?? "";
+  return { passwd: read("etc/passwd"), group: read("etc/group") };
+}
+
+interface MountSources {
+  readonly context: NodeContext;
+  readonly pod: NodePod;
+  readonly plan: ContainerPlan;
+  readonly stage: Stage;
+  readonly mounted: MountedRoot;
+  readonly idMap: number;
+}
+
+function mountsOf({ context, pod, plan, stage, mounted, idMap }: MountSources): SpecMount[] {
+  const usr = mounted.usr === undefined ? [] : [bind(mounted.usr, "/usr", ["nodev"])];
+  const files = podFileNames.map((name) =>
+    bind(stage.bindFile(join(pod.folder.etc, name), name), `/etc/${name}`, ["nosuid", "nodev", "noexec"]),
+  );
+  const volumes = { stage, idMap, firstUid: pod.slot.firstUid, onDisk: join(pod.diskFolder, "volumes"), inMemory: pod.folder.volumes };
+  const staged = plan.mounts.map((mount, index) => {
+    const { source, path, readOnly, flags } = stageVolume(volumes, mount, index);
+    return bind(source, path, [...flags, readOnly ? "ro" : "rw"]);
+  });
+  return [...usr, ...files, ...staged, ...(plan.daemon ? [daemonMount(context)] : [])];
+}
+
+function daemonMount(context: NodeContext): SpecMount {
+  if (!context.hasDaemon) throw new Error("this node was opened without the daemon's folder, and the container is to have the daemon");
+  return bind(context.paths.daemon, daemonPath, ["ro", "nosuid", "nodev"]);
+}

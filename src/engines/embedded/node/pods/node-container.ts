@@ -1,0 +1,170 @@
+/** One container on this node, from its creation to its removal. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { ContainerExit, ContainerPlan, ContainerStarted, ContainerStateOnNode } from "#engines/embedded/node/pod-runtime.ts";
+import { identify, type ProcessExit, type Signal } from "#engines/embedded/node/linux/processes.ts";
+import { removeStage } from "#engines/embedded/node/rootfs/stage.ts";
+import { ContainerProcess } from "#engines/embedded/node/runtime/container-process.ts";
+import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
+import { assemble } from "./assemble-container.ts";
+import type { NodeContext } from "./node-context.ts";
+import type { NodePod } from "./node-pod.ts";
+import type { ContainerRecord } from "./records.ts";
+
+export type ExitHandler = (id: string, exit: ContainerExit) => void;
+
+export class NodeContainer {
+  readonly pod: NodePod;
+  readonly #context: NodeContext;
+  readonly #runtime: OciRuntime;
+  readonly #onExit: ExitHandler;
+  #record: ContainerRecord;
+  #process: ContainerProcess | undefined;
+  #startedAt: number | undefined;
+  #exit: ContainerExit | undefined;
+
+  constructor(options: { context: NodeContext; pod: NodePod; runtime: OciRuntime; record: ContainerRecord; onExit: ExitHandler }) {
+    this.#context = options.context;
+    this.pod = options.pod;
+    this.#runtime = options.runtime;
+    this.#record = options.record;
+    this.#onExit = options.onExit;
+  }
+
+  get id(): string {
+    return this.#record.id;
+  }
+
+  get runtime(): OciRuntime {
+    return this.#runtime;
+  }
+
+  /** Pid of the first process while it runs. */
+  get pid(): number | undefined {
+    return this.#exit === undefined ? this.#record.process?.pid : undefined;
+  }
+
+  get state(): ContainerStateOnNode {
+    const { id, name, attempt, annotations, imageId, imageDigest } = this.#record;
+    const common = {
+      id,
+      name,
+      attempt,
+      annotations,
+      imageId,
+      imageDigest,
+      ...(this.#startedAt === undefined ? {} : { startedAt: this.#startedAt }),
+    };
+    if (this.#exit !== undefined) return { ...common, state: "exited", exit: this.#exit };
+    return { ...common, state: this.#startedAt === undefined ? "created" : "running" };
+  }
+
+  static record(plan: ContainerPlan, runtimeClassName: string | undefined): ContainerRecord {
+    const { id, name, attempt, annotations, image } = plan;
+    return { id, name, attempt, annotations, imageId: image.id, imageDigest: image.digest, runtime: runtimeClassName ?? defaultRuntime };
+  }
+
+  /** Creates it, or leaves nothing of it. */
+  async create(plan: ContainerPlan): Promise<void> {
+    const folder = this.pod.folder;
+    folder.writeContainer(this.#record);
+    try {
+      const stage = await assemble(this.#context, this.pod, plan, this.#runtime);
+      try {
+        const pid = await this.#runtime.create({ id: this.id, bundle: folder.container(this.id), logFile: plan.logFile });
+        const process = identify(pid);
+        if (process === undefined) throw new Error(`container ${this.id} was gone as soon as it was created`);
+        this.#record = { ...this.#record, process };
+        folder.writeContainer(this.#record);
+        this.#follow(new ContainerProcess(process));
+      } finally {
+        stage.clear();
+      }
+    } catch (error) {
+      await this.remove();
+      throw error;
+    }
+  }
+
+  /** Takes a container over that an earlier life of the node has left; false if it is not whole. */
+  async adopt(): Promise<boolean> {
+    const { process } = this.#record;
+    if (process === undefined) return false;
+    this.#exit = this.pod.folder.readExit(this.id);
+    this.#startedAt = this.pod.folder.readStart(this.id)?.startedAt;
+    if (this.#exit !== undefined) return true;
+    if (this.#startedAt === undefined && (await this.#runtime.isStarted(this.id))) this.#markStarted();
+    this.#follow(new ContainerProcess(process));
+    return true;
+  }
+
+  async start(): Promise<ContainerStarted> {
+    const pid = this.#record.process?.pid ?? 0;
+    if (this.#startedAt !== undefined) return { startedAt: this.#startedAt, pid };
+    if (this.#process === undefined) throw new Error(`container ${this.id} has ended, it cannot be started`);
+    await this.#runtime.start(this.id, this.#process.ended);
+    return { startedAt: this.#markStarted(), pid };
+  }
+
+  async signal(signal: Signal): Promise<void> {
+    if (this.#exit !== undefined) return;
+    if (this.#runtime.traits.signalBy === "process") this.#process?.signal(signal);
+    else await this.#runtime.kill(this.id, signal);
+  }
+
+  /** Kills what runs and removes everything; may be repeated. */
+  async remove(): Promise<void> {
+    await this.stop();
+    this.#context.trash.take(this.writableFolder);
+    rmSync(this.pod.folder.container(this.id), { recursive: true, force: true });
+  }
+
+  /** Kills what runs and makes the runtime forget it: what is left are files. */
+  async stop(): Promise<void> {
+    await this.#end();
+    await this.#runtime.delete(this.id);
+    await this.#context.cgroups.removeContainer(this.pod.uid, this.id);
+    removeStage(this.#context.paths.stage, this.id);
+  }
+
+  /** What the container has changed, on the pod's disk. */
+  get writableFolder(): string {
+    return join(this.pod.diskFolder, "layers", this.id);
+  }
+
+  /** Lets go of it; it goes on. */
+  release(): void {
+    this.#process?.release();
+  }
+
+  async #end(): Promise<void> {
+    if (this.#process === undefined || this.#exit !== undefined) return;
+    this.#process.signal("SIGKILL");
+    // Whoever is frozen dies only when it is thawed, before it can do anything else.
+    const wasFrozen = this.#context.cgroups.isFrozen(this.pod.uid);
+    if (wasFrozen) await this.#context.cgroups.thaw(this.pod.uid);
+    await this.#process.ended;
+    if (wasFrozen) await this.#context.cgroups.freeze(this.pod.uid);
+  }
+
+  #markStarted(): number {
+    this.#startedAt = this.#context.clock.now();
+    this.pod.folder.writeStart(this.id, { startedAt: this.#startedAt });
+    return this.#startedAt;
+  }
+
+  #follow(process: ContainerProcess): void {
+    this.#process = process;
+    process.ended
+      .then((exit) => this.#ended(exit))
+      .catch((error: unknown) => this.#context.log.error({ error, container: this.id }, "could not write down how a container ended"));
+  }
+
+  #ended(exit: ProcessExit): void {
+    const killed = exit.code === 137 && this.#context.cgroups.oomKills(this.pod.uid, this.id) > 0;
+    this.#exit = { ...exit, oomKilled: killed, finishedAt: this.#context.clock.now() };
+    this.pod.folder.writeExit(this.id, this.#exit);
+    this.#onExit(this.id, this.#exit);
+  }
+}

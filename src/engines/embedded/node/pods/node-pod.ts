@@ -1,0 +1,92 @@
+/** One pod on this node: its slot, its limits, its disk and its files. Its containers are node-container.ts. */
+import { rmSync } from "node:fs";
+import type { PodPlan, PodState, PodUsage } from "#engines/embedded/node/pod-runtime.ts";
+import { type EgressElements, egressElements, noEgress } from "#engines/embedded/node/network/egress.ts";
+import { writePodFiles } from "#engines/embedded/node/rootfs/pod-files.ts";
+import { removeMemoryVolumes } from "#engines/embedded/node/rootfs/volumes.ts";
+import type { Slot } from "#engines/embedded/node/slots/slot.ts";
+import type { NodeContainer } from "./node-container.ts";
+import type { NodeContext } from "./node-context.ts";
+import { PodFolder, type PodRecord } from "./records.ts";
+
+export class NodePod {
+  readonly folder: PodFolder;
+  readonly slot: Slot;
+  readonly containers = new Map<string, NodeContainer>();
+  readonly #context: NodeContext;
+  #record: PodRecord;
+  /** What the firewall holds for it now. */
+  #egress: EgressElements;
+  /** False for a pod of an earlier life: it may have died before everything was in place. */
+  #complete = false;
+
+  constructor(options: { context: NodeContext; record: PodRecord; slot: Slot; egress: EgressElements }) {
+    this.#context = options.context;
+    this.#record = options.record;
+    this.slot = options.slot;
+    this.#egress = options.egress;
+    this.folder = new PodFolder(options.context.paths.pods, this.uid);
+  }
+
+  get uid(): string {
+    return this.#record.plan.uid;
+  }
+
+  get plan(): PodPlan {
+    return this.#record.plan;
+  }
+
+  get diskFolder(): string {
+    return this.#context.disks.of(this.#record.disk).folderOf(this.uid);
+  }
+
+  get state(): PodState {
+    const { uid, namespace, name } = this.plan;
+    return {
+      uid,
+      namespace,
+      name,
+      ip: this.slot.ip,
+      slot: this.slot.index,
+      frozen: this.#context.cgroups.isFrozen(uid),
+      containers: [...this.containers.values()].map(({ state }) => state),
+    };
+  }
+
+  /** Brings the pod to what the plan says; may be repeated. Only where it may connect to can change while it lives. */
+  async ensure(plan: PodPlan): Promise<void> {
+    if (!this.#complete) await this.#furnish();
+    const wanted = egressElements(this.slot.ip, plan.egress);
+    await this.#context.network.changeEgress(this.#egress, wanted);
+    this.#egress = wanted;
+    this.#record = { ...this.#record, plan: { ...this.plan, egress: plan.egress } };
+    this.folder.writePod(this.#record);
+  }
+
+  async #furnish(): Promise<void> {
+    const { cgroups, disks, network } = this.#context;
+    const { limits, hostname } = this.plan;
+    this.folder.writePod(this.#record);
+    cgroups.ensurePod(this.uid, limits);
+    await disks.of(this.#record.disk).ensure(this.uid, limits.ephemeralStorageBytes);
+    writePodFiles(this.folder.etc, { hostname, ip: this.slot.ip, nameservers: network.nameservers, firstUid: this.slot.firstUid });
+    this.#complete = true;
+  }
+
+  async usage(): Promise<PodUsage> {
+    const diskBytes = await this.#context.disks.of(this.#record.disk).usedBytes(this.uid);
+    return { ...this.#context.cgroups.counters(this.uid), diskBytes };
+  }
+
+  async remove(): Promise<void> {
+    const { cgroups, network, disks, slots } = this.#context;
+    this.folder.markRemoving();
+    await Promise.all([...this.containers.values()].map((container) => container.stop()));
+    await cgroups.removePod(this.uid);
+    await network.changeEgress(this.#egress, noEgress);
+    removeMemoryVolumes(this.folder.volumes);
+    await disks.of(this.#record.disk).remove(this.uid);
+    rmSync(this.folder.path, { recursive: true, force: true });
+    slots.giveBack(this.slot);
+  }
+}

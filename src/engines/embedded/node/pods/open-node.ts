@@ -1,0 +1,174 @@
+/** Takes the machine over: everything that is there is found again, and either adopted or removed. */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { openCgroups } from "#engines/embedded/node/cgroups/detect.ts";
+import { FileLock } from "#engines/embedded/node/linux/file-lock.ts";
+import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
+import { keepMountsPrivate, mountFileSystem } from "#engines/embedded/node/linux/mounts.ts";
+import { adoptOrphans } from "#engines/embedded/node/linux/processes.ts";
+import { checkInstanceId } from "#engines/embedded/node/network/address-plan.ts";
+import { egressElements } from "#engines/embedded/node/network/egress.ts";
+import { SandboxNetwork } from "#engines/embedded/node/network/sandbox-network.ts";
+import { type NodePaths, nodePaths } from "#engines/embedded/node/node-paths.ts";
+import { Disks } from "#engines/embedded/node/rootfs/disks/choose.ts";
+import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
+import { Trash } from "#engines/embedded/node/rootfs/trash.ts";
+import { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
+import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
+import { makeSlot, removeSlot } from "#engines/embedded/node/slots/slot.ts";
+import { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
+import { adoptPods } from "./adopt-pods.ts";
+import { mountDaemon } from "./daemon-mount.ts";
+import type { ExitHandler } from "./node-container.ts";
+import type { NodeContext } from "./node-context.ts";
+import type { NodePod } from "./node-pod.ts";
+import { namesIn, PodFolder, type PodRecord } from "./records.ts";
+import { waitForStragglers } from "./stragglers.ts";
+import { sweep, sweepSlots } from "./sweep.ts";
+
+export interface NodeOptions {
+  /** AgentBox' folder; ours is `node` in it. */
+  readonly home: string;
+  /** Names everything that this instance has in the kernel: 1 to 6 lower-case letters and digits. */
+  readonly instance: string;
+  readonly network?: {
+    readonly subnet?: string | undefined;
+    readonly uplinks?: readonly string[] | undefined;
+    readonly nameservers?: readonly string[] | undefined;
+  };
+  /** How many pods there can be at once. */
+  readonly slots?: number;
+  /** How many slots are kept ready. */
+  readonly slotsAhead?: number;
+  readonly diskQuota?: DiskKind | undefined;
+  /** The folder that containers with the daemon see at /.envd. */
+  readonly daemonFolder?: string | undefined;
+}
+
+const usualSlots = 1024;
+const usualSlotsAhead = 8;
+const mostOpenFiles = 65_536;
+
+export interface OpenNode {
+  readonly context: NodeContext;
+  readonly pods: Map<string, NodePod>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openNode(options: NodeOptions & { clock: Clock; log: Logger }, onExit: ExitHandler): Promise<OpenNode> {
+  checkInstanceId(options.instance);
+  const paths = nodePaths(options.home, options.instance);
+  const lock = lockHome(paths, options.instance);
+  try {
+    adoptOrphans();
+    prepareRunFolder(paths);
+    await waitForStragglers(paths.runtimes, options.clock);
+    const context = await openParts(options, paths, readPodRecords(paths.pods));
+    const pods = await adoptPods(context, onExit);
+    await sweep(context, pods);
+    return { context, pods, close: () => closeParts(context, lock) };
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function lockHome(paths: NodePaths, instance: string): FileLock {
+  mkdirSync(join(paths.lock, ".."), { recursive: true, mode: 0o700 });
+  const lock = FileLock.tryTake(paths.lock);
+  if (lock === undefined) throw new Error(`another process runs the node ${instance}: it holds ${paths.lock}`);
+  return lock;
+}
+
+/** A file system of our own, so that no mount in it appears in, or is held by, other mount namespaces of the machine. */
+function prepareRunFolder(paths: NodePaths): void {
+  mkdirSync(paths.run, { recursive: true });
+  if (mountOf(paths.run, mountTable())?.target !== paths.run) {
+    mountFileSystem({
+      type: "tmpfs",
+      source: "agentbox",
+      target: paths.run,
+      flags: ["noSuid", "noDev", "noExec"],
+      options: { mode: "0711" },
+    });
+    keepMountsPrivate(paths.run);
+  }
+  for (const folder of [paths.slots, paths.pods, paths.runtimes]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  rmSync(paths.exec, { recursive: true, force: true });
+  mkdirSync(paths.exec, { mode: 0o700 });
+}
+
+function readPodRecords(pods: string): PodRecord[] {
+  return namesIn(pods).flatMap((uid) => new PodFolder(pods, uid).readPod() ?? []);
+}
+
+async function openParts(
+  options: NodeOptions & { clock: Clock; log: Logger },
+  paths: NodePaths,
+  records: readonly PodRecord[],
+): Promise<NodeContext> {
+  const { instance, clock, log, slots = usualSlots, slotsAhead = usualSlotsAhead } = options;
+  const network = await SandboxNetwork.open({ ...options.network, instance, slots }, records.length > 0, { clock, log });
+  await network.loadRules(records.map(({ slot, plan }) => egressElements(network.addressOf(slot), plan.egress)));
+  const taken = new Set(records.map(({ slot }) => slot));
+  sweepSlots(paths.slots, taken);
+  const trash = new Trash(paths.trash, log);
+  const idMaps = new MountIdMaps();
+  const pool = new SlotPool(
+    {
+      slots: network.claim.slots,
+      ahead: slotsAhead,
+      make: async (index) => {
+        const slot = await makeSlot(paths.slots, index, network);
+        // Made ahead too: the first container of the pod would wait for it.
+        await idMaps.get(slot.firstUid);
+        return slot;
+      },
+      remove: ({ index }) => removeSlot(paths.slots, index),
+      clock,
+      log,
+    },
+    taken,
+  );
+  return {
+    paths,
+    clock,
+    log,
+    network,
+    slots: pool,
+    idMaps,
+    cgroups: openCgroups({ instance, clock }, mountTable()),
+    disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
+    trash,
+    runtime: cachedRuntimes(paths.runtimes),
+    maxOpenFiles: Math.min(mostOpenFiles, openFilesLimit()),
+    hasDaemon: mountDaemon(paths, options.daemonFolder),
+  };
+}
+
+async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext, lock: FileLock): Promise<void> {
+  await slots.close();
+  await Promise.all([disks.close(), trash.close(), idMaps.close()]);
+  network.close();
+  lock[Symbol.dispose]();
+}
+
+/** Each runtime is looked for once; one that was missing is looked for again. */
+function cachedRuntimes(state: string): NodeContext["runtime"] {
+  const known = new Map<string, Promise<OciRuntime>>();
+  return (name = defaultRuntime) => {
+    const found = known.get(name) ?? OciRuntime.open(name, state);
+    known.set(name, found);
+    found.catch(() => known.delete(name));
+    return found;
+  };
+}
+
+/** Nobody may raise it for a container above our own without a capability that we may not have. */
+function openFilesLimit(): number {
+  const hard = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+  return hard === "unlimited" ? Number.POSITIVE_INFINITY : Number(hard);
+}

@@ -1,0 +1,33 @@
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { renderResolvConf } from "#engines/embedded/node/network/nameservers.ts";
+
+/** Files in /etc that say who and where the pod is; all of its containers see the same ones. */
+export const podFileNames = ["hosts", "hostname", "resolv.conf"] as const;
+
+export interface PodIdentity {
+  readonly hostname: string;
+  readonly ip: string;
+  readonly nameservers: readonly string[];
+  /** Root of the pod, seen from outside. */
+  readonly firstUid: number;
+}
+
+export function podFileContents({ hostname, ip, nameservers }: PodIdentity): Record<(typeof podFileNames)[number], string> {
+  return {
+    // sudo and others look their own host name up; without a line here they would wait for a name server.
+    hosts: `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n${ip} ${hostname}\n`,
+    hostname: `${hostname}\n`,
+    "resolv.conf": renderResolvConf(nameservers),
+  };
+}
+
+export function writePodFiles(folder: string, identity: PodIdentity): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, content] of Object.entries(podFileContents(identity))) {
+    const file = join(folder, name);
+    writeFileSync(file, content);
+    chownSync(file, identity.firstUid, identity.firstUid);
+    chmodSync(file, 0o644);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The file systems that a container starts with. Siblings: stage.ts (where they are put together), pod-files.ts (what a
+ * pod brings along), volumes.ts, trash.ts, disks/ (where pods write).
+ *
+ * R1 Layers are shared by all sandboxes and never written; owners in them are numbers as inside a sandbox, and every
+ *    sandbox sees them through the id map of its slot.
+ * R2 A container starts on an empty upper: nothing that another one wrote can be in it.
+ */
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { ResolvedImage } from "#images/resolved-image.ts";
+import type { TreeAttributes } from "#engines/embedded/node/linux/mounts.ts";
+import type { Stage } from "./stage.ts";
+
+export interface RootPlan {
+  readonly image: ResolvedImage;
+  /** An empty folder on the pod's disk for what the container changes. */
+  readonly writable: string;
+  /** Descriptor of the slot's map for mounts. */
+  readonly idMap: number;
+}
+
+export interface MountedRoot {
+  readonly root: string;
+  /** For the image `host`: to be mounted at /usr. */
+  readonly usr?: string;
+}
+
+/** Puts the root file system together in `stage`. */
+export function mountRoot(stage: Stage, { image, writable, idMap }: RootPlan): MountedRoot {
+  const shared: TreeAttributes = { flags: ["readOnly", "noSuid", "noDev", "noExec"], idMap };
+  const overlays = image.kind === "host" ? ["root", "usr"] : ["root"];
+  for (const name of overlays) makeUpper(writable, name);
+  const layers = image.layers.map((layer, depth) => stage.bindFolder(layer, `layer-${depth}`, shared));
+  const changes = stage.bindFolder(writable, "writable", { flags: ["noSuid", "noDev", "noExec"], idMap });
+  const temporary = [...layers, changes];
+  try {
+    const root = stage.root({ lowers: layers, upper: upperIn(changes, "root") });
+    if (image.kind !== "host") return { root };
+    const machineUsr = stage.bindFolder("/usr", "machine-usr", shared);
+    temporary.push(machineUsr);
+    // What a layer of such an image holds below usr belongs over the machine's /usr.
+    const lowers = [...layers.map((layer) => join(layer, "usr")).filter((folder) => existsSync(folder)), machineUsr];
+    return { root, usr: stage.overlay("usr", { lowers, upper: upperIn(changes, "usr") }) };
+  } finally {
+    for (const target of temporary.reverse()) stage.drop(target);
+  }
+}
+
+/** Not made through the id map: there the root of this machine is somebody whom the sandbox does not know. */
+function makeUpper(writable: string, name: string): void {
+  const { folder, work } = upperIn(writable, name);
+  mkdirSync(work, { recursive: true });
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o755);
+}
+
+/** Names in a writable layer: `root` and `usr` are what a snapshot copies. */
+function upperIn(writable: string, name: string): { folder: string; work: string } {
+  return { folder: join(writable, name), work: join(writable, `${name}-work`) };
+}

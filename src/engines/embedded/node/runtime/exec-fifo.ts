@@ -1,0 +1,34 @@
+import { closeSync, constants, openSync, readSync, rmSync } from "node:fs";
+import { onReadable } from "#engines/embedded/node/linux/libc.ts";
+import { hasCode } from "#lib/native/files.ts";
+
+/**
+ * Lets a created container go, as `runc start` does: its first process waits until somebody opens this file for reading,
+ * writes one byte into it and becomes the program it is to be. Without the file the container has been started.
+ * `ended` resolves if that process ends instead.
+ */
+export async function openExecFifo(path: string, ended: Promise<unknown>): Promise<void> {
+  let fifo: number;
+  try {
+    fifo = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return;
+    throw error;
+  }
+  try {
+    await readableOr(fifo, ended);
+    if (readSync(fifo, Buffer.alloc(1)) === 0) throw new Error("the container's first process ended before it was started");
+    rmSync(path, { force: true });
+  } finally {
+    closeSync(fifo);
+  }
+}
+
+async function readableOr(fifo: number, ended: Promise<unknown>): Promise<void> {
+  let watch: { close(): void } | undefined;
+  const readable = new Promise<void>((resolve) => {
+    watch = onReadable(fifo, resolve);
+  });
+  await Promise.race([readable, ended]);
+  watch?.close();
+}

@@ -1,0 +1,142 @@
+/**
+ * Drives an OCI runtime by its commands. Siblings: runtime-traits.ts (in what runtimes differ), find-command.ts,
+ * exec-fifo.ts (lets a created container go), exec-session.ts (commands inside), container-process.ts (who runs, and how
+ * it ended), spec/ (what the runtime is told).
+ *
+ * A command of the runtime is started in a session of its own: Ctrl-C for us must not stop it half way.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
+import { openExecFifo } from "./exec-fifo.ts";
+import { findCommand } from "./find-command.ts";
+import { type RuntimeTraits, runtimeTraits } from "./runtime-traits.ts";
+
+export interface CreateCommand {
+  readonly id: string;
+  /** Folder with config.json; also for the pid file and the runtime's own log. */
+  readonly bundle: string;
+  /** stdout and stderr of the container. */
+  readonly logFile: string;
+}
+
+export interface ExecRequest {
+  readonly id: string;
+  /** Folder for the files of this command. */
+  readonly folder: string;
+  readonly processFile: string;
+  readonly consoleSocket?: string | undefined;
+  readonly stdio: readonly [number | "ignore", number | "ignore", number | "ignore"];
+}
+
+export class OciRuntime {
+  readonly traits: RuntimeTraits;
+  readonly version: string;
+  readonly #command: string;
+  readonly #state: string;
+
+  private constructor(traits: RuntimeTraits, command: string, version: string, state: string) {
+    this.traits = traits;
+    this.#command = command;
+    this.version = version;
+    this.#state = state;
+  }
+
+  /** Finds the runtime on this machine. `state` is the folder for the state of all runtimes. */
+  static async open(runtimeClassName: string, state: string): Promise<OciRuntime> {
+    const traits = runtimeTraits(runtimeClassName);
+    const command = findCommand(traits.command);
+    if (command === undefined) {
+      throw new Error(
+        `runtime class ${runtimeClassName} needs the command ${traits.command}, which is not on PATH; install it with: ${traits.install}`,
+      );
+    }
+    const version = /version\s+(\S+)/.exec(await runCommand([command, "--version"]))?.[1] ?? "unknown";
+    const own = join(state, runtimeClassName);
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+    return new OciRuntime(traits, command, version, own);
+  }
+
+  /** Creates a container that waits to be started; gives the pid of its first process. */
+  async create({ id, bundle, logFile }: CreateCommand): Promise<number> {
+    const pidFile = join(bundle, "pid");
+    const log = openSync(logFile, "a", 0o600);
+    try {
+      const args = ["create", "--bundle", bundle, "--pid-file", pidFile, id];
+      await this.#run(args, join(bundle, "create.log"), ["ignore", log, log]);
+    } finally {
+      closeSync(log);
+    }
+    return Number(readFileSync(pidFile, "utf8"));
+  }
+
+  /** Lets a created container go; `ended` resolves if its first process ends instead. */
+  async start(id: string, ended: Promise<unknown>): Promise<void> {
+    if (this.traits.startBy === "fifo") await openExecFifo(this.#fifo(id), ended);
+    else await this.#run(["start", id], join(this.#state, `${id}.log`), quiet);
+  }
+
+  /** True if a container that was created has been let go. */
+  async isStarted(id: string): Promise<boolean> {
+    if (this.traits.startBy === "fifo") return !existsSync(this.#fifo(id));
+    const state = JSON.parse(await runCommand([this.#command, ...this.#flags(), "state", id])) as { status: string };
+    return state.status !== "created" && state.status !== "creating";
+  }
+
+  async kill(id: string, signal: string): Promise<void> {
+    await this.#run(["kill", id, signal], join(this.#state, `${id}.log`), quiet);
+  }
+
+  /** Removes what the runtime has of a container, running or not, whole or in part; of none it is a success. */
+  async delete(id: string): Promise<void> {
+    if (!existsSync(join(this.#state, id))) return;
+    await this.#run(["delete", "--force", id], join(this.#state, `${id}.log`), quiet);
+  }
+
+  /** Starts a command in a running container and gives the pid of its process, which is ours to wait for. */
+  async exec({ id, folder, processFile, consoleSocket, stdio }: ExecRequest): Promise<number> {
+    const pidFile = join(folder, "pid");
+    const terminal = consoleSocket === undefined ? [] : ["--console-socket", consoleSocket];
+    const args = ["exec", "--detach", "--process", processFile, "--pid-file", pidFile, ...terminal, id];
+    await this.#run(args, join(folder, "exec.log"), stdio);
+    return Number(readFileSync(pidFile, "utf8"));
+  }
+
+  /** Ids of all containers that the runtime knows. */
+  list(): string[] {
+    return readdirSync(this.#state, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  }
+
+  #fifo(id: string): string {
+    return join(this.#state, id, "exec.fifo");
+  }
+
+  #flags(): string[] {
+    return [...this.traits.flags, "--root", this.#state];
+  }
+
+  async #run(args: readonly string[], log: string, stdio: ExecRequest["stdio"]): Promise<void> {
+    const all = [...this.#flags(), "--log", log, "--log-format", "json", ...args];
+    const child = spawn(this.#command, all, { stdio: [...stdio], detached: true, env: { PATH: process.env["PATH"] ?? "" } });
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    if (code === 0) return;
+    const said = lastMessage(readIfPresent(log) ?? "") ?? (code === null ? `killed by ${signal}` : `exit code ${code}`);
+    throw new Error(`${this.traits.command} ${args[0]}: ${said}`);
+  }
+}
+
+const quiet = ["ignore", "ignore", "ignore"] as const;
+
+/** The runtime writes one JSON object per line; the last one says why it gave up. */
+function lastMessage(log: string): string | undefined {
+  const line = log.trim().split("\n").at(-1);
+  if (line === undefined || line === "") return undefined;
+  try {
+    return (JSON.parse(line) as { msg?: string }).msg;
+  } catch {
+    return line;
+  }
+}

@@ -1,0 +1,59 @@
+import type { ContainerSpec } from "./spec/container-spec.ts";
+
+/** In what OCI runtimes differ behind their common command line. */
+export interface RuntimeTraits {
+  readonly command: string;
+  readonly install: string;
+  /** Flags before the verb. */
+  readonly flags: readonly string[];
+  /**
+   * `fifo`: a created container waits for somebody to open a file in the runtime's state; that is all that its `start`
+   * does, and a process less for every sandbox.
+   */
+  readonly startBy: "fifo" | "command";
+  /** `process`: the process in the pid file is the container's PID 1; `command`: it is the runtime's own. */
+  readonly signalBy: "process" | "command";
+  readonly adapt: (spec: ContainerSpec) => ContainerSpec;
+}
+
+const same = (spec: ContainerSpec): ContainerSpec => spec;
+
+/** gVisor makes its own user namespace and is itself the filter of system calls. */
+function forGvisor(spec: ContainerSpec): ContainerSpec {
+  const { seccomp: _, ...linux } = spec.linux;
+  const namespaces = linux.namespaces.map((namespace) => (namespace.type === "user" ? { type: "user" } : namespace));
+  return { ...spec, linux: { ...linux, namespaces } };
+}
+
+const runc: RuntimeTraits = {
+  command: "runc",
+  install: "apt-get install runc",
+  flags: [],
+  startBy: "fifo",
+  signalBy: "process",
+  adapt: same,
+};
+
+/** By `runtimeClassName`. */
+const runtimes: Readonly<Record<string, RuntimeTraits>> = {
+  runc,
+  crun: { ...runc, command: "crun", install: "apt-get install crun", startBy: "command" },
+  runsc: {
+    command: "runsc",
+    install: "go install gvisor.dev/gvisor/runsc@latest",
+    flags: ["--platform=systrap", "--network=sandbox", "--allow-suid"],
+    startBy: "command",
+    signalBy: "command",
+    adapt: forGvisor,
+  },
+};
+
+export const defaultRuntime = "runc";
+
+export function runtimeTraits(runtimeClassName: string): RuntimeTraits {
+  const traits = runtimes[runtimeClassName];
+  if (traits !== undefined) return traits;
+  throw new Error(
+    `there is no runtime class ${JSON.stringify(runtimeClassName)} on this node; there are ${Object.keys(runtimes).join(", ")}`,
+  );
+}

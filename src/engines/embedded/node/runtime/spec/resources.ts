@@ -1,0 +1,43 @@
+import { parseQuantity } from "#engines/embedded/admission/quantity.ts";
+import type { ResourceRequirements } from "#model/pod.ts";
+
+/** As in the OCI runtime specification. */
+export interface LinuxResources {
+  readonly devices: readonly { readonly allow: boolean; readonly access: string }[];
+  readonly cpu?: { readonly shares?: number; readonly quota?: number; readonly period?: number };
+  readonly memory?: { readonly limit: number; readonly swap: number };
+}
+
+const periodMicros = 100_000;
+/** The kernel refuses quotas below a millisecond. */
+const smallestQuota = 1000;
+const smallestShares = 2;
+
+/** A container's limits and shares, from the pod's resources. */
+export function linuxResources({ limits = {}, requests = {} }: ResourceRequirements): LinuxResources {
+  const cpuLimit = cores(limits["cpu"]);
+  const cpuShare = cores(requests["cpu"]) ?? cpuLimit;
+  const memory = bytes(limits["memory"]);
+  return {
+    devices: [{ allow: false, access: "rwm" }],
+    ...(cpuLimit === undefined && cpuShare === undefined ? {} : { cpu: { ...shares(cpuShare), ...quota(cpuLimit) } }),
+    // No swap on top: a limit that can be passed by the size of the swap is none.
+    ...(memory === undefined ? {} : { memory: { limit: memory, swap: memory } }),
+  };
+}
+
+function shares(share: number | undefined): { shares?: number } {
+  return share === undefined ? {} : { shares: Math.max(smallestShares, Math.round(share * 1024)) };
+}
+
+function quota(limit: number | undefined): { quota?: number; period?: number } {
+  return limit === undefined ? {} : { quota: Math.max(smallestQuota, Math.round(limit * periodMicros)), period: periodMicros };
+}
+
+function cores(amount: string | number | undefined): number | undefined {
+  return amount === undefined ? undefined : Number(parseQuantity(String(amount)).nanos) / 1e9;
+}
+
+function bytes(amount: string | number | undefined): number | undefined {
+  return amount === undefined ? undefined : Number(parseQuantity(String(amount)).nanos / 1_000_000_000n);
+}
