@@ -38,6 +38,16 @@ export const podsByPoolAndSlot: Index<Pod> = {
   },
 };
 
+/** Idle pods that could not be claimed, by their pool: few in a healthy one, so that counting them costs nothing. */
+export const unreadyIdlePods: Index<Pod> = {
+  name: "unready idle pods",
+  type: Pods,
+  extract: (pod) => {
+    const pool = poolOf(pod);
+    return pool === undefined || slotOf(pod) !== "idle" || isReady(pod) ? [] : [`${pod.metadata.namespace ?? ""}/${pool}`];
+  },
+};
+
 /** Also pods whose sandbox has ended and that still show its id. */
 export const podsBySandboxId: Index<Pod> = { name: "pods by sandbox id", type: Pods, extract: (pod) => some(sandboxIdOf(pod)) };
 
@@ -58,9 +68,13 @@ export const poolsByTemplateId: Index<SandboxPool> = {
   extract: ({ metadata }) => some(metadata.name),
 };
 
-export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, podsBySandboxId, podsByUser];
+export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, unreadyIdlePods, podsBySandboxId, podsByUser];
 export const checkpointIndexes: readonly Index<Checkpoint>[] = [checkpointsById, checkpointsByUser];
 export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId];
+
+function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true;
+}
 
 function byUser(object: ApiObject): readonly string[] {
   return some(userOf(object));

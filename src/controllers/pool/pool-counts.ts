@@ -1,0 +1,36 @@
+import { podsByPoolAndSlot, type PoolSlot, slotValue, unreadyIdlePods } from "#kube/sandbox-cache/indexes.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+
+/** How many pods of a pool stand where. */
+export interface PoolCounts {
+  readonly idle: number;
+  /** Those of the idle ones that are not ready. */
+  readonly unreadyIdle: number;
+  readonly starting: number;
+  readonly running: number;
+  readonly stopping: number;
+  readonly failed: number;
+  /** Pods of ours without a phase that we know. */
+  readonly unknown: number;
+}
+
+/** Living pods: terminating ones are no replicas (W10). */
+export function replicasOf({ idle, starting, running, stopping, failed, unknown }: PoolCounts): number {
+  return idle + starting + running + stopping + failed + unknown;
+}
+
+/** Read off the indexes, so that it costs the same for ten pods and ten thousand. */
+export function countPods({ pods }: Pick<SandboxCache, "pods">, pool: SandboxPool): PoolCounts {
+  const { namespace = "", name = "" } = pool.metadata;
+  const count = (slot: PoolSlot): number => pods.objects.count(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot }));
+  return {
+    idle: count("idle"),
+    unreadyIdle: pods.objects.count(unreadyIdlePods, `${namespace}/${name}`),
+    starting: count("starting"),
+    running: count("running"),
+    stopping: count("stopping"),
+    failed: count("failed"),
+    unknown: count("unknown"),
+  };
+}
