@@ -25,14 +25,8 @@ const example = "postgres://USER:PASSWORD@HOST:5432/DATABASE";
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const url = URL.parse(text);
   if (url === null) throw wrong(`is not a URL such as ${example}; special characters in the password must be percent-encoded`);
-  if (url.hash !== "") throw wrong("has a # in it: if it belongs to the password, write it as %23");
-  for (const name of url.searchParams.keys()) {
-    if (!parameters.includes(name)) throw wrong(`has a parameter that is not known; there are ${parameters.join(", ")}`);
-  }
+  refuseMisread(url);
   const database = decoded(url.pathname.slice(1));
-  if (/[/@]/.test(url.pathname.slice(1))) {
-    throw wrong("must have one database name behind the host; a / or @ that belongs to the password is written as %2F or %40");
-  }
   const host = url.searchParams.get("host") ?? (decoded(url.hostname) || "localhost");
   return {
     host: host.replace(/^\[(.*)\]$/, "$1"),
@@ -42,6 +36,18 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     ...(database === "" ? {} : { database }),
     tls: tlsOptions(url.searchParams, host),
   };
+}
+
+/** A special character of the password ends it early, and its rest is read as something else. */
+function refuseMisread(url: URL): void {
+  if (url.hash !== "") throw wrong("has a # in it: if it belongs to the password, write it as %23");
+  if (`${url.pathname}${url.search}`.includes("@")) {
+    throw wrong("has an @ behind the host: in the password, a / is written as %2F and a ? as %3F");
+  }
+  if (url.pathname.slice(1).includes("/")) throw wrong("must have one database name behind the host, without a / in it");
+  for (const name of url.searchParams.keys()) {
+    if (!parameters.includes(name)) throw wrong(`has a parameter that is not known; there are ${parameters.join(", ")}`);
+  }
 }
 
 /** For logs and messages: where, not who and not with what. */
