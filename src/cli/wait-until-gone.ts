@@ -74,11 +74,11 @@ async function watchUntilGone(
   seen: (object: ApiObject) => void,
 ): Promise<boolean> {
   const { type, namespace, name } = doomed;
-  const { uid, resourceVersion } = from.metadata;
+  const { resourceVersion } = from.metadata;
   try {
     for await (const event of client.watch(type, { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal })) {
       if (event.type === "BOOKMARK") continue;
-      if (event.type === "DELETED" || event.object.metadata.uid !== uid) return true;
+      if (event.type === "DELETED") return true;
       seen(event.object);
     }
     return false;

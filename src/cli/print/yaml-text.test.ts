@@ -99,6 +99,18 @@ describe("YAML as kubectl prints it", () => {
     expect(yamlText({ key: `x: ${"y ".repeat(60)}` })).toContain("\n  y");
   });
 
+  // W stands for a word that reaches beyond column 80.
+  test.each([
+    ["W  b  c d", "W  b  c\n  d"],
+    ["W:  b  c d: ", "'W:  b  c\n  d: '"],
+    ["W ", "'W '"],
+    ["W\t  b  c d", '"W\\t\n  \\ b  c d"'],
+    ["W\t ", '"W\\t "'],
+  ])("breaks %j where no space is lost: %j", (text, written) => {
+    const word = "w".repeat(84);
+    expect(yamlText({ a: text.replace("W", word) })).toBe(`a: ${written.replace("W", word)}\n`);
+  });
+
   test.each([
     [1, "1"],
     [-1.5, "-1.5"],

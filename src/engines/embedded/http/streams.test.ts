@@ -201,14 +201,19 @@ describe("watch", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("a reader that does not read is not written to without end", async () => {
+  test("a reader that does not read is not written to without end, and one that leaves frees the watch", async () => {
     let produced = 0;
+    const freed = Promise.withResolvers<string>();
     await using face = await startFace(
       watching(async function* () {
-        for (;;) {
-          produced++;
-          await Promise.resolve();
-          yield { type: "MODIFIED", object: widget("x", "y".repeat(64 * 1024)) };
+        try {
+          for (;;) {
+            produced++;
+            await Promise.resolve();
+            yield { type: "MODIFIED", object: widget("x", "y".repeat(64 * 1024)) };
+          }
+        } finally {
+          freed.resolve("freed");
         }
       }),
     );
@@ -220,6 +225,7 @@ describe("watch", () => {
     }
     expect(produced).toBeLessThan(200);
     response.destroy();
+    expect(await freed.promise).toBe("freed");
   });
 
   test("streaming of initial lists is refused in the way that makes clients fall back", async () => {
