@@ -37,4 +37,6 @@ export interface ServeRequest {
   readonly port: number;
   /** Log lines go to stderr in this form; to a file in the data folder when left out. */
   readonly logFormat: "json" | "text" | undefined;
+  /** Whether pods are run on this machine. */
+  readonly sandboxes: boolean;
 }

@@ -38,7 +38,9 @@ export function commandHelp(entry: CommandEntry, command: Command): string {
 function flagLines(flags: Flags): string[] {
   const rows = Object.entries(flags).map(([name, flag]) => [flagForm(name, flag), flag] as const);
   const width = Math.max(...rows.map(([form]) => form.length));
-  return rows.map(([form, flag]) => `  ${form.padEnd(width)}   ${flag.help}${choicesText(flag)}`);
+  return rows.map(
+    ([form, flag]) => `  ${form.padEnd(width)}   ${flag.help}${choicesText(flag)}${flag.many === true ? "; may be repeated" : ""}`,
+  );
 }
 
 function flagForm(name: string, flag: Flag): string {

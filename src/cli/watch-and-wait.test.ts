@@ -170,7 +170,7 @@ describe("delete", () => {
 
   test("gives up after its timeout and names the object", async () => {
     await create("a", hold);
-    const deleting = new Running(["delete", "cm", "a", "--timeout=10"]);
+    const deleting = new Running(["delete", "cm", "a", "--timeout=10s"]);
     await settle();
     await clock.step(10_000);
     const { stderr, code } = await deleting.result;
@@ -202,6 +202,7 @@ describe("delete", () => {
     [["delete", "cm", "-l", "a=b", "--all"], "cannot set --all and --selector at the same time", 1],
     [["delete", "-f", "x.yaml", "cm", "a"], "you may not specify resource arguments as well", 1],
     [["delete"], "delete needs a kind and names, or -f FILE", 2],
+    [["delete", "cm", "a", "--timeout=soon"], '--timeout: "soon" is not a duration', 2],
   ])("%j is refused", async (argv, message, code) => {
     const said = await agentbox(argv, { client: store, clock });
     expect(said.stderr).toContain(message);

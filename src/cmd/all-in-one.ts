@@ -5,6 +5,8 @@
  * - home-folder.ts     where things are           - server-file.ts     who runs there
  * - status-server.ts   health and metrics         - server-metrics.ts  what is counted
  * - log-file.ts        where log lines go         - start-text.ts      what people read
+ * - embedded-node.ts   what runs pods             - control-plane.ts   what keeps pools
+ * - first-objects.ts   what a new one starts with - control-plane-key.ts
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -12,14 +14,20 @@ import { CliError } from "#cli/failure.ts";
 import type { ServeRequest, TextSink } from "#cli/context.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
-import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
+import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
+import { publicKeyText } from "#envd-protocol/arming.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import { startControlPlane } from "./control-plane.ts";
+import { controlPlaneKey } from "./control-plane-key.ts";
+import { createFirstObjects } from "./first-objects.ts";
+import type { ResourceType } from "#model/resource.ts";
 import type { HomeFolder } from "./home-folder.ts";
 import { openServerLog } from "./log-file.ts";
 import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
 import { followStore, openServerMetrics, type ServerMetrics } from "./server-metrics.ts";
-import { startText } from "./start-text.ts";
+import { type Sandboxes, startText } from "./start-text.ts";
 import { startStatusServer } from "./status-server.ts";
 
 export interface AllInOneOptions extends ServeRequest {
@@ -40,8 +48,8 @@ export async function runAllInOne(options: AllInOneOptions): Promise<number> {
   // Taken down in the opposite order of setting up, as far as that came.
   await using parts = new AsyncDisposableStack();
   const serverLog = parts.use(await openServerLog(options));
-  const address = await start(options, serverLog.log, parts);
-  stdout.write(startText({ ...options, address, logFile: serverLog.file }));
+  const { address, sandboxes } = await start(options, serverLog.log, parts);
+  stdout.write(startText({ ...options, address, sandboxes, logFile: serverLog.file }));
   serverLog.log.info({ version: options.version, pid: process.pid, address, folder: home.folder }, "agentbox started");
   await aborted(signal);
   stdout.write("\nStopping AgentBox …\n");
@@ -51,17 +59,25 @@ export async function runAllInOne(options: AllInOneOptions): Promise<number> {
   return 0;
 }
 
-/** Starts the parts one on the other; resolves with the address of health and metrics. */
-async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposableStack): Promise<string> {
+interface Started {
+  /** Of health and metrics. */
+  readonly address: string;
+  readonly sandboxes: Sandboxes;
+}
+
+/** Starts the parts one on the other. */
+async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposableStack): Promise<Started> {
   const { home, version, clock, port } = options;
   const metrics = openServerMetrics();
-  const store = openStore(home, clock, log);
+  const kinds = embeddedKindRules();
+  const store = openStore({ file: home.dataFile, kinds, clock, log });
   parts.defer(() => store.close());
   followStore(metrics.metrics, store);
-  const face = faceOver(store, { version, metrics, log });
+  const face = faceOver(store, { kinds: kinds.map((rules) => rules.resource), version, metrics, log });
   parts.adopt(await listenOnSocket(face, home), closeServer);
   // Before the socket is closed: that waits for the last answer, and a watch is one that never ends by itself.
   parts.defer(() => face.stop());
+  const sandboxes = await startSandboxes(options, { store, log, metrics: metrics.metrics }, parts);
   const { server, address } = await startStatusServer({ port, ready: () => !options.signal.aborted, registry: metrics.registry });
   parts.adopt(server, closeServer);
   await writeServerFile(home.serverFile, {
@@ -71,7 +87,32 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
     startedAt: new Date(clock.now()).toISOString(),
   });
   parts.defer(() => rm(home.serverFile, { force: true }));
-  return address;
+  return { address, sandboxes };
+}
+
+interface SandboxParts {
+  readonly store: ObjectStore;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Node and control plane, where this user may have them: containers need root. */
+async function startSandboxes(options: AllInOneOptions, running: SandboxParts, parts: AsyncDisposableStack): Promise<Sandboxes> {
+  if (!options.sandboxes) return "switched off";
+  if (process.getuid?.() !== 0) return "not root";
+  const { home, clock } = options;
+  const publicKey = publicKeyText(await controlPlaneKey(home.controlPlaneKeyFile));
+  const { startEmbeddedNode } = await import("./embedded-node.ts");
+  const node = parts.use(await startEmbeddedNode({ ...running, home: home.folder, clock, publicKey }).catch(asCliError));
+  await createFirstObjects(running.store);
+  parts.use(await startControlPlane({ ...running, client: running.store, clock, publicKey, digests: node.digests }));
+  return "running";
+}
+
+/** What keeps the node from starting is something of the machine that its user can see to. */
+function asCliError(error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error);
+  throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
 }
 
 async function refuseSecond(home: HomeFolder): Promise<void> {
@@ -82,24 +123,25 @@ async function refuseSecond(home: HomeFolder): Promise<void> {
   throw new CliError(`AgentBox is already running on ${home.folder}${who}. Use that one${end}`);
 }
 
-function openStore(home: HomeFolder, clock: Clock, log: Logger): ObjectStore {
+function openStore(options: ObjectStoreOptions): ObjectStore {
   try {
-    return openObjectStore({ file: home.dataFile, kinds: embeddedKindRules(), clock, log });
+    return openObjectStore(options);
   } catch (error) {
     throw new CliError((error as Error).message);
   }
 }
 
 interface FaceParts {
+  readonly kinds: readonly ResourceType[];
   readonly version: string;
   readonly metrics: ServerMetrics;
   readonly log: Logger;
 }
 
-function faceOver(store: ObjectStore, { version, metrics, log }: FaceParts): ObjectFace {
+function faceOver(store: ObjectStore, { kinds, version, metrics, log }: FaceParts): ObjectFace {
   return serveObjects({
     client: store,
-    kinds: embeddedKindRules().map((rules) => rules.resource),
+    kinds,
     version: `v${version}`,
     onServed: metrics.onServed,
     onDefect: (error, request) => log.error({ error, ...request }, "request failed"),

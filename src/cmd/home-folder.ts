@@ -13,6 +13,7 @@ export interface HomeFolder {
   /** Who runs, and where it listens: for people and for `agentbox env`. */
   readonly serverFile: string;
   readonly logFile: string;
+  readonly controlPlaneKeyFile: string;
 }
 
 /** The kernel keeps the path of a unix socket in 108 bytes, one of them for its end. */
@@ -33,5 +34,6 @@ export function homeFolder(env: Readonly<Record<string, string | undefined>>): H
     socketPath,
     serverFile: join(runFolder, "server.json"),
     logFile: join(folder, "logs", "agentbox.log"),
+    controlPlaneKeyFile: join(folder, "keys", "control-plane.pem"),
   };
 }

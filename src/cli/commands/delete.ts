@@ -1,5 +1,6 @@
 import { ApiError, isApiError } from "#kube/api-error.ts";
 import type { DeleteOptions, ObjectClient } from "#kube/object-client.ts";
+import { parseDuration } from "#model/duration.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
@@ -25,7 +26,7 @@ export const deleteObjects: Command = {
     selector: { short: "l", value: "SELECTOR", help: "All objects of the kind with these labels" },
     all: { help: "All objects of the kind in the namespace" },
     wait: { help: "Wait until they are gone (default: true)" },
-    timeout: { value: "SECONDS", help: "Give up waiting after this time (default: never)" },
+    timeout: { value: "DURATION", help: "Give up waiting after this time, such as 30s or 5m (default: never)" },
     cascade: {
       value: "HOW",
       alone: "background",
@@ -71,7 +72,6 @@ interface Target extends Doomed {
 function requestOf(args: Arguments): DeleteRequest {
   const dryRun = args.text("dry-run") ?? "none";
   const force = args.isOn("force");
-  const timeout = args.number("timeout");
   return {
     options: { propagationPolicy: cascadeOf(args), gracePeriodSeconds: gracePeriodOf(args, force), dryRun: dryRun === "server" },
     dryRun: dryRun === "client" || dryRun === "server" ? dryRun : "none",
@@ -80,7 +80,7 @@ function requestOf(args: Arguments): DeleteRequest {
     // What a selector does not find is not missing.
     ignoreNotFound: args.isOn("ignore-not-found", args.has("selector") || args.isOn("all")),
     wait: args.isOn("wait", true) && dryRun === "none",
-    timeoutMs: timeout === undefined || timeout === 0 ? undefined : timeout * 1000,
+    timeoutMs: timeoutOf(args),
   };
 }
 
@@ -97,6 +97,16 @@ function cascadeOf(args: Arguments): DeleteOptions["propagationPolicy"] {
   const policy = policies[given];
   if (policy === undefined) throw new CliError(`invalid cascade value (${given}). Must be "background", "foreground", or "orphan"`);
   return policy;
+}
+
+/** Undefined: wait for ever, which kubectl writes as 0. */
+function timeoutOf(args: Arguments): number | undefined {
+  const given = args.text("timeout") ?? "0";
+  try {
+    return parseDuration(given) || undefined;
+  } catch (error) {
+    throw new UsageError(`--timeout: ${(error as Error).message}`);
+  }
 }
 
 /** No time at all may leave a process running that nobody knows of, so that it must be asked for twice. */

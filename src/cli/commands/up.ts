@@ -7,7 +7,7 @@ import type { Arguments } from "../flags.ts";
 const defaultPort = 8099;
 
 export const up: Command = {
-  usage: ["up [--port PORT] [--log-format FORMAT]"],
+  usage: ["up [--port PORT] [--log-format FORMAT] [--no-sandboxes]"],
   about: "Runs AgentBox in the foreground until Ctrl-C. Its data is kept in AGENTBOX_HOME and is there again at the next start.",
   examples: [
     { does: "Start on the usual folder and port", line: "agentbox up" },
@@ -24,8 +24,11 @@ export const up: Command = {
       choices: ["json", "text"],
       help: "Write log lines to stderr, in this form (default: JSON to the file logs/agentbox.log in the data folder)",
     },
+    "no-sandboxes": { help: "Run only the object store: pods are kept, and nothing runs them" },
   },
-  run: (context, args) => context.serve({ port: portOf(context, args), logFormat: logFormatOf(args) }),
+  run: (context, args) => {
+    return context.serve({ port: portOf(context, args), logFormat: logFormatOf(args), sandboxes: !args.has("no-sandboxes") });
+  },
 };
 
 function portOf(context: CliContext, args: Arguments): number {
