@@ -92,9 +92,13 @@ describe("up", () => {
   };
 
   test("takes its port from the flag, else from the environment, else the usual one", async () => {
-    expect(await asked(["--port", "1"], { AGENTBOX_PORT: "2" })).toEqual({ port: 1, logFormat: undefined });
+    expect(await asked(["--port", "1"], { AGENTBOX_PORT: "2" })).toEqual({ port: 1, logFormat: undefined, sandboxes: true });
     expect(await asked([], { AGENTBOX_PORT: "2" })).toMatchObject({ port: 2 });
     expect(await asked([], { AGENTBOX_PORT: "" })).toMatchObject({ port: 8099 });
+  });
+
+  test("leaves sandboxes out when asked to", async () => {
+    expect(await asked(["--no-sandboxes"])).toMatchObject({ sandboxes: false });
   });
 
   test("writes its log where and how it is asked to", async () => {

@@ -40,7 +40,17 @@ class RunningServer {
       },
     };
     const stderr = { write: (text: string) => (this.stderr += text) };
-    const options = { port: 0, logFormat: undefined, home, version: "1.2.3", clock: systemClock, signal: this.#end.signal, stdout, stderr };
+    const options = {
+      port: 0,
+      logFormat: undefined,
+      sandboxes: false,
+      home,
+      version: "1.2.3",
+      clock: systemClock,
+      signal: this.#end.signal,
+      stdout,
+      stderr,
+    };
     this.result = runAllInOne({ ...options, ...more });
     this.result.catch((error: Error) => this.ready.reject(error));
     this.ready.promise.catch(() => {});
@@ -79,7 +89,7 @@ describe("agentbox up", () => {
       home.socketPath,
       `${facts?.httpAddress}/metrics`,
       home.logFile,
-      "does not have yet",
+      "object store only, as asked for with --no-sandboxes",
       "bin/agentbox apply -f deploy/examples",
       "Ctrl-C",
     ]) {

@@ -32,7 +32,7 @@ function agentbox(args: readonly string[], cwd: string = root, program = launche
 
 /** `agentbox up`, as soon as it has said that it runs. */
 async function up(): Promise<{ readonly server: ChildProcess; readonly said: () => string }> {
-  const server = spawn(launcher, ["up", "--port", "0"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const server = spawn(launcher, ["up", "--no-sandboxes", "--port", "0"], { env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   await new Promise<void>((resolve, reject) => {
     for (const stream of [server.stdout, server.stderr]) {
@@ -89,7 +89,7 @@ describe.runIf(onThisMachine)("with a server", () => {
     expect((await agentbox(["env", "-o", "json"])).stdout).toContain(`"AGENTBOX_URL": "http://127.0.0.1:`);
     expect((await agentbox(["delete", "-f", "deploy/examples"])).stdout.trim().split("\n")).toHaveLength(4);
 
-    const second = await agentbox(["up", "--port", "0"]);
+    const second = await agentbox(["up", "--no-sandboxes", "--port", "0"]);
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`(process ${server.pid}, http://127.0.0.1:`) });
 
     server.kill("SIGINT");

@@ -18,7 +18,7 @@ export class ServerProcess {
   /** Starts the server and resolves when it answers. */
   async start(): Promise<void> {
     let output = "";
-    const child = spawn(launcher, ["up", "--port", "0"], {
+    const child = spawn(launcher, ["up", "--no-sandboxes", "--port", "0"], {
       env: { ...process.env, AGENTBOX_HOME: this.#home },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -12,7 +12,7 @@ export const podNetwork: PodNetwork = {
         host: address,
         port,
         path,
-        headers: [...defaultHeaders(headers), ...headers].flat(),
+        headers: [...defaultHeaders(`${address}:${port}`, headers), ...headers].flat(),
         // A connection of its own each time: whether new ones are taken is what is asked. Pods make their own certificates.
         agent: false,
         rejectUnauthorized: false,
@@ -37,9 +37,11 @@ export const podNetwork: PodNetwork = {
     }),
 };
 
-function defaultHeaders(given: PodHttpRequest["headers"]): PodHttpRequest["headers"] {
+function defaultHeaders(host: string, given: PodHttpRequest["headers"]): PodHttpRequest["headers"] {
   const names = new Set(given.map(([name]) => name.toLowerCase()));
   const usual = [
+    // Node adds none of its own to a list of headers.
+    ["Host", host],
     ["User-Agent", "agentbox-probe"],
     ["Accept", "*/*"],
     ["Connection", "close"],
