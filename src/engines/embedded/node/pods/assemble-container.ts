@@ -18,17 +18,24 @@ const daemonPath = "/.envd";
 /** Larger ones are not read: an image may bring anything. */
 const largestAccountFile = 1 << 20;
 
-/** The caller clears the stage once the runtime has taken everything from it. */
-export async function assemble(context: NodeContext, pod: NodePod, plan: ContainerPlan, runtime: OciRuntime): Promise<Stage> {
+export interface Assembled {
+  /** To be cleared once the runtime has taken everything from it. */
+  readonly stage: Stage;
+  /** User outside who the container's process will be. */
+  readonly owner: number;
+}
+
+export async function assemble(context: NodeContext, pod: NodePod, plan: ContainerPlan, runtime: OciRuntime): Promise<Assembled> {
   const idMap = await context.idMaps.get(pod.slot.firstUid);
   const stage = new Stage(context.paths.stage, plan.id);
   try {
     const writable = join(pod.diskFolder, "layers", plan.id);
     mkdirSync(writable, { recursive: true, mode: 0o700 });
     const mounted = mountRoot(stage, { image: plan.image, writable, idMap });
+    const user = resolveUser(plan.security.user, accountFiles(mounted.root), plan.security.supplementalGroups);
     const spec = renderSpec({
       plan,
-      user: resolveUser(plan.security.user, accountFiles(mounted.root), plan.security.supplementalGroups),
+      user,
       hostname: pod.plan.hostname,
       root: mounted.root,
       mounts: mountsOf({ context, pod, plan, stage, mounted, idMap }),
@@ -39,7 +46,7 @@ export async function assemble(context: NodeContext, pod: NodePod, plan: Contain
       machine: process.arch,
     });
     writeFileSync(join(pod.folder.container(plan.id), "config.json"), JSON.stringify(runtime.traits.adapt(spec)));
-    return stage;
+    return { stage, owner: pod.slot.firstUid + user.uid };
   } catch (error) {
     stage.clear();
     throw error;

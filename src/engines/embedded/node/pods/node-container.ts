@@ -70,9 +70,9 @@ export class NodeContainer {
     const folder = this.pod.folder;
     folder.writeContainer(this.#record);
     try {
-      const stage = await assemble(this.#context, this.pod, plan, this.#runtime);
+      const { stage, owner } = await assemble(this.#context, this.pod, plan, this.#runtime);
       try {
-        const pid = await this.#runtime.create({ id: this.id, bundle: folder.container(this.id), logFile: plan.logFile });
+        const pid = await this.#runtime.create({ id: this.id, bundle: folder.container(this.id), logFile: plan.logFile, owner });
         const process = identify(pid);
         if (process === undefined) throw new Error(`container ${this.id} was gone as soon as it was created`);
         this.#record = { ...this.#record, process };

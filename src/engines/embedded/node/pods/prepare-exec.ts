@@ -15,11 +15,13 @@ export function prepareExec(context: NodeContext, container: NodeContainer, comm
   if (pid === undefined) throw new Error(`container ${id} has ended, nothing can be run in it`);
   if (context.cgroups.isFrozen(pod.uid)) throw new Error(`pod ${pod.plan.name} is frozen; thaw it before running something in it`);
   const spec = JSON.parse(readFileSync(join(pod.folder.container(id), "config.json"), "utf8")) as ContainerSpec;
+  const process = commandProcess(spec.process, command, `/proc/${pid}/root`);
   return {
     runtime,
     containerId: id,
     folder: join(context.paths.exec, randomUUID()),
-    process: commandProcess(spec.process, command, `/proc/${pid}/root`),
+    process,
+    owner: pod.slot.firstUid + process.user.uid,
     clock: context.clock,
   };
 }

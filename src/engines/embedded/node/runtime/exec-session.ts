@@ -7,7 +7,7 @@
  *    processes still hold the other end.
  * X3 Who aborts kills the command with all of its process group.
  */
-import { closeSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fchownSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -28,6 +28,8 @@ export interface ExecDeps {
   /** A new folder for this command's files. */
   readonly folder: string;
   readonly process: SpecProcess;
+  /** User outside who the command is. */
+  readonly owner: number;
   readonly clock: Clock;
 }
 
@@ -126,6 +128,8 @@ type Started = StartedWithPipes | { readonly kind: "terminal"; readonly pid: num
 async function startWithPipes(deps: ExecDeps): Promise<Started> {
   const [input, output, errors] = [openPipe(), openPipe(), openPipe()] as const;
   try {
+    // Theirs, so that they may open them again by name.
+    for (const theirs of [input.reader, output.writer, errors.writer]) fchownSync(theirs, deps.owner, deps.owner);
     const pid = await deps.runtime.exec({ ...request(deps, false), stdio: [input.reader, output.writer, errors.writer] });
     return { kind: "pipes", pid, input: input.writer, output: output.reader, errors: errors.reader };
   } catch (error) {

@@ -7,7 +7,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
@@ -19,8 +19,10 @@ export interface CreateCommand {
   readonly id: string;
   /** Folder with config.json; also for the pid file and the runtime's own log. */
   readonly bundle: string;
-  /** stdout and stderr of the container. */
+  /** stdout and stderr of the container, a file that it may open again by name: so it belongs to it. */
   readonly logFile: string;
+  /** User outside who the container's process is. */
+  readonly owner: number;
 }
 
 export interface ExecRequest {
@@ -61,10 +63,11 @@ export class OciRuntime {
   }
 
   /** Creates a container that waits to be started; gives the pid of its first process. */
-  async create({ id, bundle, logFile }: CreateCommand): Promise<number> {
+  async create({ id, bundle, logFile, owner }: CreateCommand): Promise<number> {
     const pidFile = join(bundle, "pid");
     const log = openSync(logFile, "a", 0o600);
     try {
+      fchownSync(log, owner, owner);
       const args = ["create", "--bundle", bundle, "--pid-file", pidFile, id];
       await this.#run(args, join(bundle, "create.log"), ["ignore", log, log]);
     } finally {
