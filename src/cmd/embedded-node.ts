@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { type NodeAgent, startNodeAgent } from "#engines/embedded/node/agent/agent.ts";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
 import { hostImage } from "#engines/embedded/node/host-image/host-image.ts";
-import { openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
+import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
+import { erasePodRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import type { Digest } from "#images/digest.ts";
 import { ImageStore } from "#images/image-store.ts";
@@ -26,6 +27,7 @@ export interface NodeOptions {
 
 export interface EmbeddedNode extends AsyncDisposable {
   readonly agent: NodeAgent;
+  readonly runtime: PodRuntime;
   readonly digests: DigestResolver;
 }
 
@@ -60,7 +62,12 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
   made.defer(() => agent.stop());
   const digests = new CachingDigestResolver({ client, clock, localDigest: (reference) => images.localDigest(reference) });
   const parts = made.move();
-  return { agent, digests, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+  return { agent, runtime, digests, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+}
+
+/** Removes from this machine what the node of a folder left running there: containers, networks, groups, mounts. */
+export async function eraseEmbeddedNode({ home, clock, log }: Pick<NodeOptions, "home" | "clock" | "log">): Promise<void> {
+  await erasePodRuntime({ home, instance: instanceOf(home), clock, log });
 }
 
 /** Names of ours in the kernel must not meet those of an AgentBox with another folder. */

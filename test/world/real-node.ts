@@ -1,0 +1,94 @@
+/** A node that runs real containers on this machine, for tests and benchmarks: object store, agent, runc. Needs root. */
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { Registry } from "prom-client";
+import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../src/cmd/embedded-node.ts";
+import { startControlPlane } from "../../src/cmd/control-plane.ts";
+import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
+import type { ExecCommand } from "#engines/embedded/node/pod-runtime.ts";
+import { openObjectStore, type ObjectStore } from "#engines/embedded/store/object-store.ts";
+import { publicKeyText } from "#envd-protocol/arming.ts";
+import { systemClock } from "#lib/clock.ts";
+import { openLog } from "#lib/log.ts";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import { labelKeys } from "#model/keys.ts";
+import { Pods, type Pod, type PodSpec } from "#model/pod.ts";
+
+export interface Output {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RealNode extends AsyncDisposable {
+  readonly home: string;
+  readonly store: ObjectStore;
+  readonly node: EmbeddedNode;
+  /** A pod of the image `host` with the daemon in it, unless the spec says otherwise; resolves when it is ready. */
+  sandbox(name: string, spec?: Partial<PodSpec>): Promise<Pod>;
+  ready(name: string): Promise<Pod>;
+  /** Runs a command in a pod as a user (root when left out) and collects what it says. */
+  run(pod: string, argv: readonly string[], more?: Omit<ExecCommand, "argv">): Promise<Output>;
+  /** Deletes the pod and resolves when nothing of it is left in the store. */
+  remove(name: string): Promise<void>;
+}
+
+const namespace = "default";
+
+export async function startRealNode(options: { readonly pools?: boolean } = {}): Promise<RealNode> {
+  const home = await mkdtemp(join(tmpdir(), "agentbox-node-"));
+  const log = openLog({ clock: systemClock, out: { write: () => true } });
+  const metrics = prometheusMetrics(new Registry());
+  const publicKey = publicKeyText(generateKeyPairSync("ed25519").publicKey);
+  const store = openObjectStore({ file: join(home, "objects.db"), kinds: embeddedKindRules(), clock: systemClock });
+  const parts = new AsyncDisposableStack();
+  parts.defer(() => rm(home, { recursive: true, force: true }));
+  parts.defer(() => eraseEmbeddedNode({ home, clock: systemClock, log }));
+  parts.defer(() => store.close());
+  const shared = { clock: systemClock, log, metrics, publicKey };
+  const node = parts.use(await startEmbeddedNode({ ...shared, home, store }));
+  if (options.pools === true) parts.use(await startControlPlane({ ...shared, client: store, digests: node.digests }));
+  return {
+    home,
+    store,
+    node,
+    sandbox: async (name, spec = {}) => {
+      const containers = [
+        { name: "main", image: "host", readinessProbe: { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 1 } },
+      ];
+      // The label of a pool is what brings the daemon in; no controller looks after this one.
+      const metadata = { namespace, name, labels: { [labelKeys.sandboxPool]: "by-hand" } };
+      await store.create(Pods, { metadata, spec: { terminationGracePeriodSeconds: 1, containers, ...spec } });
+      return ready(store, name);
+    },
+    ready: (name) => ready(store, name),
+    run: async (pod, argv, more = {}) => {
+      const session = await node.agent.exec({ pod: { namespace, name: pod }, command: { argv, ...more } });
+      session.stdin.end();
+      const [stdout, stderr, code] = await Promise.all([text(session.stdout), text(session.stderr), session.exitCode]);
+      return { code, stdout, stderr };
+    },
+    remove: async (name) => {
+      const { resourceVersion } = await store.list(Pods, { namespace, limit: 1 });
+      await store.delete(Pods, { namespace, name });
+      for await (const event of store.watch(Pods, { namespace, resourceVersion, fieldSelector: `metadata.name=${name}` })) {
+        if (event.type === "DELETED") return;
+      }
+    },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+async function ready(store: ObjectStore, name: string): Promise<Pod> {
+  for await (const event of store.watch(Pods, { namespace, fieldSelector: `metadata.name=${name}` })) {
+    if (event.type === "BOOKMARK") continue;
+    if (event.type === "DELETED") throw new Error(`${name} was deleted before it was ready`);
+    const { phase, reason, message, conditions } = event.object.status ?? {};
+    if (phase === "Failed") throw new Error(`${name} failed: ${reason} ${message}`);
+    if (conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") === true) return event.object;
+  }
+  throw new Error("the watch ended");
+}
