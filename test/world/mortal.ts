@@ -1,3 +1,5 @@
+import type { Clock } from "#lib/clock.ts";
+
 /** Objects in the hands of a process that may be killed: from then on its calls are never answered and nothing calls it back. */
 export class Life {
   #over = false;
@@ -27,6 +29,14 @@ export class Life {
         };
       },
     });
+  }
+
+  /** Time goes on for the dead, but nothing of theirs happens in it. */
+  clock(clock: Clock): Clock {
+    return {
+      now: () => clock.now(),
+      after: (ms, run) => clock.after(ms, () => (this.#over ? undefined : run())),
+    };
   }
 
   #guarded(arg: unknown): unknown {

@@ -136,7 +136,7 @@ export class NodeWorld implements AsyncDisposable {
       runtime: life.hold(this.runtime),
       images: life.hold(this.images),
       network: life.hold(this.network),
-      clock: life.hold(this.clock),
+      clock: life.clock(this.clock),
       log: this.logged.log,
       metrics: prometheusMetrics(new Registry()),
       nodeName,
@@ -224,7 +224,7 @@ export class NodeWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#agent !== undefined) await this.#agent.stop();
+    // Not a graceful stop: that may wait for something that only a step of the clock would end.
     this.#life.end();
     this.store.close();
     await rm(this.home, { recursive: true, force: true });

@@ -5,7 +5,7 @@
  * - `log-files.ts`       where they are
  * - `rotate-log.ts`      cuts one
  * - `log-times.ts`       when what was written
- * - `read-log.ts`, `last-lines.ts`   reads one
+ * - `read-log.ts`, `last-lines.ts`, `log-end.ts`   read one
  *
  * Containers write into the files themselves, so that they go on when the agent is gone. A container can therefore write
  * more than its share between two looks; it is cut at the next one.
@@ -16,6 +16,7 @@ import { dirname, join } from "node:path";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { attemptOf, logName, type LoggedPod, namesIn, newestLogs, podFolder, uidOfFolder } from "./log-files.ts";
+import { endOf } from "./log-end.ts";
 import { LogTimes } from "./log-times.ts";
 import { followLog, type LogCuts, type LogRange, readLog } from "./read-log.ts";
 import { defaultLogLimits, type LogLimits, rotateLog } from "./rotate-log.ts";
@@ -85,6 +86,11 @@ export class ContainerLogs {
 
   remove(pod: LoggedPod): void {
     this.#remove(join(this.#root, podFolder(pod)));
+  }
+
+  /** The end of what a container wrote; nothing when there is nothing to read. */
+  lastWords(pod: LoggedPod, container: string, attempt: number): string {
+    return endOf(join(this.#root, podFolder(pod), container, logName(attempt)));
   }
 
   read({ pod, container, attempt, tail, since, follow }: OpenLog): AsyncIterable<Buffer> {

@@ -2,7 +2,7 @@
 import { kubernetesTime } from "#lib/clock.ts";
 import type { ContainerState, ContainerStatus } from "#model/pod.ts";
 import { containerReference, readNote } from "../container/identity.ts";
-import { type ContainerView, type Ended, endOnMachine, isRecorded, remembered } from "./container-view.ts";
+import { type ContainerView, type Ended, isRecorded, remembered } from "./container-view.ts";
 import { type Moves, notYet, type Scene } from "./move.ts";
 import { hasStarted, isReady } from "./probing.ts";
 import { isWanted } from "./run-pod.ts";
@@ -69,9 +69,8 @@ function statesOf(scene: Scene, view: ContainerView, { moves, isEnding }: Course
 }
 
 /** How the attempt before this one ended. */
-function lastStateOf({ older, stored }: ContainerView, id: string): ContainerState {
-  const before = older[0];
-  if (before !== undefined) return terminatedState(endOnMachine(before));
+function lastStateOf({ olderEnd, stored }: ContainerView, id: string): ContainerState {
+  if (olderEnd !== undefined) return terminatedState(olderEnd);
   if (!isRecorded(stored, id)) {
     const earlier = remembered(stored);
     return earlier.kind === "ended" && earlier.end.id !== id ? terminatedState(earlier.end) : {};

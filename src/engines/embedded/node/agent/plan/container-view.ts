@@ -3,7 +3,7 @@ import type { ContainerState, ContainerStatus } from "#model/pod.ts";
 import type { ContainerStateOnNode } from "../../pod-runtime.ts";
 import { containerHash, containerReference } from "../container/identity.ts";
 import type { ContainerFields, NodePod } from "../pod-fields.ts";
-import type { Observed, StartFailure } from "./observed.ts";
+import type { Observed, PodMemoryView, StartFailure } from "./observed.ts";
 
 export interface ContainerView {
   readonly spec: ContainerFields;
@@ -16,6 +16,8 @@ export interface ContainerView {
   readonly restartCount: number;
   /** Attempts on the machine that newer ones have replaced. */
   readonly older: readonly ContainerStateOnNode[];
+  /** How the last of these ended. */
+  readonly olderEnd: Ended | undefined;
 }
 
 export type Situation =
@@ -53,8 +55,10 @@ function viewContainer(named: Named, { runtime, memory }: Observed): ContainerVi
   const known = stored?.restartCount ?? 0;
   // An attempt that the status knows and the machine does not was lost; what is left of earlier ones says nothing about it.
   const newest = attempts[0] !== undefined && attempts[0].attempt >= known ? attempts[0] : undefined;
-  const situation =
-    newest === undefined ? remembered(stored) : onMachine(newest, startFailure(newest, stored, memory.startFailures.get(newest.id)));
+  const older = newest === undefined ? attempts : attempts.slice(1);
+  const onMachine = (container: ContainerStateOnNode): Situation => situationOf(container, stored, memory);
+  const before = older[0] && onMachine(older[0]);
+  const situation = newest === undefined ? remembered(stored) : onMachine(newest);
   const restartCount = Math.max(known, newest?.attempt ?? 0);
   return {
     ...named,
@@ -62,19 +66,21 @@ function viewContainer(named: Named, { runtime, memory }: Observed): ContainerVi
     situation,
     restartCount,
     nextAttempt: situation.kind === "never" ? 0 : restartCount + 1,
-    older: newest === undefined ? attempts : attempts.slice(1),
+    older,
+    olderEnd: before?.kind === "ended" ? before.end : undefined,
   };
 }
 
-function onMachine(container: ContainerStateOnNode, failure: StartFailure | undefined): Situation {
+function situationOf(container: ContainerStateOnNode, stored: ContainerStatus | undefined, memory: PodMemoryView): Situation {
   const { id, state } = container;
   if (state === "running") return { kind: "running", container };
-  if (state === "exited") return { kind: "ended", end: endOnMachine(container), container };
+  if (state === "exited") return { kind: "ended", end: { message: memory.lastWords.get(id), ...endOf(container) }, container };
+  const failure = startFailure(container, stored, memory.startFailures.get(id));
   if (failure === undefined) return { kind: "created", container };
   return { kind: "ended", end: { id, code: 128, reason: "StartError", message: failure.message, finishedAt: failure.at }, container };
 }
 
-export function endOnMachine({ id, exit, startedAt }: ContainerStateOnNode): Ended {
+function endOf({ id, exit, startedAt }: ContainerStateOnNode): Ended {
   if (exit === undefined) return { ...unknownEnd(id), startedAt };
   const { code, signal, oomKilled, finishedAt } = exit;
   const reason = oomKilled ? "OOMKilled" : code === 0 ? "Completed" : "Error";

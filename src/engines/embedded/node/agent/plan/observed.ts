@@ -33,6 +33,8 @@ export interface PodMemoryView {
   readonly postStarts: ReadonlyMap<string, "running" | "done" | "failed">;
   /** By container id. */
   readonly probes: ReadonlyMap<string, ProbeResults>;
+  /** By container id: what it said last, if its status is to tell. */
+  readonly lastWords: ReadonlyMap<string, string>;
   /** By container hash. */
   readonly backoffs: ReadonlyMap<string, BackoffEntry>;
   /** Why the pod has no slot. */

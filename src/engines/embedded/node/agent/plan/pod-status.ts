@@ -1,6 +1,6 @@
 /** How a pod is reported: its phase, its conditions, its addresses, and its containers. */
 import { kubernetesTime } from "#lib/clock.ts";
-import type { ContainerState, ContainerStatus, PodPhase, PodStatus } from "#model/pod.ts";
+import type { ContainerStatus, PodPhase, PodStatus } from "#model/pod.ts";
 import { containerStatus, type Course } from "./container-status.ts";
 import { type Ending, isOver } from "./end-pod.ts";
 import type { Scene } from "./move.ts";
@@ -50,24 +50,15 @@ function phaseOf({ pod }: Scene, { containers, initContainers }: Reports, ending
   if (restartPolicy === "Never" && initContainers.map(endOf).includes("failed")) return "Failed";
   const ends = containers.map(endOf);
   if (ends.includes("waiting")) return "Pending";
-  const goesOn = ends.includes("running") || (ending === undefined && ends.some((end) => restarts(restartPolicy, end)));
-  if (goesOn) return "Running";
+  if (ends.includes("running") || ends.includes("restarting")) return "Running";
   return ends.includes("failed") ? "Failed" : "Succeeded";
 }
 
-type End = "waiting" | "running" | "succeeded" | "failed";
+type End = "waiting" | "running" | "restarting" | "succeeded" | "failed";
 
-/** A container that waits for its next start counts by how it ended last. */
+/** A container that waits has either never run, or will run again. */
 function endOf({ state, lastState }: ContainerStatus): End {
   if (state?.running !== undefined) return "running";
-  const ended = terminated(state) ?? terminated(lastState);
-  return ended === undefined ? "waiting" : ended.exitCode === 0 ? "succeeded" : "failed";
-}
-
-function terminated(state: ContainerState | undefined): ContainerState["terminated"] {
-  return state?.terminated;
-}
-
-function restarts(policy: string, end: End): boolean {
-  return policy === "Always" || (policy === "OnFailure" && end === "failed");
+  if (state?.terminated !== undefined) return state.terminated.exitCode === 0 ? "succeeded" : "failed";
+  return lastState?.terminated === undefined ? "waiting" : "restarting";
 }

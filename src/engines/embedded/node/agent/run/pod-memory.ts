@@ -19,6 +19,7 @@ export class PodMemory implements PodMemoryView {
   readonly stops = new Map<string, StopProgress>();
   readonly postStarts = new Map<string, "running" | "done" | "failed">();
   readonly probes = new Map<string, ProbeResults>();
+  readonly lastWords = new Map<string, string>();
   readonly backoffs = new Map<string, BackoffEntry>();
   slotFailure: Retry | undefined;
   readonly #abort = new AbortController();
@@ -40,7 +41,7 @@ export class PodMemory implements PodMemoryView {
 
   /** Forgets containers that are no longer on the machine. */
   keepOnly(ids: ReadonlySet<string>): void {
-    for (const map of [this.startFailures, this.stops, this.postStarts, this.probes]) {
+    for (const map of [this.startFailures, this.stops, this.postStarts, this.probes, this.lastWords]) {
       for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
     }
   }

@@ -13,7 +13,7 @@ import type { Requeue } from "#kube/controller/work-queue.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Pod } from "#model/pod.ts";
 import type { EventRecorder } from "../event/event-recorder.ts";
-import type { PodState } from "../../pod-runtime.ts";
+import type { ContainerStateOnNode, PodState } from "../../pod-runtime.ts";
 import type { Plan } from "../plan/action.ts";
 import { planPod } from "../plan/plan-pod.ts";
 import { type NodePod, nodePod } from "../pod-fields.ts";
@@ -104,7 +104,7 @@ export class PodWorker {
       prober.forget(other);
       this.#memories.get(other)?.end();
       this.#memories.delete(other);
-      await runtime.removePod(other);
+      if ((await runtime.inspect(other)) !== undefined) await runtime.removePod(other);
       events.forget(other);
       logs.remove({ ...key, uid: other });
       this.#roll.remove(other);
@@ -143,6 +143,7 @@ export class PodWorker {
     const ids = runtime?.containers.map(({ id }) => id) ?? [];
     memory.keepOnly(new Set(ids));
     this.#roll.setContainers(pod.metadata.uid, ids);
+    for (const container of runtime?.containers ?? []) this.#noteLastWords(pod, container, memory);
     const inits = new Set(pod.spec.initContainers?.map(({ name }) => name));
     return {
       pod,
@@ -154,6 +155,13 @@ export class PodWorker {
       },
       wake: () => this.#deps.wake(key),
     };
+  }
+
+  /** For containers whose status is to tell what they said before they failed. */
+  #noteLastWords(pod: NodePod, { id, name, attempt, exit }: ContainerStateOnNode, memory: PodMemory): void {
+    const spec = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((one) => one.name === name);
+    const isWanted = spec?.terminationMessagePolicy === "FallbackToLogsOnError" && exit !== undefined && exit.code !== 0;
+    if (isWanted && !memory.lastWords.has(id)) memory.lastWords.set(id, this.#deps.logs.lastWords(pod.metadata, name, attempt));
   }
 
   /** The first failure, which ends the round; undefined when all went well. */
