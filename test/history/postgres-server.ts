@@ -84,8 +84,15 @@ export class PostgresServer extends PostgresAddress {
 
   /** Also after it was killed. */
   async start(): Promise<void> {
-    // What is lost when the machine dies is not what these tests are about, so nothing waits for the disk.
-    const settings = ["fsync=off", "max_connections=200", "listen_addresses=127.0.0.1", `unix_socket_directories=${this.folder}`];
+    // What is lost when the machine dies is not what these tests are about, so nothing waits for the disk. A vacuum that happens to
+    // look at the template database keeps a new one waiting for seconds.
+    const settings = [
+      "fsync=off",
+      "autovacuum=off",
+      "max_connections=200",
+      "listen_addresses=127.0.0.1",
+      `unix_socket_directories=${this.folder}`,
+    ];
     const args = ["-D", join(this.folder, "data"), "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])];
     const child = spawn("setpriv", [...asNobody, "--pdeathsig", "KILL", "--", join(this.#bin, "postgres"), ...args], {
       cwd: this.folder,

@@ -35,6 +35,7 @@ export class Connections {
   readonly #pool: Pool;
   readonly #options: ConnectionOptions;
   readonly #closing = new AbortController();
+  #isAway = false;
 
   constructor(options: ConnectionOptions) {
     this.description = describeAddress(options.address);
@@ -84,18 +85,33 @@ export class Connections {
     await this.#pool.end();
   }
 
+  /** One line for an outage, not one for every call in it. */
+  #noteFailure(error: unknown): void {
+    if (this.#isAway) return;
+    this.#isAway = true;
+    this.#options.log.warn({ error, database: this.description }, "database does not answer, trying again");
+  }
+
+  #noteAnswer(): void {
+    if (!this.#isAway) return;
+    this.#isAway = false;
+    this.#options.log.info({ database: this.description }, "database answers again");
+  }
+
   async #patiently<T>(run: () => Promise<T>): Promise<T> {
-    const { clock, log, random = Math.random, patienceMs = 10_000 } = this.#options;
+    const { clock, random = Math.random, patienceMs = 10_000 } = this.#options;
     const { signal } = this.#closing;
     const giveUpAt = clock.now() + patienceMs;
     for (let failures = 1; ; failures++) {
       signal.throwIfAborted();
       try {
-        return await run();
+        const result = await run();
+        this.#noteAnswer();
+        return result;
       } catch (error) {
         const pauseMs = backoffMs(retryDelay, failures, random);
         if (!isPassing(error) || clock.now() + pauseMs >= giveUpAt) throw explainFailure(error, this.description);
-        log.warn({ error, failures, database: this.description }, "database does not answer, trying again");
+        this.#noteFailure(error);
         await sleep(clock, pauseMs, signal);
       }
     }
@@ -118,7 +134,6 @@ function poolConfig({ address, maxConnections = 10, statementTimeoutMs = 10_000 
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     statement_timeout: statementTimeoutMs,
-    lock_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + silenceMs,
     keepAlive: true,

@@ -54,7 +54,10 @@ function refusal(error: unknown, where: string): readonly ["misconfigured" | "to
     case "42501":
       return ["misconfigured", `${where} does not let its user do this (${message}): it needs to create tables in its schema`];
     case "57014":
-      return ["too-slow", `${where} ended a query that took too long: ask for less, such as a shorter time`];
+      return [
+        "too-slow",
+        `${where} ended a statement that took too long: ask for less, such as a shorter time, or look for what holds it up`,
+      ];
     case undefined:
     default:
       return /SCRAM|password must be a string/i.test(message)

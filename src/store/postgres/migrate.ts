@@ -16,7 +16,7 @@ export async function migrate(connections: Connections): Promise<void> {
   const version = await currentVersion(connections);
   if (dueMigrations(migrations, version, connections.description).length === 0) return;
   await connections.transaction(async (client) => {
-    await run(client, `SET LOCAL statement_timeout = ${timeoutMs}; SET LOCAL lock_timeout = ${timeoutMs}`);
+    await run(client, `SET LOCAL statement_timeout = ${timeoutMs}`);
     await run(client, `SELECT pg_advisory_xact_lock(${lockKey})`);
     await run(
       client,
