@@ -2,7 +2,9 @@
 import { ChildAbort } from "#lib/abortable.ts";
 import type { ContentStore } from "./content-store/content-store.ts";
 import type { LayerPart } from "./content-store/image-parts.ts";
+import type { NewLayer } from "./content-store/layers.ts";
 import { isImageError } from "./image-error.ts";
+import { UnpackThread } from "./layer/unpack-thread.ts";
 import type { Descriptor } from "./manifest.ts";
 import type { LayerProgress, OnProgress } from "./progress.ts";
 
@@ -16,6 +18,7 @@ export interface AddLayersOptions {
 /** Resolves when all layers, given lowest first, are unpacked. */
 export async function addLayers(store: ContentStore, layers: readonly LayerPart[], options: AddLayersOptions): Promise<void> {
   using abort = new ChildAbort(options.signal);
+  await using thread = new UnpackThread();
   const fetched = layers.map((layer) => fetchLayer(store, layer, options, abort.signal));
   // The first failure ends all others, and whoever waits for them, with its own error.
   for (const one of fetched) one.catch((error: Error) => abort.abort(error));
@@ -26,7 +29,7 @@ export async function addLayers(store: ContentStore, layers: readonly LayerPart[
         .map(({ chainId }) => chainId)
         .reverse();
       await fetched[index];
-      await unpack(store, layer, below, { ...options, signal: abort.signal });
+      await unpack(store, { ...layer, below }, thread, { ...options, signal: abort.signal });
       tell(options, layer, "done", layer.blob.size);
     }
   } catch (error) {
@@ -44,11 +47,16 @@ async function fetchLayer(store: ContentStore, layer: LayerPart, options: AddLay
   await options.fetch(layer.blob, (bytes) => tell(options, layer, "downloading", bytes), signal);
 }
 
-async function unpack(store: ContentStore, layer: LayerPart, below: LayerPart["chainId"][], options: AddLayersOptions): Promise<void> {
-  const { chainId, diffId, blob } = layer;
+async function unpack(
+  store: ContentStore,
+  layer: LayerPart & Pick<NewLayer, "below">,
+  thread: UnpackThread,
+  options: AddLayersOptions,
+): Promise<void> {
+  const { blob } = layer;
   const onBytes = (bytes: number): void => tell(options, layer, "unpacking", bytes);
   try {
-    await store.layers.ensure({ chainId, diffId, blob: store.blobs.pathOf(blob.digest), below }, { onBytes, signal: options.signal });
+    await store.layers.ensure({ ...layer, blob: store.blobs.pathOf(blob.digest) }, thread, { onBytes, signal: options.signal });
   } catch (error) {
     // A blob that cannot be unpacked is of no use; if the disk damaged it the next try fetches it again.
     if (isImageError(error) && error.code !== "storage") await store.blobs.remove(blob.digest);

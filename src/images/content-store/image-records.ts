@@ -71,6 +71,7 @@ export class ImageRecords {
       await this.#scratch.writeFile(this.#path(name), JSON.stringify({ ...old, name }));
     }
     await this.#scratch.writeFile(this.#path(record.name), JSON.stringify(record));
+    await this.touch(record.name, record.since);
   }
 
   async remove(name: string): Promise<void> {

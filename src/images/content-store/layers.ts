@@ -7,7 +7,7 @@ import { type Digest, hexOf, isDigest } from "../digest.ts";
 import { parseJsonAs } from "../json-shape.ts";
 import type { LayerLimits } from "../layer/limits.ts";
 import { type OverlayMarks, probeMarks } from "../layer/overlay-marks.ts";
-import { unpackInWorker, type UnpackOptions } from "../layer/unpack-worker.ts";
+import type { UnpackOptions, UnpackThread } from "../layer/unpack-thread.ts";
 import type { FileLocks } from "./locks.ts";
 import type { Scratch } from "./scratch.ts";
 
@@ -60,10 +60,10 @@ export class Layers {
   }
 
   /** Unpacks the layer unless it is here. When two want the same one, one works and the other waits. */
-  async ensure(layer: NewLayer, options: UnpackOptions): Promise<void> {
+  async ensure(layer: NewLayer, thread: UnpackThread, options: UnpackOptions): Promise<void> {
     if (await this.has(layer.chainId)) return;
     const work = async (): Promise<void> => {
-      if (!(await this.has(layer.chainId))) await this.#limiter.run(() => this.#unpack(layer, options));
+      if (!(await this.has(layer.chainId))) await this.#limiter.run(() => this.#unpack(layer, thread, options));
     };
     await this.#deps.locks.holding(`layer-${hexOf(layer.chainId)}`, "exclusive", work, options.signal);
   }
@@ -86,14 +86,14 @@ export class Layers {
     return join(this.#folder, hexOf(chainId));
   }
 
-  async #unpack({ chainId, diffId, blob, below }: NewLayer, options: UnpackOptions): Promise<void> {
+  async #unpack({ chainId, diffId, blob, below }: NewLayer, thread: UnpackThread, options: UnpackOptions): Promise<void> {
     const { scratch, limits } = this.#deps;
     const draft = scratch.newPath();
     await mkdir(join(draft, "fs"), { recursive: true });
     try {
       this.#marks ??= probeMarks(draft);
       const lowers = below.map((id) => this.pathOf(id));
-      const unpacked = await unpackInWorker({ blob, diffId, folder: join(draft, "fs"), lowers, marks: this.#marks, limits }, options);
+      const unpacked = await thread.unpack({ blob, diffId, folder: join(draft, "fs"), lowers, marks: this.#marks, limits }, options);
       await scratch.writeFile(join(draft, "layer.json"), JSON.stringify({ diffId, ...unpacked }));
       await rename(draft, this.#home(chainId));
     } finally {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { getXattr } from "#lib/native/files.ts";
 import { layerOf } from "../../../test/world/layer-archive.ts";
-import { asRoot, folder, requestFor, tree, unpacked, useLayerFolder } from "../../../test/world/layer-folder.ts";
-import { unpackInWorker } from "./unpack-worker.ts";
+import { asRoot, requestFor, tree, unpacked, useLayerFolder } from "../../../test/world/layer-folder.ts";
+import { UnpackThread } from "./unpack-thread.ts";
 import { unpackLayer } from "./unpack.ts";
 
 useLayerFolder();
@@ -125,31 +125,38 @@ describe.skipIf(!asRoot)("a layer", () => {
 });
 
 describe.skipIf(!asRoot)("in a thread of its own", () => {
-  test("a layer becomes the same folder, and progress is told", async () => {
-    const layer = layerOf([{ name: "big", content: Buffer.alloc(9 * 1024 * 1024) }], "none");
+  test("layers become the same folders, one after the other, and progress is told", async () => {
+    await using thread = new UnpackThread();
     const told: number[] = [];
-    const request = requestFor(layer);
-    const result = await unpackInWorker(request, { onBytes: (bytes) => told.push(bytes) });
+    const request = requestFor(layerOf([{ name: "big", content: Buffer.alloc(9 * 1024 * 1024) }], "none"));
+    const result = await thread.unpack(request, { onBytes: (bytes) => told.push(bytes) });
     expect(result.entries).toBe(1);
     expect(told.length).toBeGreaterThanOrEqual(2);
     expect(lstatSync(join(request.folder, "big")).size).toBe(9 * 1024 * 1024);
+    const second = requestFor(layerOf([{ name: "small", content: "x" }]));
+    await thread.unpack(second);
+    expect(tree(second.folder)).toEqual(["small"]);
   });
 
-  test("a refusal keeps its code", async () => {
-    const refused = unpackInWorker(requestFor(layerOf([{ name: "../x" }])));
+  test("a refusal keeps its code, and the thread goes on", async () => {
+    await using thread = new UnpackThread();
+    const refused = thread.unpack(requestFor(layerOf([{ name: "../x" }])));
     await expect(refused).rejects.toMatchObject({ name: "ImageError", code: "hostile_layer" });
+    expect((await thread.unpack(requestFor(layerOf([{ name: "x" }])))).entries).toBe(1);
   });
 
   test("a failure that nobody foresaw is an error too", async () => {
-    const request = { ...requestFor(layerOf([{ name: "x" }])), blob: join(folder, "nothing") };
-    await expect(unpackInWorker(request)).rejects.toThrow(/ENOENT/);
+    await using thread = new UnpackThread();
+    const broken = { ...requestFor(layerOf([{ name: "x" }])), lowers: [7 as unknown as string] };
+    await expect(thread.unpack(broken)).rejects.toThrow(/must be/);
   });
 
   test("an abort ends it", async () => {
+    await using thread = new UnpackThread();
     const controller = new AbortController();
     const request = requestFor(layerOf([{ name: "big", content: Buffer.alloc(64 * 1024 * 1024) }], "none"));
-    const running = unpackInWorker(request, { signal: controller.signal, onBytes: () => controller.abort(new Error("no longer wanted")) });
+    const running = thread.unpack(request, { signal: controller.signal, onBytes: () => controller.abort(new Error("no longer wanted")) });
     await expect(running).rejects.toThrow("no longer wanted");
-    await expect(unpackInWorker(request, { signal: controller.signal })).rejects.toThrow("no longer wanted");
+    await expect(thread.unpack(request, { signal: controller.signal })).rejects.toThrow("no longer wanted");
   });
 });

@@ -5,7 +5,7 @@
  * - decompress.ts, byte-reader.ts, tar-reader.ts, tar-header.ts, pax.ts: from a blob to entries
  * - layer-path.ts, layer-root.ts, lower-layers.ts: where an entry may go, and that it goes nowhere else
  * - apply-entry.ts, attributes.ts, overlay-marks.ts: putting it there
- * - unpack-worker.ts: the same in a thread of its own; limits.ts: how much is too much
+ * - unpack-thread.ts: the same in a thread of its own; limits.ts: how much is too much
  * - pack.ts, tar-writer.ts: from a folder to an archive
  */
 import { createReadStream } from "node:fs";
