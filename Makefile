@@ -8,6 +8,12 @@ export PATH := $(ROOT)node_modules/node-linux-$(ARCH)/bin:$(ROOT)node_modules/.b
 
 STAMP := node_modules/.agentbox-setup
 
+# What running sandboxes takes, and what their tests take. Without root there are no sandboxes, and nothing is asked for.
+AS_ROOT := $(filter 0,$(shell id -u))
+NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 /usr/bin/tini-static=tini,true)
+TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
+TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
+
 .PHONY: help
 help: ## List the targets
 	@echo "AgentBox: isolated sandboxes for AI agents, out of warm pools"
@@ -23,11 +29,18 @@ $(STAMP): package-lock.json tools/setup.sh
 
 .PHONY: up
 up: $(STAMP) ## Start AgentBox on this machine, in the foreground; Ctrl-C stops it
+	@$(NODE_PACKAGES)
 	@bin/agentbox up
+
+.PHONY: down
+down: $(STAMP) ## End AgentBox and remove all its sandboxes from this machine
+	@bin/agentbox down
 
 .PHONY: test
 test: $(STAMP) ## Run all tests that need no Kubernetes
-	@node tools/run-tests.ts unit contract
+	@$(NODE_PACKAGES)
+	@$(TEST_PACKAGES)
+	@node tools/run-tests.ts $(TEST_PROJECTS)
 
 .PHONY: test-kubernetes
 test-kubernetes: $(STAMP) ## Run the same contracts on a real etcd and kube-apiserver (built the first time, about 8 minutes)
@@ -42,6 +55,11 @@ crash-test: $(STAMP) ## Kill the embedded server 50 times under write load and c
 bench-objects: $(STAMP) ## Measure the embedded object store beside a real API server
 	@tools/kubernetes-bed/build.sh >/dev/null
 	@node bench/objects/run.ts
+
+.PHONY: bench-node
+bench-node: $(STAMP) ## Measure real sandboxes on this machine beside plain runc
+	@$(NODE_PACKAGES)
+	@node bench/node/run.ts
 
 .PHONY: generate
 generate: $(STAMP) ## Write deploy/crds from src/model

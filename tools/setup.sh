@@ -11,7 +11,7 @@ if [ "${1:-}" = packages ]; then
   shift
   missing=()
   for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null 2>&1 || missing+=("${pair#*=}")
+    command -v "${pair%%=*}" >/dev/null 2>&1 || compgen -G "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
   done
   [ ${#missing[@]} -eq 0 ] && exit 0
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then

@@ -9,6 +9,7 @@ export interface CommandEntry {
 
 export const commandTable: readonly CommandEntry[] = [
   { name: "up", summary: "Start AgentBox on this machine, in the foreground", load: async () => (await import("./commands/up.ts")).up },
+  { name: "down", summary: "Remove all sandboxes from this machine", load: async () => (await import("./commands/down.ts")).down },
   { name: "apply", summary: "Create or change objects from files", load: async () => (await import("./commands/apply.ts")).apply },
   { name: "get", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
   { name: "delete", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },

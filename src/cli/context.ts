@@ -20,6 +20,8 @@ export interface CliContext {
   readonly connect: () => Promise<ObjectClient>;
   /** Runs the server until it is told to end; resolves with the exit code. */
   readonly serve: (options: ServeRequest) => Promise<number>;
+  /** Ends the server if it runs, and removes all sandboxes of this folder from the machine; resolves with the exit code. */
+  readonly takeDown: () => Promise<number>;
 }
 
 export interface TextSink {

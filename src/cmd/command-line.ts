@@ -25,11 +25,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 let client: KubernetesClient | undefined;
-// Waiting for a timer does not keep a process alive (see systemClock); a command that waits must.
-const alive = setInterval(() => {}, 1_000_000_000);
 process.exitCode = await main();
 await client?.close();
-clearInterval(alive);
 
 async function main(): Promise<number> {
   try {
@@ -66,6 +63,10 @@ function contextFor(home: HomeFolder): CliContext {
         stdout: process.stdout,
         stderr: process.stderr,
       });
+    },
+    takeDown: async () => {
+      const { takeDown } = await import("./take-down.ts");
+      return await takeDown({ home, clock: systemClock, stdout: process.stdout });
     },
   };
 }

@@ -43,6 +43,7 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
       return client;
     },
     serve: async () => 0,
+    takeDown: async () => 0,
     ...given,
   };
   const code = await runCli(context, argv);

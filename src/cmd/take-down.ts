@@ -1,0 +1,46 @@
+/** `agentbox down`: the opposite of `up`, containers included. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { CliError } from "#cli/failure.ts";
+import type { TextSink } from "#cli/context.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
+import { openLog } from "#lib/log.ts";
+import type { HomeFolder } from "./home-folder.ts";
+import { isListening, readServerFile } from "./server-file.ts";
+
+export interface TakeDownOptions {
+  readonly home: HomeFolder;
+  readonly clock: Clock;
+  readonly stdout: TextSink;
+}
+
+export async function takeDown({ home, clock, stdout }: TakeDownOptions): Promise<number> {
+  await endServer(home, clock, stdout);
+  if (!existsSync(join(home.folder, "node"))) {
+    stdout.write(`No sandboxes of ${home.folder} are on this machine.\n`);
+    return 0;
+  }
+  if (process.getuid?.() !== 0) throw new CliError("removing sandboxes needs root: sudo agentbox down");
+  stdout.write("Removing sandboxes …\n");
+  const { eraseEmbeddedNode } = await import("./embedded-node.ts");
+  const log = openLog({ clock, out: process.stderr });
+  await eraseEmbeddedNode({ home: home.folder, clock, log });
+  stdout.write("All sandboxes are gone. Objects are kept; the next start runs their pods again.\n");
+  return 0;
+}
+
+const endingMs = 15_000;
+
+async function endServer(home: HomeFolder, clock: Clock, stdout: TextSink): Promise<void> {
+  if (!(await isListening(home.socketPath))) return;
+  const facts = await readServerFile(home.serverFile);
+  if (facts === undefined) throw new CliError("AgentBox runs, but does not say as which process: end it with Ctrl-C first");
+  stdout.write(`Ending AgentBox (process ${facts.pid}) …\n`);
+  process.kill(facts.pid, "SIGTERM");
+  const until = clock.now() + endingMs;
+  while (await isListening(home.socketPath)) {
+    if (clock.now() > until)
+      throw new CliError(`process ${facts.pid} has not ended after ${endingMs / 1000} s: end it with kill -9, then try again`);
+    await sleep(clock, 50);
+  }
+}
