@@ -29,6 +29,16 @@ export default defineConfig({
       },
       {
         extends: true,
+        // On SQLite and on a real PostgreSQL.
+        test: {
+          name: "history",
+          include: ["test/history/**/*.test.ts"],
+          globalSetup: ["test/history/global-setup.ts"],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
         test: {
           name: "kubernetes",
           include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],
