@@ -107,3 +107,15 @@ export interface Scale extends ApiObject {
   readonly spec: { readonly replicas: number };
   readonly status?: { readonly replicas: number; readonly selector?: string };
 }
+
+/** What every scale subresource speaks, whatever the kind: no kind of its own, but read and written like one. */
+export const Scales: ResourceType<Scale> = {
+  group: "autoscaling",
+  version: "v1",
+  kind: "Scale",
+  plural: "scales",
+  singular: "scale",
+  shortNames: [],
+  namespaced: true,
+  statusSubresource: false,
+};

@@ -8,19 +8,20 @@
  * - `resource-path.ts`, `decode-objects.ts` and `watch-events.ts` are the API's paths, objects and events.
  */
 import { ApiError } from "#kube/api-error.ts";
-import type {
-  CallOptions,
-  DeleteOptions,
-  ListOptions,
-  ObjectClient,
-  ObjectKey,
-  ObjectList,
-  Patch,
-  Scale,
-  SubresourceOptions,
-  WatchEvent,
-  WatchOptions,
-  WriteOptions,
+import {
+  type CallOptions,
+  type DeleteOptions,
+  type ListOptions,
+  type ObjectClient,
+  type ObjectKey,
+  type ObjectList,
+  type Patch,
+  type Scale,
+  Scales,
+  type SubresourceOptions,
+  type WatchEvent,
+  type WatchOptions,
+  type WriteOptions,
 } from "#kube/object-client.ts";
 import type { Random } from "#lib/backoff.ts";
 import { systemClock, type Clock } from "#lib/clock.ts";
@@ -143,7 +144,7 @@ class HttpObjectClient implements KubernetesClient {
 
   async updateScale(type: ResourceType, key: ObjectKey, scale: Scale, options: WriteOptions = {}): Promise<Scale> {
     const path = objectPath(type, key, "scale") + query(writeParameters(options));
-    return this.#scale({ method: "PUT", path, ...jsonBody(typed(scales, scale)), signal: options.signal });
+    return this.#scale({ method: "PUT", path, ...jsonBody(typed(Scales, scale)), signal: options.signal });
   }
 
   async patchScale(type: ResourceType, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Scale> {
@@ -153,7 +154,7 @@ class HttpObjectClient implements KubernetesClient {
 
   /** Go leaves zeros out of JSON; a scale of none is written down here. */
   async #scale(request: ApiRequest): Promise<Scale> {
-    const scale: Omit<Scale, "spec"> & { readonly spec?: Partial<Scale["spec"]> } = await this.#object(scales, request);
+    const scale: Omit<Scale, "spec"> & { readonly spec?: Partial<Scale["spec"]> } = await this.#object(Scales, request);
     return Object.freeze({ ...scale, spec: Object.freeze({ replicas: scale.spec?.replicas ?? 0 }) });
   }
 
@@ -166,18 +167,6 @@ class HttpObjectClient implements KubernetesClient {
     return decodeObject(type, parseJson(text, `${request.method} ${request.path}`), this.#decoding);
   }
 }
-
-/** What every scale subresource speaks, whatever the kind. */
-const scales: ResourceType<Scale> = {
-  group: "autoscaling",
-  version: "v1",
-  kind: "Scale",
-  plural: "scales",
-  singular: "scale",
-  shortNames: [],
-  namespaced: true,
-  statusSubresource: false,
-};
 
 function writeParameters(options: WriteOptions): Readonly<Record<string, string | undefined>> {
   const { dryRun, fieldValidation, fieldManager } = options;

@@ -1,5 +1,5 @@
 /** Requests for one object, or for the status or scale of one. */
-import type { ObjectKey, Scale } from "#kube/object-client.ts";
+import { type ObjectKey, Scales } from "#kube/object-client.ts";
 import { isApiError } from "#kube/api-error.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
@@ -89,14 +89,3 @@ function ok(body: unknown): Answer {
   return { code: 200, body };
 }
 
-/** Not a kind of its own, but read from a request like one. */
-const Scales: ResourceType<Scale> = {
-  group: "autoscaling",
-  version: "v1",
-  kind: "Scale",
-  plural: "scales",
-  singular: "scale",
-  shortNames: [],
-  namespaced: true,
-  statusSubresource: false,
-};
