@@ -51,15 +51,9 @@ type Named = Pick<ContainerView, "spec" | "isInit" | "stored">;
 
 function viewContainer(named: Named, { runtime, memory }: Observed): ContainerView {
   const { spec, stored } = named;
-  const attempts = (runtime?.containers ?? []).filter(({ name }) => name === spec.name).sort((a, b) => b.attempt - a.attempt);
-  const known = stored?.restartCount ?? 0;
-  // An attempt that the status knows and the machine does not was lost; what is left of earlier ones says nothing about it.
-  const newest = attempts[0] !== undefined && attempts[0].attempt >= known ? attempts[0] : undefined;
-  const older = newest === undefined ? attempts : attempts.slice(1);
-  const onMachine = (container: ContainerStateOnNode): Situation => situationOf(container, stored, memory);
-  const before = older[0] && onMachine(older[0]);
-  const situation = newest === undefined ? remembered(stored) : onMachine(newest);
-  const restartCount = Math.max(known, newest?.attempt ?? 0);
+  const { newest, older } = attemptsOf(spec.name, runtime?.containers ?? [], stored);
+  const situation = newest === undefined ? remembered(stored) : situationOf(newest, stored, memory);
+  const restartCount = Math.max(stored?.restartCount ?? 0, newest?.attempt ?? 0);
   return {
     ...named,
     hash: containerHash(spec),
@@ -67,8 +61,27 @@ function viewContainer(named: Named, { runtime, memory }: Observed): ContainerVi
     restartCount,
     nextAttempt: situation.kind === "never" ? 0 : restartCount + 1,
     older,
-    olderEnd: before?.kind === "ended" ? before.end : undefined,
+    olderEnd: older[0] && endOfOlder(older[0], stored, memory),
   };
+}
+
+interface Attempts {
+  readonly newest: ContainerStateOnNode | undefined;
+  /** The latest of them first. */
+  readonly older: readonly ContainerStateOnNode[];
+}
+
+function attemptsOf(name: string, containers: readonly ContainerStateOnNode[], stored: ContainerStatus | undefined): Attempts {
+  const [first, ...others] = containers.filter((container) => container.name === name).sort((a, b) => b.attempt - a.attempt);
+  if (first === undefined) return { newest: undefined, older: [] };
+  // An attempt that the status knows and the machine does not was lost; what is left of earlier ones says nothing about it.
+  const isLost = first.attempt < (stored?.restartCount ?? 0);
+  return isLost ? { newest: undefined, older: [first, ...others] } : { newest: first, older: others };
+}
+
+function endOfOlder(container: ContainerStateOnNode, stored: ContainerStatus | undefined, memory: PodMemoryView): Ended | undefined {
+  const situation = situationOf(container, stored, memory);
+  return situation.kind === "ended" ? situation.end : undefined;
 }
 
 function situationOf(container: ContainerStateOnNode, stored: ContainerStatus | undefined, memory: PodMemoryView): Situation {

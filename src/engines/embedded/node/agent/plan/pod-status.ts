@@ -48,10 +48,10 @@ function phaseOf({ pod }: Scene, { containers, initContainers }: Reports, ending
   if (ending?.verdict !== undefined) return "Failed";
   const { restartPolicy } = pod.spec;
   if (restartPolicy === "Never" && initContainers.map(endOf).includes("failed")) return "Failed";
-  const ends = containers.map(endOf);
-  if (ends.includes("waiting")) return "Pending";
-  if (ends.includes("running") || ends.includes("restarting")) return "Running";
-  return ends.includes("failed") ? "Failed" : "Succeeded";
+  const ends = new Set(containers.map(endOf));
+  if (ends.has("waiting")) return "Pending";
+  if (ends.has("running") || ends.has("restarting")) return "Running";
+  return ends.has("failed") ? "Failed" : "Succeeded";
 }
 
 type End = "waiting" | "running" | "restarting" | "succeeded" | "failed";
