@@ -1,5 +1,5 @@
 /** Requests for one object, or for the status or scale of one. */
-import { type ObjectKey, Scales } from "#kube/object-client.ts";
+import { type ObjectKey, type Scale, Scales } from "#kube/object-client.ts";
 import { isApiError } from "#kube/api-error.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
