@@ -49,7 +49,8 @@ async function packLayer(store: ContentStore, folder: string, options: RootfsOpt
       yield chunk;
     }
   }
-  const compressed = Readable.from(archive(), { objectMode: false }).compose(
+  // Chunk by chunk, never joined: what the compressor writes depends on how its input is cut.
+  const compressed = Readable.from(archive()).compose(
     createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 3 } }),
     options.signal === undefined ? {} : { signal: options.signal },
   );
