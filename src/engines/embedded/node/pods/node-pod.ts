@@ -1,9 +1,9 @@
 /** One pod on this node: its slot, its limits, its disk and its files. Its containers are node-container.ts. */
 import { rmSync } from "node:fs";
 import type { PodPlan, PodState, PodUsage } from "#engines/embedded/node/pod-runtime.ts";
+import { detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
 import { type EgressElements, egressElements, noEgress } from "#engines/embedded/node/network/egress.ts";
 import { writePodFiles } from "#engines/embedded/node/rootfs/pod-files.ts";
-import { removeMemoryVolumes } from "#engines/embedded/node/rootfs/volumes.ts";
 import type { Slot } from "#engines/embedded/node/slots/slot.ts";
 import type { NodeContainer } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
@@ -84,7 +84,7 @@ export class NodePod {
     await Promise.all([...this.containers.values()].map((container) => container.stop()));
     await cgroups.removePod(this.uid);
     await network.changeEgress(this.#egress, noEgress);
-    removeMemoryVolumes(this.folder.volumes);
+    detachBelow(this.folder.path);
     await disks.of(this.#record.disk).remove(this.uid);
     rmSync(this.folder.path, { recursive: true, force: true });
     slots.giveBack(this.slot);

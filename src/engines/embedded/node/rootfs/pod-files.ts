@@ -1,5 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
+import { mountFileSystem } from "#engines/embedded/node/linux/mounts.ts";
 import { renderResolvConf } from "#engines/embedded/node/network/nameservers.ts";
 
 /** Files in /etc that say who and where the pod is; all of its containers see the same ones. */
@@ -22,8 +24,19 @@ export function podFileContents({ hostname, ip, nameservers }: PodIdentity): Rec
   };
 }
 
+/** Much more than anybody writes into them by hand. */
+const roomForFiles = "256k";
+
+/**
+ * On a small file system of their own: a sandbox may write into these files, and what it writes must not take the place
+ * of what the node writes down about others.
+ */
 export function writePodFiles(folder: string, identity: PodIdentity): void {
   mkdirSync(folder, { recursive: true });
+  if (mountOf(folder, mountTable())?.target !== folder) {
+    const options = { mode: "0755", size: roomForFiles };
+    mountFileSystem({ type: "tmpfs", source: "tmpfs", target: folder, flags: ["noSuid", "noDev", "noExec"], options });
+  }
   for (const [name, content] of Object.entries(podFileContents(identity))) {
     const file = join(folder, name);
     writeFileSync(file, content);

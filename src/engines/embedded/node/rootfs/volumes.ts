@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { detachBelow, mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
+import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
 import { mountFileSystem } from "#engines/embedded/node/linux/mounts.ts";
 import { checkName } from "#engines/embedded/node/node-paths.ts";
 import type { ContainerMount, ProjectedFile } from "#engines/embedded/node/pod-runtime.ts";
@@ -81,9 +81,4 @@ function checkRelative(path: string): void {
   if (parts.some((part) => part === "" || part === "." || part === "..")) {
     throw new Error(`${JSON.stringify(path)} cannot be the path of a file in a volume: it must lead to a place below the volume`);
   }
-}
-
-/** Takes the pod's volumes in memory away. */
-export function removeMemoryVolumes(inMemory: string): void {
-  detachBelow(inMemory);
 }
