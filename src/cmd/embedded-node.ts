@@ -71,7 +71,7 @@ export async function eraseEmbeddedNode({ home, clock, log }: Pick<NodeOptions, 
 }
 
 /** Names of ours in the kernel must not meet those of an AgentBox with another folder. */
-function instanceOf(home: string): string {
+export function instanceOf(home: string): string {
   return createHash("sha256").update(home).digest("hex").slice(0, 6);
 }
 

@@ -8,28 +8,45 @@ const launcher = join(import.meta.dirname, "../../bin/agentbox");
 export class ServerProcess {
   readonly socketPath: string;
   readonly #home: string;
+  readonly #flags: readonly string[];
   #child: ChildProcess | undefined;
+  #complete: Promise<void> = Promise.resolve();
 
-  constructor(home: string) {
+  constructor(home: string, options: { readonly sandboxes: boolean } = { sandboxes: false }) {
     this.#home = home;
+    this.#flags = options.sandboxes ? [] : ["--no-sandboxes"];
     this.socketPath = join(home, "run", "api.sock");
   }
 
   /** Starts the server and resolves when it answers. */
   async start(): Promise<void> {
     let output = "";
-    const child = spawn(launcher, ["up", "--no-sandboxes", "--port", "0"], {
+    const child = spawn(launcher, ["up", ...this.#flags, "--port", "0"], {
       env: { ...process.env, AGENTBOX_HOME: this.#home },
       stdio: ["ignore", "pipe", "pipe"],
+      // A group of its own, as a shell gives it: that is whom Ctrl-C reaches.
+      detached: true,
     });
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr])
-      stream?.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000)));
+    const said = Promise.withResolvers<void>();
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk: Buffer) => {
+        output = (output + chunk.toString()).slice(-4000);
+        if (output.includes("Ctrl-C stops it.")) said.resolve();
+      });
+    }
     const ended = new Promise<never>((_, reject) => {
       child.once("exit", (code, signal) => reject(new Error(`agentbox up ended (${signal ?? code}) before it answered:\n${output}`)));
     });
     ended.catch(() => {});
+    this.#complete = Promise.race([ended, said.promise]);
+    this.#complete.catch(() => {});
     await Promise.race([ended, this.#answers()]);
+  }
+
+  /** Resolves when everything in it has started, and not only answers. */
+  complete(): Promise<void> {
+    return this.#complete;
   }
 
   async #answers(): Promise<void> {
@@ -61,11 +78,21 @@ export class ServerProcess {
     await this.#end("SIGTERM");
   }
 
+  /** Ctrl-C in its terminal: whoever it has started hears it too. */
+  async interrupt(): Promise<void> {
+    const { pid } = this.#child ?? {};
+    if (pid !== undefined) await this.#ended(() => process.kill(-pid, "SIGINT"));
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
+    await this.#ended((child) => child.kill(signal));
+  }
+
+  async #ended(end: (child: ChildProcess) => unknown): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const gone = new Promise((resolve) => child.once("exit", resolve));
-    child.kill(signal);
+    end(child);
     await gone;
   }
 }

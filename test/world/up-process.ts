@@ -1,0 +1,76 @@
+/** `agentbox up` with sandboxes, as a process on a folder of its own that is removed from the machine at the end. Needs root. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eraseEmbeddedNode, instanceOf } from "../../src/cmd/embedded-node.ts";
+import { type KubernetesClient, kubernetesClient } from "#engines/kubernetes/client.ts";
+import { systemClock } from "#lib/clock.ts";
+import { openLog } from "#lib/log.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import { ServerProcess } from "../crash/server-process.ts";
+import { type MachineTraces, tracesOf } from "./machine-traces.ts";
+
+export class UpProcess implements AsyncDisposable {
+  readonly home: string;
+  readonly instance: string;
+  readonly process: ServerProcess;
+  #client: KubernetesClient | undefined;
+
+  private constructor(home: string) {
+    this.home = home;
+    this.instance = instanceOf(home);
+    this.process = new ServerProcess(home, { sandboxes: true });
+  }
+
+  /** On a new folder; not started yet. */
+  static async onNewFolder(): Promise<UpProcess> {
+    return new UpProcess(await mkdtemp(join(tmpdir(), "agentbox-up-")));
+  }
+
+  /** Resolves when all of it runs; pods may still be on their way. */
+  async start(): Promise<void> {
+    await this.process.start();
+    await this.process.complete();
+    await this.#client?.close();
+    this.#client = await kubernetesClient({ socketPath: this.process.socketPath });
+  }
+
+  get client(): KubernetesClient {
+    if (this.#client === undefined) throw new Error("start it first");
+    return this.#client;
+  }
+
+  async pods(): Promise<readonly Pod[]> {
+    return (await this.client.list(Pods, { namespace: "default" })).items;
+  }
+
+  /** Looks until the pods are as they should be; the last ones seen, right or not, when time is over. */
+  async podsWhen(right: (pods: readonly Pod[]) => boolean, patienceMs: number): Promise<readonly Pod[]> {
+    const until = performance.now() + patienceMs;
+    for (;;) {
+      const pods = await this.pods();
+      if (right(pods) || performance.now() > until) return pods;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+
+  traces(): MachineTraces {
+    return tracesOf(this.instance, this.home);
+  }
+
+  /** Removes its containers and all else from the machine, as `agentbox down` does; it must have ended. */
+  async erase(): Promise<void> {
+    await eraseEmbeddedNode({ home: this.home, clock: systemClock, log: openLog({ clock: systemClock, out: { write: () => true } }) });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process.kill();
+    await this.#client?.close();
+    await this.erase();
+    await rm(this.home, { recursive: true, force: true });
+  }
+}
+
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+}
