@@ -45,6 +45,8 @@ export const annotationKeys = {
   lastActive: "agentbox.navix.sh/last-active",
   /** RFC 3339: when the sandbox ends whatever it does. */
   endTime: "agentbox.navix.sh/end-time",
+  /** One of timeoutActions: what idle timeout and end time do to the sandbox; kill when left out. */
+  onTimeout: "agentbox.navix.sh/on-timeout",
   /** RFC 3339: since when the sandbox is wished paused; absent: it is to run. The node answers with podConditions.paused. */
   paused: "agentbox.navix.sh/paused",
   /** JSON object: what the caller wants remembered about the sandbox. */
@@ -71,8 +73,16 @@ export const annotationKeys = {
   inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
   /** JSON SandboxStatusDetail: why a pod is where it is. */
   sandboxStatusDetail: "agentbox.navix.sh/sandbox-status-detail",
+  /** On a pod: "true" when the daemon is to run the image's own entrypoint. */
+  runEntrypoint: "agentbox.navix.sh/run-entrypoint",
   /** Decimal: how many sandboxes the pod has carried. Makes every image reference of the pod a new one. */
   useCount: "agentbox.navix.sh/use-count",
+  /** On a pod template: one of recyclePolicies; Auto when left out. */
+  recyclePolicy: "agentbox.navix.sh/recycle-policy",
+  /** On a pod template, decimal: after how many sandboxes a pod is replaced. Goes before the control plane's own number. */
+  maxUses: "agentbox.navix.sh/max-uses",
+  /** On a pod: hash of all that its pool wants of an idle pod. Differs from the pool's present one: the pod is outdated. */
+  templateHash: "agentbox.navix.sh/template-hash",
   /** RFC 3339: since when an idle pod is chosen for scale-down. A claim removes it and so keeps the pod. */
   scaleDownProtected: "agentbox.navix.sh/scale-down-protected",
   /** On a pool, RFC 3339: the latest create request. Written late; a younger value may be in memory. */
@@ -111,6 +121,17 @@ export const phaseSelectorKeys = ["all", ...sandboxPhases] as const;
 export const inplaceUpdatePhases = ["starting", "stopping", "completed"] as const;
 export type InplaceUpdatePhase = (typeof inplaceUpdatePhases)[number];
 
+/** Values of annotationKeys.onTimeout. */
+export const timeoutActions = ["kill", "pause"] as const;
+export type TimeoutAction = (typeof timeoutActions)[number];
+
+/**
+ * Values of annotationKeys.recyclePolicy. Auto: a pod is used again unless something of its last user could outlive the exchange
+ * of containers. Always: whoever wrote the template says that what is shared there is safe. Never: a new pod for every sandbox.
+ */
+export const recyclePolicies = ["Auto", "Always", "Never"] as const;
+export type RecyclePolicy = (typeof recyclePolicies)[number];
+
 /** Completed: its work was done. Canceled: it never ran. Released: a timeout or an explicit release. Failed: the pod failed it. */
 export const sandboxStopReasons = ["Completed", "Canceled", "Released", "Failed"] as const;
 export type SandboxStopReason = (typeof sandboxStopReasons)[number];
@@ -124,9 +145,12 @@ export const failureReasons = {
   evicted: "Evicted",
   podDeleted: "PodDeleted",
   nodeLost: "NodeLost",
+  podFailed: "PodFailed",
+  /** The container ended and nothing says why. */
+  containerRestarted: "ContainerRestarted",
 } as const;
 
-/** What a SandboxStatusDetail may give as its reason. */
+/** What a diagnosis may give as its reason, beside what a container says itself, such as CreateContainerError. */
 export const diagnosisReasons = {
   pulling: "Pulling",
   imagePullBackOff: "ImagePullBackOff",
@@ -134,6 +158,8 @@ export const diagnosisReasons = {
   crashLoopBackOff: "CrashLoopBackOff",
   oomKilled: "OOMKilled",
   podFailed: "PodFailed",
+  evicted: "Evicted",
+  unschedulable: "Unschedulable",
 } as const;
 
 /** Conditions of ours in a pod's status, written by its node. */

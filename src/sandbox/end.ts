@@ -1,0 +1,116 @@
+/**
+ * Whether it is time to end a sandbox, and how. Three clocks may: the startup timeout while it is not armed, the idle timeout and the
+ * end time once it runs. A sandbox that is paused is out of reach of all of them. What is not known never ends anything: not activity
+ * that nobody could be asked for, not a text that is no time.
+ */
+import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { annotationKeys, failureReasons, type SandboxStopReason, type TimeoutAction } from "#model/keys.ts";
+import { isFrozen, pauseWish } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+import { parseSeconds, parseTime } from "./annotation-values.ts";
+import { phaseSince } from "./phase.ts";
+
+/** What those who see traffic say of a sandbox. */
+export type Activity =
+  /** Somebody who may have seen traffic could not be asked. */
+  | { readonly kind: "unknown" }
+  | {
+      readonly kind: "known";
+      /** An open stream or a running request is traffic as long as it lasts (W21). */
+      readonly inUse: boolean;
+      /** Of the newest traffic; left out when none was seen. */
+      readonly lastActiveMs?: number;
+    };
+
+export interface EndSnapshot {
+  readonly pod: Pod;
+  readonly activity: Activity;
+  /** What the daemon says of being armed; undefined when it was not asked, or did not answer. */
+  readonly isArmed?: boolean;
+  /** The pool's limit for pods that do not say themselves; left out: none. */
+  readonly defaultStartupTimeoutMs?: number;
+  /** How late activity may become known. Idle sandboxes get so much longer. */
+  readonly refreshIntervalMs: number;
+}
+
+export type EndVerdict =
+  /** Nothing can change before `recheckAtMs`, as things stand; left out: no clock runs. */
+  | { readonly kind: "lives"; readonly recheckAtMs?: number }
+  | {
+      readonly kind: "end";
+      readonly action: TimeoutAction;
+      readonly stopReason: SandboxStopReason;
+      readonly failureReason: string;
+      readonly failureMessage: string;
+    };
+
+/** A limit, and the moment from which on it is exceeded. */
+interface Limit {
+  readonly dueMs: number;
+  readonly verdict: Extract<EndVerdict, { kind: "end" }>;
+}
+
+export function endOf(snapshot: EndSnapshot, now: number): EndVerdict {
+  const limits = limitsOf(snapshot);
+  // Of several that are over, the one that was over first is why it ends.
+  const first = limits.toSorted((left, right) => left.dueMs - right.dueMs)[0];
+  if (first === undefined) return { kind: "lives" };
+  return now >= first.dueMs ? first.verdict : { kind: "lives", recheckAtMs: first.dueMs };
+}
+
+function limitsOf(snapshot: EndSnapshot): readonly Limit[] {
+  const { pod } = snapshot;
+  if (pod.metadata.deletionTimestamp !== undefined) return [];
+  const phase = sandboxPhaseOf(pod);
+  if (phase === "starting") return startupLimit(snapshot, enteredAt(pod), "the sandbox did not start");
+  if (phase !== "running" || pauseWish(pod) !== undefined || isFrozen(pod)) return [];
+  // Claimed on the fast path by a process that died before it armed the sandbox: its client never got an answer.
+  const unarmed = snapshot.isArmed === false ? startupLimit(snapshot, claimedAt(pod), "the sandbox was not armed") : [];
+  return [...unarmed, ...endTimeLimit(pod), ...idleLimit(snapshot)];
+}
+
+function startupLimit({ pod, defaultStartupTimeoutMs }: EndSnapshot, since: number | undefined, what: string): readonly Limit[] {
+  const timeout = parseSeconds(pod.metadata.annotations?.[annotationKeys.startupTimeout]) ?? defaultStartupTimeoutMs;
+  if (timeout === undefined || since === undefined) return [];
+  const failureMessage = `${what} within ${timeout / 1000} s`;
+  const verdict = {
+    kind: "end",
+    action: "kill",
+    stopReason: "Failed",
+    failureReason: failureReasons.startupTimeout,
+    failureMessage,
+  } as const;
+  return [{ dueMs: since + timeout, verdict }];
+}
+
+function endTimeLimit(pod: Pod): readonly Limit[] {
+  const endTime = parseTime(pod.metadata.annotations?.[annotationKeys.endTime]);
+  if (endTime === undefined) return [];
+  const failureMessage = `the sandbox's end time ${new Date(endTime).toISOString()} was reached`;
+  return [{ dueMs: endTime, verdict: released(pod, failureReasons.maxLifetime, failureMessage) }];
+}
+
+function idleLimit({ pod, activity, refreshIntervalMs }: EndSnapshot): readonly Limit[] {
+  const timeout = parseSeconds(pod.metadata.annotations?.[annotationKeys.idleTimeout]);
+  if (timeout === undefined || timeout === 0 || activity.kind === "unknown" || activity.inUse) return [];
+  const seen = [activity.lastActiveMs, parseTime(pod.metadata.annotations?.[annotationKeys.lastActive]), enteredAt(pod), claimedAt(pod)];
+  const known = seen.filter((time) => time !== undefined);
+  if (known.length === 0) return [];
+  const failureMessage = `the sandbox had no traffic for ${timeout / 1000} s`;
+  return [{ dueMs: Math.max(...known) + timeout + refreshIntervalMs, verdict: released(pod, failureReasons.idleTimeout, failureMessage) }];
+}
+
+function released(pod: Pod, failureReason: string, failureMessage: string): Limit["verdict"] {
+  const action = pod.metadata.annotations?.[annotationKeys.onTimeout] === "pause" ? "pause" : "kill";
+  return { kind: "end", action, stopReason: "Released", failureReason, failureMessage };
+}
+
+/** Since when it is starting or running. A state that cannot be read leaves the time of the claim. */
+function enteredAt(pod: Pod): number | undefined {
+  const since = phaseSince(pod);
+  return since.kind === "in-phase" ? since.sinceMs : claimedAt(pod);
+}
+
+function claimedAt(pod: Pod): number | undefined {
+  return parseTime(pod.metadata.annotations?.[annotationKeys.claimedAt]);
+}

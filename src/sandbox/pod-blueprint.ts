@@ -1,0 +1,81 @@
+/** What the idle pods of a pool have in common: everything but name, digests and the use counter. */
+import { annotationKeys, isReservedKey } from "#model/keys.ts";
+import type { Container, PodSpec } from "#model/pod.ts";
+import { idleContainerImages } from "./images.ts";
+import type { PoolTemplate } from "./resolve-template.ts";
+import { withRuntimes } from "./runtimes.ts";
+
+export interface PodBlueprint {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Images are written as the template has them. */
+  readonly spec: PodSpec;
+  /** What of the template could not be kept, and why. */
+  readonly warnings: readonly string[];
+}
+
+export type BlueprintResult =
+  | { readonly kind: "blueprint"; readonly blueprint: PodBlueprint }
+  | { readonly kind: "refused"; readonly code: "no-containers" | "target-image-required"; readonly message: string };
+
+/** Keys of ours that a template is meant to have. */
+const templateKeys: ReadonlySet<string> = new Set([annotationKeys.recyclePolicy, annotationKeys.maxUses]);
+
+export function podBlueprint(template: PoolTemplate, publicKey: string): BlueprintResult {
+  const { metadata, spec } = template.template ?? {};
+  const images = idleContainerImages(template);
+  const [first, ...others] = spec?.containers ?? [];
+  if (spec === undefined || first === undefined) {
+    return { kind: "refused", code: "no-containers", message: "the template has no containers: there is nothing to run" };
+  }
+  const without =
+    spec.containers.find(({ name }) => !Object.hasOwn(images, name)) ?? (spec.initContainers ?? []).find(({ image = "" }) => image === "");
+  if (without !== undefined) {
+    return { kind: "refused", code: "target-image-required", message: `container "${without.name}" of the template has no image` };
+  }
+  const waiting = (container: Container): Container => ({ ...withoutLiveness(container), image: images[container.name] ?? "" });
+  return {
+    kind: "blueprint",
+    blueprint: {
+      labels: withoutReserved(metadata?.labels),
+      annotations: withoutReserved(metadata?.annotations),
+      spec: { ...spec, ...fixed, containers: [withRuntimes(waiting(first), template.runtimes, publicKey), ...others.map(waiting)] },
+      warnings: warningsOf(template),
+    },
+  };
+}
+
+/** A sandbox is nobody in the cluster, learns nothing of its services, and comes back on another image when it is told to stop. */
+const fixed = { automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Always" } as const;
+
+/** A paused sandbox answers no probe: it would be restarted, and all that pausing was to keep would be lost. */
+function withoutLiveness(container: Container): Container {
+  const { livenessProbe: _, ...rest } = container;
+  return rest;
+}
+
+function withoutReserved(map: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isLeftOut(key)));
+}
+
+function isLeftOut(key: string): boolean {
+  return isReservedKey(key) && !templateKeys.has(key);
+}
+
+function warningsOf({ template }: PoolTemplate): readonly string[] {
+  const { metadata, spec } = template ?? {};
+  const keys = [...Object.keys(metadata?.labels ?? {}), ...Object.keys(metadata?.annotations ?? {})].filter(isLeftOut);
+  return [
+    ...keys.map((key) => `the key ${key} is left out: it is reserved for AgentBox`),
+    ...(spec === undefined ? [] : specWarnings(spec)),
+  ];
+}
+
+function specWarnings({ containers, restartPolicy = "Always", automountServiceAccountToken }: PodSpec): readonly string[] {
+  const probed = containers.filter(({ livenessProbe }) => livenessProbe !== undefined);
+  return [
+    ...probed.map(({ name }) => `the livenessProbe of container ${name} is left out: a paused sandbox would fail it and be restarted`),
+    ...(restartPolicy === "Always" ? [] : [`restartPolicy is Always and not ${restartPolicy}`]),
+    ...(automountServiceAccountToken === true ? ["no service account token is mounted into a sandbox"] : []),
+  ];
+}

@@ -1,0 +1,59 @@
+/** How big a sandbox is: what its containers may use together. */
+import type { Container, Pod } from "#model/pod.ts";
+
+const factors: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+/** Quantities as Kubernetes writes them; a resource that no container limits or asks for is left out. */
+export function podResources({ spec }: Pod): { readonly cpu?: string; readonly memory?: string } {
+  const cpu = sum(spec.containers, "cpu");
+  const memory = sum(spec.containers, "memory");
+  return {
+    ...(cpu === undefined ? {} : { cpu: formatCpu(cpu) }),
+    ...(memory === undefined ? {} : { memory: formatBytes(memory) }),
+  };
+}
+
+/** In cores and bytes. Undefined for what is not a quantity. */
+export function parseQuantity(quantity: string | number | undefined): number | undefined {
+  const parts = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([KMGTPE]i|[numkMGTPE]?)|[eE]([+-]?\d+))$/.exec(String(quantity ?? ""));
+  if (parts === null) return undefined;
+  const [, number, suffix = "", exponent] = parts;
+  return Number(number) * (exponent === undefined ? (factors[suffix] ?? 1) : 10 ** Number(exponent));
+}
+
+/** A limit is what the container may use; without one, its request is the best that is known. */
+function sum(containers: readonly Container[], resource: "cpu" | "memory"): number | undefined {
+  const amounts = containers.flatMap(({ resources }) => {
+    const amount = parseQuantity(resources?.limits?.[resource] ?? resources?.requests?.[resource]);
+    return amount === undefined ? [] : [amount];
+  });
+  return amounts.length === 0 ? undefined : amounts.reduce((total, amount) => total + amount, 0);
+}
+
+function formatCpu(cores: number): string {
+  const thousandths = Math.ceil(Number((cores * 1000).toFixed(6)));
+  return thousandths % 1000 === 0 ? String(thousandths / 1000) : `${thousandths}m`;
+}
+
+function formatBytes(bytes: number): string {
+  const whole = Math.ceil(bytes);
+  const unit = (["Ti", "Gi", "Mi", "Ki"] as const).find((name) => whole > 0 && whole % (factors[name] ?? 1) === 0);
+  return unit === undefined ? String(whole) : `${whole / (factors[unit] ?? 1)}${unit}`;
+}

@@ -1,0 +1,86 @@
+/** One new idle pod of a pool, ready to be created. */
+import { annotationKeys, finalizers, labelKeys, managedBySandboxApiServer, ownGroup, ownVersion } from "#model/keys.ts";
+import type { ObjectMeta, OwnerReference } from "#model/meta.ts";
+import type { Container, Pod } from "#model/pod.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { pinTargets, targetsOf, type Unresolved } from "./images.ts";
+import { type BlueprintResult, type PodBlueprint, podBlueprint } from "./pod-blueprint.ts";
+import type { PoolTemplate } from "./resolve-template.ts";
+import { templateHash } from "./template-hash.ts";
+
+export interface PodToRender {
+  readonly pool: SandboxPool;
+  readonly template: PoolTemplate;
+  /** Chosen by the caller, who must know it before the pod exists. */
+  readonly name: string;
+  /** Image to digest. */
+  readonly digests: Readonly<Record<string, string>>;
+  readonly publicKey: string;
+}
+
+export type RenderedPod =
+  | { readonly kind: "pod"; readonly pod: Pod; readonly warnings: readonly string[] }
+  | Unresolved
+  | Extract<BlueprintResult, { kind: "refused" }>;
+
+export function renderPod({ pool, template, name, digests, publicKey }: PodToRender): RenderedPod {
+  const result = podBlueprint(template, publicKey);
+  if (result.kind === "refused") return result;
+  const { blueprint } = result;
+  const containers = pinned(blueprint.spec.containers, digests);
+  const initContainers = pinned(blueprint.spec.initContainers ?? [], digests);
+  const missing = [...containers.missing, ...initContainers.missing];
+  if (missing.length > 0) return { kind: "unresolved", missing };
+  const init = blueprint.spec.initContainers === undefined ? {} : { initContainers: initContainers.containers };
+  return {
+    kind: "pod",
+    pod: {
+      metadata: metadataOf(pool, template, blueprint, name),
+      spec: { ...blueprint.spec, containers: containers.containers, ...init },
+    },
+    warnings: blueprint.warnings,
+  };
+}
+
+interface Pinned {
+  readonly containers: readonly Container[];
+  readonly missing: readonly string[];
+}
+
+function pinned(containers: readonly Container[], digests: Readonly<Record<string, string>>): Pinned {
+  const images = Object.fromEntries(containers.map(({ name, image }) => [name, image ?? ""]));
+  const resolved = targetsOf(images, digests);
+  if (resolved.kind === "unresolved") return { containers, missing: resolved.missing };
+  const pins = pinTargets(resolved.targets, 0);
+  return { containers: containers.map((container) => ({ ...container, image: pins[container.name] ?? "" })), missing: [] };
+}
+
+function metadataOf(pool: SandboxPool, template: PoolTemplate, blueprint: PodBlueprint, name: string): ObjectMeta {
+  const { namespace, labels } = pool.metadata;
+  const poolLabels = [labelKeys.env, labelKeys.scalingGroup].flatMap((key) => (labels?.[key] === undefined ? [] : [[key, labels[key]]]));
+  return {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    labels: {
+      ...blueprint.labels,
+      ...(Object.fromEntries(poolLabels) as Record<string, string>),
+      [labelKeys.sandboxPool]: pool.metadata.name ?? "",
+      [labelKeys.sandboxPhase]: "idle",
+      [labelKeys.managedBy]: managedBySandboxApiServer,
+    },
+    annotations: {
+      ...blueprint.annotations,
+      ...(template.from === undefined ? {} : { [annotationKeys.templateName]: template.from.name }),
+      ...(template.from?.version === undefined ? {} : { [annotationKeys.templateVersion]: template.from.version }),
+      [annotationKeys.templateHash]: templateHash(blueprint),
+      [annotationKeys.useCount]: "0",
+    },
+    finalizers: [finalizers.sandboxProtection],
+    ownerReferences: [ownerReference(pool)],
+  };
+}
+
+function ownerReference({ metadata: { name, uid } }: SandboxPool): OwnerReference {
+  if (name === undefined || uid === undefined) throw new Error(`pool ${name ?? ""} has no uid: it was not read from a server`);
+  return { apiVersion: `${ownGroup}/${ownVersion}`, kind: "SandboxPool", name, uid, controller: true, blockOwnerDeletion: true };
+}

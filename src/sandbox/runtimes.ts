@@ -1,0 +1,86 @@
+/**
+ * What the runtimes of a template mean for the container that is the sandbox: its ports, its readiness, and what the daemon in it
+ * must know. The daemon (runtime `e2b`) is in every sandbox, whether the template names it or not.
+ */
+import type { Container, ContainerPort, EnvVar, Pod, Probe } from "#model/pod.ts";
+import type { SandboxRuntime } from "#model/sandbox-runtime.ts";
+
+/** Where the daemon listens unless the runtime `e2b` says otherwise. */
+export const defaultDaemonPort = 49_983;
+
+const daemonRuntime = "e2b";
+
+const daemonVariables = { podUid: "AGENTBOX_POD_UID", publicKey: "AGENTBOX_PUBLIC_KEY", port: "AGENTBOX_ENVD_PORT" } as const;
+
+/** The container with all of it. `publicKey` is the control plane's, in base64: who may arm the daemon. */
+export function withRuntimes(container: Container, given: readonly SandboxRuntime[] | undefined, publicKey: string): Container {
+  const runtimes = withDaemon(given ?? []);
+  const daemonPort = portOfDaemon(runtimes);
+  return {
+    ...container,
+    ports: withPorts(container.ports ?? [], runtimes),
+    env: withDaemonVariables(container.env ?? [], daemonPort, publicKey),
+    readinessProbe: container.readinessProbe ?? firstProbe(runtimes) ?? healthProbe(daemonPort),
+  };
+}
+
+/** Where the daemon of this pod listens. */
+export function daemonPortOf(pod: Pod): number {
+  const value = pod.spec.containers[0]?.env?.find(({ name }) => name === daemonVariables.port)?.value;
+  return value === undefined ? defaultDaemonPort : Number(value);
+}
+
+function withDaemon(runtimes: readonly SandboxRuntime[]): readonly SandboxRuntime[] {
+  return runtimes.some(({ name }) => name === daemonRuntime) ? runtimes : [...runtimes, { name: daemonRuntime }];
+}
+
+function portOfDaemon(runtimes: readonly SandboxRuntime[]): number {
+  return runtimes.find(({ name }) => name === daemonRuntime)?.port ?? defaultDaemonPort;
+}
+
+function withPorts(given: readonly ContainerPort[], runtimes: readonly SandboxRuntime[]): readonly ContainerPort[] {
+  const ports = [...given];
+  for (const runtime of runtimes) {
+    const port = portOf(runtime);
+    if (port === undefined || ports.some((known) => isSamePort(known, port))) continue;
+    const isNameFree = isPortName(runtime.name) && ports.every(({ name }) => name !== runtime.name);
+    ports.push(isNameFree ? { name: runtime.name, ...port } : port);
+  }
+  return ports;
+}
+
+function portOf({ name, port, protocol = "TCP" }: SandboxRuntime): ContainerPort | undefined {
+  const containerPort = port ?? (name === daemonRuntime ? defaultDaemonPort : undefined);
+  return containerPort === undefined ? undefined : { containerPort, protocol };
+}
+
+function isSamePort(left: ContainerPort, right: ContainerPort): boolean {
+  return left.containerPort === right.containerPort && (left.protocol ?? "TCP") === right.protocol;
+}
+
+/** Names of ports are shorter than names of runtimes may be; a port is as good without one. */
+function isPortName(name: string): boolean {
+  return name.length <= 15 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) && /[a-z]/.test(name);
+}
+
+/** Ours first, and no others under these names: whoever wrote the template must not decide who may arm its sandboxes. */
+function withDaemonVariables(env: readonly EnvVar[], port: number, publicKey: string): readonly EnvVar[] {
+  const ours: readonly EnvVar[] = [
+    { name: daemonVariables.podUid, valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+    { name: daemonVariables.publicKey, value: publicKey },
+    ...(port === defaultDaemonPort ? [] : [{ name: daemonVariables.port, value: String(port) }]),
+  ];
+  const names: ReadonlySet<string> = new Set(Object.values(daemonVariables));
+  return [...ours, ...env.filter(({ name }) => !names.has(name))];
+}
+
+/** A container has one readiness probe, so the first runtime that brings one speaks for all. */
+function firstProbe(runtimes: readonly SandboxRuntime[]): Probe | undefined {
+  // Checked by the kind's schema, and passed through: the pod's type names only the parts of a probe that we read ourselves.
+  return runtimes.find(({ readinessProbe }) => readinessProbe !== undefined)?.readinessProbe as Probe | undefined;
+}
+
+/** A pod that counts as ready before its daemon answers would be claimed and could not be armed. */
+function healthProbe(port: number): Probe {
+  return { httpGet: { path: "/health", port }, periodSeconds: 1, failureThreshold: 3 };
+}

@@ -1,0 +1,84 @@
+/** What live and ended sandboxes have in common, read from their pod; and the record of a live one. */
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import { poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
+import { isFrozen } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+import type { LiveSandboxStatus, SandboxRecord } from "#model/sandbox-record.ts";
+import { formatTime, parseStringList, parseStringMap, parseTime } from "./annotation-values.ts";
+import { readableImage } from "./image-pin.ts";
+import { podResources } from "./pod-resources.ts";
+
+/** Without status and without all that only an end gives. */
+export type SandboxBase = Omit<
+  SandboxRecord,
+  "status" | "terminatedAt" | "stopReason" | "failureReason" | "failureMessage" | "exitCode" | "containerId"
+>;
+
+/** Undefined for a pod that carries no sandbox. */
+export function sandboxBaseFromPod(pod: Pod): SandboxBase | undefined {
+  const sandboxId = sandboxIdOf(pod);
+  if (sandboxId === undefined) return undefined;
+  const { namespace = "", name = "", labels = {}, annotations = {} } = pod.metadata;
+  return {
+    sandboxId,
+    namespace,
+    poolName: poolOf(pod) ?? "",
+    podName: name,
+    team: labels[labelKeys.team] ?? "",
+    user: userOf(pod) ?? "",
+    claimedAt: claimTime(pod),
+    containerImages: readableImages(specImages(pod)),
+    metadata: parseStringMap(annotations[annotationKeys.sandboxMetadata]) ?? {},
+    ...podResources(pod),
+    ...withoutUndefined({
+      envName: labels[labelKeys.env],
+      templateName: annotations[annotationKeys.templateName],
+      startedAt: normalTime(annotations[annotationKeys.startedAt]),
+      labels: userLabels(labels, annotations),
+      node: pod.spec.nodeName,
+    }),
+  };
+}
+
+/** Undefined for a pod that carries no sandbox. */
+export function liveRecordFromPod(pod: Pod): SandboxRecord | undefined {
+  const base = sandboxBaseFromPod(pod);
+  const status = liveStatusOf(pod);
+  return base === undefined || status === undefined ? undefined : { ...base, status };
+}
+
+function liveStatusOf(pod: Pod): LiveSandboxStatus | undefined {
+  const phase = sandboxPhaseOf(pod);
+  if (phase === "starting") return "Starting";
+  if (phase === "stopping") return "Stopping";
+  if (phase !== "running") return undefined;
+  return isFrozen(pod) ? "Paused" : "Running";
+}
+
+/** Every claim writes it; without one the pod's own age is the nearest there is. */
+function claimTime({ metadata: { annotations, creationTimestamp } }: Pod): string {
+  return normalTime(annotations?.[annotationKeys.claimedAt]) ?? normalTime(creationTimestamp) ?? formatTime(0);
+}
+
+/** As their user knows them: without our counter. */
+export function readableImages(images: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(images).map(([name, image]) => [name, readableImage(image)]));
+}
+
+export function specImages({ spec }: Pod): Readonly<Record<string, string>> {
+  return Object.fromEntries(spec.containers.flatMap(({ name, image }) => (image === undefined ? [] : [[name, image]])));
+}
+
+type StringMap = Readonly<Record<string, string>>;
+
+function userLabels(labels: StringMap, annotations: StringMap): StringMap | undefined {
+  const keys = parseStringList(annotations[annotationKeys.managedLabelKeys]) ?? [];
+  const entries = Object.entries(labels).filter(([key]) => keys.includes(key));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function normalTime(text: string | undefined): string | undefined {
+  const ms = parseTime(text);
+  return ms === undefined ? undefined : formatTime(ms);
+}

@@ -1,0 +1,112 @@
+/**
+ * What a caller may put on a sandbox: labels and annotations, which go onto the pod, and metadata, which is kept in one annotation.
+ * Keys of AgentBox decide about life, death and ownership, and those of Kubernetes about how pods are run, so callers have neither (W27).
+ */
+import { isReservedKey } from "#model/keys.ts";
+
+export interface UserMetadata {
+  readonly labels?: StringMap | undefined;
+  readonly annotations?: StringMap | undefined;
+  readonly metadata?: StringMap | undefined;
+}
+
+type StringMap = Readonly<Record<string, string>>;
+
+export interface MetadataProblem {
+  readonly field: keyof UserMetadata;
+  readonly key: string;
+  /** A whole sentence that names the key. */
+  readonly message: string;
+}
+
+/** What the pods have before anybody claims them. A caller's value would be lost on recycling, or theirs would be. */
+export interface TakenKeys {
+  readonly labels?: StringMap | undefined;
+  readonly annotations?: StringMap | undefined;
+}
+
+/** An API server keeps 256 KiB of annotations per object; ours, the template's and the exchange of images need room beside these. */
+export const userMetadataLimits = {
+  labels: 32,
+  annotations: 64,
+  annotationBytes: 64 * 1024,
+  metadata: 64,
+  metadataKeyLength: 256,
+  metadataBytes: 32 * 1024,
+} as const;
+
+const domain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const nameInKey = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+
+/** Everything that is wrong, in the order of the fields; empty when all of it may be used. */
+export function checkUserMetadata(wanted: UserMetadata, taken: TakenKeys = {}): readonly MetadataProblem[] {
+  return [
+    ...checkMap("labels", wanted.labels ?? {}, (key, value) => wrongWithLabel(key, value) ?? wrongWithTaken(key, taken.labels)),
+    ...checkMap("annotations", wanted.annotations ?? {}, (key) => wrongWithKey(key) ?? wrongWithTaken(key, taken.annotations)),
+    ...checkSize("annotations", wanted.annotations ?? {}, userMetadataLimits.annotationBytes),
+    ...checkMap("metadata", wanted.metadata ?? {}, wrongWithMetadataKey),
+    ...checkSize("metadata", wanted.metadata ?? {}, userMetadataLimits.metadataBytes),
+  ];
+}
+
+function checkMap(
+  field: "labels" | "annotations" | "metadata",
+  map: StringMap,
+  wrongWith: (key: string, value: string) => string | undefined,
+): readonly MetadataProblem[] {
+  const entries = Object.entries(map);
+  const limit = userMetadataLimits[field];
+  const problems = entries.flatMap(([key, value]) => {
+    const wrong = wrongWith(key, value);
+    return wrong === undefined ? [] : [{ field, key, message: `${field}: the key ${JSON.stringify(key)} ${wrong}` }];
+  });
+  if (entries.length <= limit) return problems;
+  return [...problems, { field, key: "", message: `${field}: ${entries.length} are too many; there may be ${limit}` }];
+}
+
+function checkSize(field: "annotations" | "metadata", map: StringMap, limit: number): readonly MetadataProblem[] {
+  const bytes = Object.entries(map).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  return bytes <= limit ? [] : [{ field, key: "", message: `${field}: keys and values have ${bytes} bytes; there may be ${limit}` }];
+}
+
+function wrongWithLabel(key: string, value: string): string | undefined {
+  const wrong = wrongWithKey(key);
+  if (wrong !== undefined) return wrong;
+  if (value.length > 63) return `has a value of ${value.length} characters; a label's value has at most 63`;
+  if (labelValue.test(value)) return undefined;
+  return `has the value ${JSON.stringify(value)}; a label's value has letters, digits, '-', '_' and '.', and begins and ends with a letter or digit`;
+}
+
+function wrongWithKey(key: string): string | undefined {
+  const reserved = wrongWithReserved(key);
+  if (reserved !== undefined) return reserved;
+  const slash = key.indexOf("/");
+  const prefix = slash === -1 ? undefined : key.slice(0, slash);
+  const name = key.slice(slash + 1);
+  if (prefix !== undefined && (prefix.length > 253 || !domain.test(prefix)))
+    return "has a prefix that is no DNS name in lower case of at most 253 characters";
+  if (name.length <= 63 && nameInKey.test(name)) return undefined;
+  return "must be a name of 1 to 63 letters, digits, '-', '_' and '.' that begins and ends with a letter or digit, optionally with a DNS name and '/' before it";
+}
+
+function wrongWithMetadataKey(key: string): string | undefined {
+  if (key === "") return "is empty";
+  if (key.length > userMetadataLimits.metadataKeyLength) {
+    return `has ${key.length} characters; there may be ${userMetadataLimits.metadataKeyLength}`;
+  }
+  return isReservedKey(key.toLowerCase()) ? reservedByAgentBox : undefined;
+}
+
+const reservedByAgentBox = "is reserved for AgentBox";
+
+function wrongWithReserved(key: string): string | undefined {
+  // An API server takes annotation keys with capitals in their domain; nobody shall smuggle one of ours past a reader that does not.
+  const lower = key.toLowerCase();
+  if (isReservedKey(lower)) return reservedByAgentBox;
+  return /(^|\.)(kubernetes|k8s)\.io\//.test(lower) ? "is reserved for Kubernetes" : undefined;
+}
+
+function wrongWithTaken(key: string, taken: StringMap | undefined): string | undefined {
+  return taken !== undefined && Object.hasOwn(taken, key) ? "is used by the template of this pool" : undefined;
+}
