@@ -1,6 +1,6 @@
 /**
  * The life of a sandbox, as rules: pods and pools in, patches and verdicts out. Nothing here reads a clock, asks a server or
- * keeps anything; `now` is milliseconds since the epoch. Who writes what, when, is in the table of `docs/COVERAGE.md`.
+ * keeps anything; `now` is milliseconds since the epoch. Who writes what, and when, is in docs/adr/0012.
  *
  * - `phase.ts` (this file) which phase may follow which, and since when a pod is in its phase
  * - `claimable.ts` may this idle pod be handed out; `claim-patch.ts` hands it out; `finish-start-patch.ts` running, after a swap
