@@ -69,6 +69,21 @@ describe.skipIf(!asRoot)("an OCI layout", () => {
     expect(await names(bench.store.import(inChunks(tar, 1000), {}))).toEqual(["registry.example/app:1"]);
   });
 
+  test("is not imported any further after an abort", async () => {
+    const source = layoutTar(ociLayout([{ image: app, annotations: full }]));
+    await expect(bench.store.import(source, { signal: AbortSignal.abort(new Error("no longer wanted")) })).rejects.toThrow(
+      "no longer wanted",
+    );
+    const abort = new AbortController();
+    async function* endless(): AsyncGenerator<Buffer, void> {
+      yield tarArchive([{ name: "big", content: Buffer.alloc(5000) }]).subarray(0, 5000);
+      abort.abort(new Error("no longer wanted"));
+      for (;;) yield Buffer.alloc(1000);
+    }
+    await expect(bench.store.import(endless(), { signal: abort.signal })).rejects.toThrow("no longer wanted");
+    expect(counts(bench).names).toBe(0);
+  });
+
   test.each([
     ["a full name", { "org.opencontainers.image.ref.name": "registry.example/app:2" }, undefined, "registry.example/app:2"],
     ["a tag that takes the given name before it", { "org.opencontainers.image.ref.name": "v2" }, "mine", "docker.io/library/mine:v2"],

@@ -34,7 +34,7 @@ export interface ImportOptions {
 /** Imports all images of an archive (path, or a stream of its bytes) or of a folder in OCI's layout. */
 export function importImages(store: ContentStore, source: string | AsyncIterable<Buffer>, options: ImportOptions): Promise<ImageRecord[]> {
   const work = async (): Promise<ImageRecord[]> => {
-    const files = await openFiles(store, source);
+    const files = await openFiles(store, source, options.signal);
     const readBlob = async (name: string): Promise<Buffer> => {
       const stored = await files.store(name);
       if (stored === undefined) throw new ImageError("broken_content", `${name} is spoken of, but not there`);
@@ -55,11 +55,23 @@ export function importImages(store: ContentStore, source: string | AsyncIterable
   return store.adding(work, options.signal);
 }
 
-async function openFiles(store: ContentStore, source: string | AsyncIterable<Buffer>): Promise<ImageFiles> {
-  if (typeof source !== "string") return readArchive(store, source);
+async function openFiles(
+  store: ContentStore,
+  source: string | AsyncIterable<Buffer>,
+  signal: AbortSignal | undefined,
+): Promise<ImageFiles> {
+  if (typeof source !== "string") return readArchive(store, untilAborted(source, signal));
   const found = await stat(source).catch(() => undefined);
   if (found === undefined) throw new ImageError("not_found", `${source} does not exist`);
-  return found.isDirectory() ? folderFiles(store, source) : readArchive(store, createReadStream(source, { highWaterMark: 256 * 1024 }));
+  if (found.isDirectory()) return folderFiles(store, source);
+  return readArchive(store, untilAborted(createReadStream(source, { highWaterMark: 256 * 1024 }), signal));
+}
+
+async function* untilAborted(source: AsyncIterable<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer, void> {
+  for await (const chunk of source) {
+    signal?.throwIfAborted();
+    yield chunk;
+  }
 }
 
 function namesFor({ names, tag, digest }: FoundImage, count: number, wanted: string | undefined): string[] {

@@ -1,0 +1,128 @@
+/** Debian's docker-registry as a process on loopback, with its data in a throw-away folder. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Digest, hexOf } from "#images/digest.ts";
+import { mediaTypes } from "#images/manifest.ts";
+import type { ImageFixture } from "../world/image-fixture.ts";
+
+export const user = "ann";
+export const password = "secret";
+/** `ann:secret`, in the only form that the registry takes. */
+const passwords = "ann:$2y$04$ChLVedLZDgokEqHC4cEiPeBR/ULI4t/L7s5MqN9fetDqXTflQSvHW\n";
+const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+
+export class RealRegistry implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #process: ChildProcess;
+  readonly #closed: boolean;
+  /** Host and port, as it stands in references. */
+  readonly host: string;
+
+  private constructor(folder: string, process: ChildProcess, host: string, closed: boolean) {
+    this.#folder = folder;
+    this.#process = process;
+    this.host = host;
+    this.#closed = closed;
+  }
+
+  /** `closed` lets only `user` in. */
+  static async start({ closed = false }: { closed?: boolean } = {}): Promise<RealRegistry> {
+    const folder = mkdtempSync(join(tmpdir(), "agentbox-registry-"));
+    const host = `127.0.0.1:${await freePort()}`;
+    writeFileSync(join(folder, "passwords"), passwords);
+    writeFileSync(join(folder, "config.json"), JSON.stringify(configuration(folder, host, closed)));
+    const child = spawn("docker-registry", ["serve", join(folder, "config.json")], { stdio: ["ignore", "ignore", "pipe"] });
+    const registry = new RealRegistry(folder, child, host, closed);
+    await registry.#untilReady();
+    return registry;
+  }
+
+  async #untilReady(): Promise<void> {
+    let said = "";
+    this.#process.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    this.#process.on("error", (error) => (said += `${error.message}; install it with: apt-get install -y docker-registry\n`));
+    for (let tries = 0; tries < 400; tries++) {
+      if (this.#process.exitCode !== null || said.includes("apt-get")) break;
+      if (await fetch(`http://${this.host}/v2/`).catch(() => undefined)) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error(`docker-registry did not start: ${said}`);
+  }
+
+  /** Puts an image there, as any client would. */
+  async push(repository: string, tag: string, image: ImageFixture): Promise<void> {
+    const blobs = [{ digest: image.id, blob: image.config }, ...image.layers];
+    for (const { digest, blob } of blobs) await this.#pushBlob(repository, digest, blob);
+    const path = `/v2/${repository}/manifests/${tag}`;
+    await this.#send("PUT", path, image.manifest, { "content-type": mediaTypes.manifest });
+  }
+
+  /** Changes a byte of a blob on the registry's disk. */
+  damage(digest: Digest): void {
+    const path = this.#blobPath(digest);
+    const content = readFileSync(path);
+    const at = Math.floor(content.length / 2);
+    content[at] = (content[at] ?? 0) ^ 0xff;
+    writeFileSync(path, content);
+  }
+
+  /** Removes a blob from the registry's disk. */
+  lose(digest: Digest): void {
+    rmSync(this.#blobPath(digest));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.pid !== undefined) {
+      const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+      this.#process.kill("SIGTERM");
+      await ended;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #blobPath(digest: Digest): string {
+    const hex = hexOf(digest);
+    const path = join(this.#folder, "data/docker/registry/v2/blobs/sha256", hex.slice(0, 2), hex, "data");
+    if (!existsSync(path)) throw new Error(`${digest} is not in the registry`);
+    return path;
+  }
+
+  async #pushBlob(repository: string, digest: Digest, blob: Buffer): Promise<void> {
+    const begun = await this.#send("POST", `/v2/${repository}/blobs/uploads/`, undefined, {});
+    const location = new URL(begun.headers.get("location") ?? "", `http://${this.host}`);
+    location.searchParams.set("digest", digest);
+    await this.#send("PUT", `${location.pathname}${location.search}`, blob, { "content-type": "application/octet-stream" });
+  }
+
+  async #send(method: string, path: string, body: Buffer | undefined, headers: Record<string, string>): Promise<Response> {
+    const sent = { ...headers, ...(this.#closed ? { authorization } : {}) };
+    const answer = await fetch(`http://${this.host}${path}`, {
+      method,
+      headers: sent,
+      ...(body === undefined ? {} : { body: new Uint8Array(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return answer;
+  }
+}
+
+function configuration(folder: string, host: string, closed: boolean): object {
+  return {
+    version: "0.1",
+    log: { level: "error" },
+    storage: { filesystem: { rootdirectory: join(folder, "data") } },
+    http: { addr: host },
+    ...(closed ? { auth: { htpasswd: { realm: "tests", path: join(folder, "passwords") } } } : {}),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
