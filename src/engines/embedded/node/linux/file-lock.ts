@@ -18,20 +18,27 @@ export class FileLock implements Disposable {
     return undefined;
   }
 
+  /** Waits for a lock that others give back soon; undefined if nobody does. */
+  static async take(path: string, clock: Clock, patienceMs: number): Promise<FileLock | undefined> {
+    const deadline = clock.now() + patienceMs;
+    for (;;) {
+      const lock = FileLock.tryTake(path);
+      if (lock !== undefined || clock.now() >= deadline) return lock;
+      await sleep(clock, retryMs);
+    }
+  }
+
   [Symbol.dispose](): void {
     closeSync(this.#descriptor);
   }
 }
 
 const retryMs = 20;
-const retries = 500;
+const patienceMs = 10_000;
 
 /** Does some work that only one process at a time may do; others wait for their turn. */
 export async function whileLocked<T>(path: string, clock: Clock, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; attempt < retries; attempt++) {
-    using lock = FileLock.tryTake(path);
-    if (lock !== undefined) return await work();
-    await sleep(clock, retryMs);
-  }
-  throw new Error(`${path} has been locked by another process for ${(retryMs * retries) / 1000} s`);
+  using lock = await FileLock.take(path, clock, patienceMs);
+  if (lock === undefined) throw new Error(`${path} has been locked by another process for ${patienceMs / 1000} s`);
+  return await work();
 }

@@ -94,7 +94,7 @@ export class NodeContainer {
     this.#exit = this.pod.folder.readExit(this.id);
     this.#startedAt = this.pod.folder.readStart(this.id)?.startedAt;
     if (this.#exit !== undefined) return true;
-    if (this.#startedAt === undefined && (await this.#runtime.isStarted(this.id))) this.#markStarted();
+    if (this.#startedAt === undefined && (await this.#runtime.isStarted(this.id, process.pid))) this.#markStarted();
     this.#follow(new ContainerProcess(process));
     return true;
   }

@@ -1,6 +1,6 @@
 /** Takes the machine over: everything that is there is found again, and either adopted or removed. */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { openCgroups } from "#engines/embedded/node/cgroups/detect.ts";
@@ -14,6 +14,7 @@ import { SandboxNetwork } from "#engines/embedded/node/network/sandbox-network.t
 import { type NodePaths, nodePaths } from "#engines/embedded/node/node-paths.ts";
 import { Disks } from "#engines/embedded/node/rootfs/disks/choose.ts";
 import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
+import { detachStages } from "#engines/embedded/node/rootfs/stage.ts";
 import { Trash } from "#engines/embedded/node/rootfs/trash.ts";
 import { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
@@ -50,6 +51,7 @@ export interface NodeOptions {
 
 const usualSlots = 1024;
 const usualSlotsAhead = 8;
+const lockPatienceMs = 1000;
 const mostOpenFiles = 65_536;
 
 export interface OpenNode {
@@ -61,11 +63,12 @@ export interface OpenNode {
 export async function openNode(options: NodeOptions & { clock: Clock; log: Logger }, onExit: ExitHandler): Promise<OpenNode> {
   checkInstanceId(options.instance);
   const paths = nodePaths(options.home, options.instance);
-  const lock = lockHome(paths, options.instance);
+  const lock = await lockHome(paths, options);
   try {
     adoptOrphans();
     prepareRunFolder(paths);
     await waitForStragglers(paths.runtimes, options.clock);
+    detachStages(paths.stage);
     const context = await openParts(options, paths, readPodRecords(paths.pods));
     const pods = await adoptPods(context, onExit);
     await sweep(context, pods);
@@ -76,9 +79,10 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
   }
 }
 
-function lockHome(paths: NodePaths, instance: string): FileLock {
-  mkdirSync(join(paths.lock, ".."), { recursive: true, mode: 0o700 });
-  const lock = FileLock.tryTake(paths.lock);
+async function lockHome(paths: NodePaths, { instance, clock }: { instance: string; clock: Clock }): Promise<FileLock> {
+  mkdirSync(dirname(paths.lock), { recursive: true, mode: 0o700 });
+  // A process that was just being started by a killed one holds its lock for moments.
+  const lock = await FileLock.take(paths.lock, clock, lockPatienceMs);
   if (lock === undefined) throw new Error(`another process runs the node ${instance}: it holds ${paths.lock}`);
   return lock;
 }

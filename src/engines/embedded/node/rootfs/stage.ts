@@ -91,10 +91,14 @@ export function removeStage(parent: string, name: string): void {
   rmSync(join(parent, name), { recursive: true, force: true });
 }
 
-/** Takes away what a process left that died while it created containers; the empty folders of those in `kept` stay. */
-export function sweepStages(parent: string, kept: ReadonlySet<string>): void {
+/** Takes away what a process left mounted that died while it created containers. */
+export function detachStages(parent: string): void {
   mkdirSync(parent, { recursive: true });
   chmodSync(parent, 0o711);
   detachBelow(parent);
+}
+
+/** Removes all stages but those of `kept`. */
+export function sweepStages(parent: string, kept: ReadonlySet<string>): void {
   for (const name of readdirSync(parent)) if (!kept.has(name)) removeStage(parent, name);
 }

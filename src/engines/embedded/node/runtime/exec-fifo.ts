@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, constants, openSync, readdirSync, readlinkSync, readSync, rmSync } from "node:fs";
 import { onReadable } from "#engines/embedded/node/linux/libc.ts";
 import { hasCode } from "#lib/native/files.ts";
 
@@ -31,4 +31,19 @@ async function readableOr(fifo: number, ended: Promise<unknown>): Promise<void> 
   });
   await Promise.race([readable, ended]);
   watch?.close();
+}
+
+/**
+ * True while the first process still waits to be let go: then it holds the file. That the file is there says nothing; who
+ * let the process go may have been killed before removing it.
+ */
+export function waitsAtFifo(path: string, pid: number): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((name) => readlinkSync(`${folder}/${name}`) === path);
+  } catch (error) {
+    // It ended, or went on while we looked.
+    if (hasCode(error, "ENOENT", "ESRCH", "EACCES")) return false;
+    throw error;
+  }
 }

@@ -7,11 +7,11 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
-import { openExecFifo } from "./exec-fifo.ts";
+import { openExecFifo, waitsAtFifo } from "./exec-fifo.ts";
 import { findCommand } from "./find-command.ts";
 import { type RuntimeTraits, runtimeTraits } from "./runtime-traits.ts";
 
@@ -82,9 +82,9 @@ export class OciRuntime {
     else await this.#run(["start", id], join(this.#state, `${id}.log`), quiet);
   }
 
-  /** True if a container that was created has been let go. */
-  async isStarted(id: string): Promise<boolean> {
-    if (this.traits.startBy === "fifo") return !existsSync(this.#fifo(id));
+  /** True if a container that was created has been let go; `pid` is its first process. */
+  async isStarted(id: string, pid: number): Promise<boolean> {
+    if (this.traits.startBy === "fifo") return !waitsAtFifo(this.#fifo(id), pid);
     const state = JSON.parse(await runCommand([this.#command, ...this.#flags(), "state", id])) as { status: string };
     return state.status !== "created" && state.status !== "creating";
   }
@@ -125,8 +125,10 @@ export class OciRuntime {
     const all = [...this.#flags(), "--log", log, "--log-format", "json", ...args];
     const child = spawn(this.#command, all, { stdio: [...stdio], detached: true, env: { PATH: process.env["PATH"] ?? "" } });
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    const lines = readIfPresent(log) ?? "";
+    rmSync(log, { force: true });
     if (code === 0) return;
-    const said = lastMessage(readIfPresent(log) ?? "") ?? (code === null ? `killed by ${signal}` : `exit code ${code}`);
+    const said = lastMessage(lines) ?? (code === null ? `killed by ${signal}` : `exit code ${code}`);
     throw new Error(`${this.traits.command} ${args[0]}: ${said}`);
   }
 }
