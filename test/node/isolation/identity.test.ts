@@ -1,0 +1,159 @@
+import { spawnSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { Sandbox, statusOf, twoNeighbours, users } from "./sandboxes.ts";
+
+const box = twoNeighbours();
+
+/** What root of a sandbox is allowed to, and nothing else; README of the list: docs/isolation.md. */
+const rootsPowers = [
+  "CHOWN",
+  "DAC_OVERRIDE",
+  "FOWNER",
+  "FSETID",
+  "KILL",
+  "SETGID",
+  "SETUID",
+  "SETPCAP",
+  "NET_BIND_SERVICE",
+  "SYS_CHROOT",
+  "AUDIT_WRITE",
+  "SETFCAP",
+];
+const bits: Readonly<Record<string, number>> = {
+  CHOWN: 0,
+  DAC_OVERRIDE: 1,
+  FOWNER: 3,
+  FSETID: 4,
+  KILL: 5,
+  SETGID: 6,
+  SETUID: 7,
+  SETPCAP: 8,
+  NET_BIND_SERVICE: 10,
+  SYS_CHROOT: 18,
+  AUDIT_WRITE: 29,
+  SETFCAP: 31,
+};
+const powersMask = rootsPowers.reduce((mask, name) => mask | (1n << BigInt(bits[name] ?? 64)), 0n);
+
+function idMap(pid: number, kind: "uid" | "gid"): number[] {
+  return readFileSync(`/proc/${pid}/${kind}_map`, "utf8").trim().split(/\s+/).map(Number);
+}
+
+const ids = (pid: number, kind: "Uid" | "Gid"): number[] => (statusOf(pid)[kind] ?? "").split("\t").map(Number);
+
+test("root of a sandbox is nobody of the machine", () => {
+  for (const kind of ["Uid", "Gid"] as const) {
+    for (const id of ids(box.mine.pid, kind)) expect(id).toBeGreaterThanOrEqual(0x7000_0000);
+  }
+});
+
+test("the user of a sandbox is nobody of the machine either", async () => {
+  await box.mine.says("sleep 4243 >/dev/null 2>&1 & disown", "user");
+  const pid = box.mine.pids().find((each) => readFileSync(`/proc/${each}/cmdline`, "utf8") === "sleep\u00004243\u0000") ?? 0;
+  expect(ids(pid, "Uid")).toEqual(Array.from({ length: 4 }, () => (ids(box.mine.pid, "Uid")[0] ?? 0) + 1000));
+  await box.mine.says("pkill -f 'sleep 4243'", "user");
+});
+
+test.each(["uid", "gid"] as const)("two sandboxes have not one %s in common", (kind) => {
+  const [mine = [], other = []] = [box.mine, box.other].map(({ pid }) => idMap(pid, kind));
+  expect([mine[0], mine[2], other[0], other[2]]).toEqual([0, 65_536, 0, 65_536]);
+  expect(Math.abs((mine[1] ?? 0) - (other[1] ?? 0))).toBeGreaterThanOrEqual(65_536);
+});
+
+test.each(["uid", "gid"] as const)("a sandbox cannot map another %s into itself", async (kind) => {
+  const { code } = await box.mine.sh(`echo '0 0 1' > /proc/self/${kind}_map`);
+  expect(code).not.toBe(0);
+});
+
+test("a file cannot be given to somebody who is not in the sandbox", async () => {
+  const source = `
+import errno, os
+open("/tmp/given", "w").close()
+try: os.chown("/tmp/given", 65536, 65536); print("done")
+except OSError as error: print(errno.errorcode[error.errno])`;
+  expect(await box.mine.python(source)).toBe("EINVAL");
+});
+
+test("owners of files work inside as on a machine of one's own", async () => {
+  expect(await box.mine.says("touch /tmp/owned && chown 33:1000 /tmp/owned && stat -c %u:%g /tmp/owned")).toBe("33:1000");
+});
+
+test("root of a sandbox becomes its user and back by su and setuid files", async () => {
+  expect(await box.mine.says("su user -c 'id -un'")).toBe("user");
+  await box.mine.says("cp /bin/bash /tmp/rootshell && chmod 4755 /tmp/rootshell");
+  expect(await box.mine.says("/tmp/rootshell -p -c 'id -u'", "user")).toBe("0");
+});
+
+test.skipIf(globSync("/usr/bin/sudo").length === 0)("the user of a sandbox becomes its root by sudo", async () => {
+  expect(await box.mine.says("sudo id -u", "user")).toBe("0");
+});
+
+test("a setuid file that a sandbox made cannot be started by anybody outside", async () => {
+  await box.mine.says("cp /bin/bash /tmp/rootshell && chmod 4755 /tmp/rootshell");
+  const files = globSync(`${box.world.home}/node/disks/**/rootshell`);
+  expect(files).toHaveLength(1);
+  for (const file of files) {
+    const { error } = spawnSync(file, ["-p", "-c", "id -u"], { uid: 65_534, gid: 65_534 });
+    expect(error).toMatchObject({ code: "EACCES" });
+  }
+});
+
+describe.each(["CapEff", "CapPrm", "CapBnd"])("of the set %s", (set) => {
+  test("root of a sandbox has the written capabilities and no other", async () => {
+    expect(BigInt(`0x${await box.mine.says(`awk '/^${set}/ { print $2 }' /proc/self/status`)}`)).toBe(powersMask);
+  });
+});
+
+test.each(["CapEff", "CapPrm", "CapInh", "CapAmb"])("the user of a sandbox has no capabilities in %s", async (set) => {
+  expect(await box.mine.says(`awk '/^${set}/ { print $2 }' /proc/self/status`, "user")).toMatch(/^0+$/);
+});
+
+test.each(users)("a program with capabilities on its file gives %s none that the sandbox does not have", async (user) => {
+  // A cat that would be given CAP_SYS_ADMIN and CAP_CHOWN.
+  const powers = "0000000201002000000000000000000000000000";
+  await box.mine.python(`
+import os, shutil
+shutil.copy("/usr/bin/cat", "/tmp/mighty-${user}")
+os.setxattr("/tmp/mighty-${user}", "security.capability", bytes.fromhex("${powers}"))`);
+  const { stdout } = await box.mine.sh(`/tmp/mighty-${user} /proc/self/status`, user);
+  const effective = /^CapEff:\s*(\w+)$/m.exec(stdout)?.[1] ?? "0";
+  expect(BigInt(`0x${effective}`) & ~powersMask).toBe(0n);
+});
+
+describe("in a sandbox that may not gain privileges", () => {
+  let locked: Sandbox | undefined;
+  beforeAll(async () => {
+    const containers = [{ name: "main", image: "host", securityContext: { allowPrivilegeEscalation: false } }];
+    locked = new Sandbox(box.world, await box.world.sandbox("locked", { containers }));
+    await locked.says("cp /bin/bash /tmp/rootshell && chmod 4755 /tmp/rootshell");
+  });
+
+  test.each(users)("no program started by %s gains any", async (user) => {
+    expect(await locked?.says("awk '/^NoNewPrivs/ { print $2 }' /proc/self/status", user)).toBe("1");
+  });
+
+  test("a setuid file does not make its user root", async () => {
+    expect(await locked?.says("/tmp/rootshell -p -c 'id -u'", "user")).toBe("1000");
+  });
+});
+
+test("a sandbox is refused that asks for a capability over the machine", async () => {
+  const containers = [{ name: "main", image: "host", securityContext: { capabilities: { add: ["SYS_ADMIN"] } } }];
+  const client = box.world.store;
+  const started = box.world.sandbox("mighty", { containers, restartPolicy: "Never" });
+  const outcome = await Promise.race([started.then(() => "ready"), refusal()]);
+  expect(outcome).toMatch(/SYS_ADMIN/);
+  await box.world.remove("mighty");
+  await started.catch(() => undefined);
+
+  async function refusal(): Promise<string> {
+    const { Pods } = await import("#model/pod.ts");
+    for await (const event of client.watch(Pods, { namespace: "default", fieldSelector: "metadata.name=mighty" })) {
+      if (event.type === "BOOKMARK") continue;
+      const waiting = JSON.stringify(event.object.status?.containerStatuses ?? "");
+      if (waiting.includes("SYS_ADMIN")) return waiting;
+    }
+    return "";
+  }
+});
