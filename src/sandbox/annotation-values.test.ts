@@ -61,7 +61,7 @@ describe("JSON in annotations", () => {
     expect(parseStringList('["a","b"]')).toEqual(["a", "b"]);
   });
 
-  test.for(["", "{", "null", "1", '"a"', '["a"]', '{"a":1}', '{"a":{"b":"c"}}'])("%j is no map of texts", (text) => {
+  test.for(["", "{", "null", "1", '"a"', '["a"]', '{"a":1}', '{"a":"1","b":2}', '{"a":{"b":"c"}}'])("%j is no map of texts", (text) => {
     expect(parseStringMap(text)).toBeUndefined();
   });
 

@@ -3,7 +3,8 @@ import { podCondition } from "#model/claimed-pod.ts";
 import { failureReasons } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 
-export interface Death {
+/** As a release and a record have it. */
+export interface Failure {
   readonly failureReason: string;
   readonly failureMessage: string;
   readonly exitCode?: number;
@@ -31,7 +32,7 @@ const statusReasons: Readonly<Record<string, string>> = {
  * Undefined for a pod that lives. A reason that somebody gave goes first; then what the sandbox's own container said when it ended
  * (only if the pod failed: containers of a deleted pod are killed because of the deletion); then what is left to be seen.
  */
-export function deathOf(pod: Pod): Death | undefined {
+export function deathOf(pod: Pod): Failure | undefined {
   const isGoing = pod.metadata.deletionTimestamp !== undefined;
   const hasEnded = pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
   if (!isGoing && !hasEnded) return undefined;
@@ -43,7 +44,7 @@ export function deathOf(pod: Pod): Death | undefined {
   );
 }
 
-function givenReason(pod: Pod): Death | undefined {
+function givenReason(pod: Pod): Failure | undefined {
   const disruption = podCondition(pod, "DisruptionTarget");
   const byCondition = disruption?.status === "True" ? own(disruptions, disruption.reason) : undefined;
   if (byCondition !== undefined) return { failureReason: byCondition, failureMessage: disruption?.message ?? disruption?.reason ?? "" };
@@ -51,7 +52,7 @@ function givenReason(pod: Pod): Death | undefined {
   return byStatus === undefined ? undefined : { failureReason: byStatus, failureMessage: saidOf(pod, pod.status?.reason ?? "") };
 }
 
-function containerDeath({ spec, status }: Pod): Death | undefined {
+function containerDeath({ spec, status }: Pod): Failure | undefined {
   const first = status?.containerStatuses?.find(({ name }) => name === spec.containers[0]?.name);
   const ended = first?.state?.terminated;
   if (first === undefined || ended === undefined) return undefined;

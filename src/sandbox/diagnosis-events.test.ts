@@ -82,6 +82,8 @@ describe("Warning events", () => {
     expect(at({ firstTimestamp: "2026-01-01T10:02:00Z" })).toBe("2026-01-01T10:02:00.000Z");
     expect(at({ metadata: { name: "e", creationTimestamp: "2026-01-01T10:03:00Z" } })).toBe("2026-01-01T10:03:00.000Z");
     expect(at({})).toBeUndefined();
+    const all = { lastTimestamp: "2026-01-01T10:01:00Z", firstTimestamp: "2026-01-01T10:00:30Z", eventTime: "2026-01-01T10:00:40.000000Z" };
+    expect(at(all)).toBe("2026-01-01T10:01:00.000Z");
   });
 });
 

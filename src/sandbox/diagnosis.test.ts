@@ -100,6 +100,13 @@ describe("a pod that has ended", () => {
     expect(statusDetailFromPod(told)).toMatchObject({ reason: "OOMKilled", message: "container main ended with exit code 137: killed" });
     expect(reason(starting({ terminated: { exitCode: 2 } }))).toBe("PodFailed");
   });
+
+  test("is told by its container also when that ended well: a sandbox is not to end by itself", () => {
+    const told = starting({ terminated: { exitCode: 0, reason: "Completed" } }, {}, { phase: "running" });
+    expect(reason(told)).toBe("Completed");
+    const beside = starting({ terminated: { exitCode: 0, reason: "Completed" } }, {}, { spec: { initContainers: [{ name: "init" }] } });
+    expect(reason(beside)).toBe("Completed");
+  });
 });
 
 describe("of several findings", () => {
@@ -128,6 +135,12 @@ describe("of several findings", () => {
     const broken = { ...done, state: { terminated: { exitCode: 3, reason: "Error" } } };
     expect(reason(aPoolPod({ spec, status: { initContainerStatuses: [broken], containerStatuses: [creating] } }))).toBe("Error");
   });
+});
+
+test("the image that is named is that of the container", () => {
+  const side = aContainerStatus("side", pinned("side"), { ready: false, state: { waiting: {} } });
+  const pod = aPoolPod({ images: { main: "app", side: "side" }, status: { containerStatuses: [side] } });
+  expect(statusDetailFromPod(pod)?.message).toBe(`container side is being made from ${pinned("side")}`);
 });
 
 describe("there is nothing to say", () => {

@@ -1,6 +1,6 @@
 /** The annotation that says how far the exchange of a pod's images has come. It is the only memory of an exchange: every process reads it there. */
 import { Type, type Static } from "typebox";
-import { Value } from "typebox/value";
+import { Compile } from "typebox/compile";
 import type { Frozen } from "#model/frozen.ts";
 import { annotationKeys, inplaceUpdatePhases, sandboxPhases } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -32,6 +32,9 @@ const stateSchema = Type.Object({
   stableContainerStatuses: Type.Optional(Type.Record(Type.String(), stableStatusSchema)),
 });
 
+/** Compiled: it is asked of every pod that is looked at. */
+const stateForm = Compile(stateSchema);
+
 export type InplaceUpdateState = Frozen<Static<typeof stateSchema>>;
 export type InplaceUpdateContainerStatus = Frozen<Static<typeof containerStatusSchema>>;
 export type StableContainerStatus = Frozen<Static<typeof stableStatusSchema>>;
@@ -54,8 +57,8 @@ export function parseInplaceUpdateState(text: string): Exclude<ReadState, { kind
   } catch (error) {
     return unreadable(`it is not JSON: ${(error as Error).message}`);
   }
-  if (Value.Check(stateSchema, value)) return { kind: "state", state: value };
-  const [first] = Value.Errors(stateSchema, value);
+  if (stateForm.Check(value)) return { kind: "state", state: value };
+  const [first] = stateForm.Errors(value);
   const place = first === undefined || first.instancePath === "" ? "it" : first.instancePath.slice(1).replaceAll("/", ".");
   return unreadable(`${place} ${first?.message ?? "has not the form of such a state"}`);
 }

@@ -20,9 +20,9 @@ describe("a container that was replaced by nobody's wish", () => {
     expect(unexpectedRestart(running())).toBeUndefined();
     expect(unexpectedRestart(nodeRestarts(running(), "main", outOfMemory))).toEqual({
       container: "main",
-      reason: "OOMKilled",
+      failureReason: "OOMKilled",
       exitCode: 137,
-      message: "container main (containerd://main-0) ended with exit code 137 (OOMKilled) and was started anew",
+      failureMessage: "container main (containerd://main-0) ended with exit code 137 (OOMKilled) and was started anew",
     });
   });
 
@@ -31,17 +31,17 @@ describe("a container that was replaced by nobody's wish", () => {
     const other = aContainerStatus("main", pinned("app"), { containerID: "containerd://main-1" });
     expect(unexpectedRestart({ ...pod, status: { ...pod.status, containerStatuses: [other] } })).toEqual({
       container: "main",
-      reason: "ContainerRestarted",
-      message: "container main (containerd://main-0) ended (ContainerRestarted) and was started anew",
+      failureReason: "ContainerRestarted",
+      failureMessage: "container main (containerd://main-0) ended (ContainerRestarted) and was started anew",
     });
   });
 
   test("says what the container said last", () => {
     const told = nodeRestarts(running(), "main", { exitCode: 1, reason: "Error", message: "no space left" });
     expect(unexpectedRestart(told)).toMatchObject({
-      reason: "Error",
+      failureReason: "Error",
       exitCode: 1,
-      message: expect.stringMatching(/: no space left$/) as string,
+      failureMessage: expect.stringMatching(/: no space left$/) as string,
     });
   });
 

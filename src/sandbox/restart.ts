@@ -8,14 +8,12 @@
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { failureReasons } from "#model/keys.ts";
 import type { ContainerStatus, Pod } from "#model/pod.ts";
+import type { Failure } from "./death.ts";
 import { readInplaceUpdateState, type StableContainerStatus } from "./inplace-state.ts";
 
-export interface UnexpectedRestart {
+/** The failure is what the node says of the container that is gone: OOMKilled, Error, … */
+export interface UnexpectedRestart extends Failure {
   readonly container: string;
-  /** OOMKilled, Error, …: what the node says of the container that is gone. */
-  readonly reason: string;
-  readonly message: string;
-  readonly exitCode?: number;
 }
 
 /**
@@ -46,11 +44,11 @@ function isOther({ containerID }: ContainerStatus, stable: string | undefined): 
 /** The last state is that of the container that is gone, unless it has restarted more than once meanwhile. */
 function describe({ name, lastState }: ContainerStatus, gone: string | undefined): UnexpectedRestart {
   const { terminated } = lastState ?? {};
-  const reason = terminated?.reason ?? failureReasons.containerRestarted;
+  const failureReason = terminated?.reason ?? failureReasons.containerRestarted;
   const exit = terminated === undefined ? "" : ` with exit code ${terminated.exitCode}`;
   const said = terminated?.message === undefined ? "" : `: ${terminated.message}`;
-  const message = `container ${name} (${gone ?? ""}) ended${exit} (${reason}) and was started anew${said}`;
-  return { container: name, reason, message, ...(terminated === undefined ? {} : { exitCode: terminated.exitCode }) };
+  const failureMessage = `container ${name} (${gone ?? ""}) ended${exit} (${failureReason}) and was started anew${said}`;
+  return { container: name, failureReason, failureMessage, ...(terminated === undefined ? {} : { exitCode: terminated.exitCode }) };
 }
 
 function stableStatus({ containerID, restartCount }: ContainerStatus): StableContainerStatus {

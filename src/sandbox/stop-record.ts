@@ -8,7 +8,7 @@ import { annotationKeys, type SandboxStopReason, sandboxStopReasons } from "#mod
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { formatTime, parseStringMap, parseTime } from "./annotation-values.ts";
-import { type Death, deathOf } from "./death.ts";
+import { deathOf, type Failure } from "./death.ts";
 import { readInplaceUpdateState } from "./inplace-state.ts";
 import { readableImages, type SandboxBase, sandboxBaseFromPod } from "./sandbox-base.ts";
 
@@ -36,7 +36,7 @@ export function captureStopRecord(pod: Pod, now: number): SandboxRecord | undefi
 }
 
 /** For pods of writers that did not say: one that never ran was canceled. */
-function defaultReason({ startedAt }: SandboxBase, death: Death | undefined): SandboxStopReason {
+function defaultReason({ startedAt }: SandboxBase, death: Failure | undefined): SandboxStopReason {
   if (death !== undefined) return "Failed";
   return startedAt === undefined ? "Canceled" : "Completed";
 }
