@@ -70,5 +70,7 @@ function parseInit(body: Buffer): InitBody | string {
 }
 
 function isStringMap(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((own) => typeof own === "string");
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((own) => typeof own === "string")
+  );
 }

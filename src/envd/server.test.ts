@@ -29,7 +29,13 @@ interface Init {
   readonly key?: typeof keys.privateKey;
 }
 
-async function init({ signedFor = {}, sentFor = "sandbox-1", body = "{}", sentBody = body, key = keys.privateKey }: Init = {}): Promise<number> {
+async function init({
+  signedFor = {},
+  sentFor = "sandbox-1",
+  body = "{}",
+  sentBody = body,
+  key = keys.privateKey,
+}: Init = {}): Promise<number> {
   const signature = signInit(key, { ...subject, sandboxId: sentFor, ...signedFor }, Buffer.from(body));
   const headers = { [header.sandboxId]: sentFor, [header.signature]: signature };
   return (await fetch(`${url}/init`, { method: "POST", headers, body: sentBody })).status;
@@ -83,10 +89,13 @@ test("an /init without a signature, or with nonsense as one, is refused", async 
   expect((await fetch(`${url}/init`, { method: "POST", headers })).status).toBe(401);
 });
 
-test.for(["not json", "[]", '{"accessToken":1}', '{"envVars":{"A":1}}', "null"])("a signed /init with the body %s is a bad request", async (body) => {
-  expect(await init({ body })).toBe(400);
-  expect(await armedFor()).toBeNull();
-});
+test.for(["not json", "[]", '{"accessToken":1}', '{"envVars":{"A":1}}', "null"])(
+  "a signed /init with the body %s is a bad request",
+  async (body) => {
+    expect(await init({ body })).toBe(400);
+    expect(await armedFor()).toBeNull();
+  },
+);
 
 test("an /init beyond a megabyte is refused", async () => {
   expect(await init({ body: `{"accessToken":"${"x".repeat(1024 * 1024)}"}` })).toBe(413);

@@ -88,4 +88,3 @@ function named<T extends ApiObject>(object: T, key: ObjectKey): T {
 function ok(body: unknown): Answer {
   return { code: 200, body };
 }
-

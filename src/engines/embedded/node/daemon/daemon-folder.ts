@@ -42,7 +42,11 @@ export const daemonCommand: readonly string[] = [
 ];
 
 /** The path of the folder for the present sources; made when it is not there yet. */
-export async function daemonFolder({ parent, node = process.execPath, init = "/usr/bin/tini-static" }: DaemonFolderOptions): Promise<string> {
+export async function daemonFolder({
+  parent,
+  node = process.execPath,
+  init = "/usr/bin/tini-static",
+}: DaemonFolderOptions): Promise<string> {
   await requireInit(init);
   const bundle = await bundleDaemon();
   const folder = join(parent, await contentKey(bundle, [node, init]));
@@ -117,7 +121,9 @@ async function contentKey(bundle: string, binaries: readonly string[]): Promise<
 /** Removes folders of earlier sources that no container uses any more. */
 export async function sweepDaemonFolders(parent: string, inUse: ReadonlySet<string>): Promise<void> {
   const names = await readdir(parent).catch(() => []);
-  await Promise.all(names.filter((name) => !inUse.has(join(parent, name))).map((name) => rm(join(parent, name), { recursive: true, force: true })));
+  await Promise.all(
+    names.filter((name) => !inUse.has(join(parent, name))).map((name) => rm(join(parent, name), { recursive: true, force: true })),
+  );
 }
 
 async function exists(path: string): Promise<boolean> {
