@@ -132,6 +132,17 @@ describe("opening SQLite", () => {
     await history.close();
   });
 
+  test("a new file that another process is just setting up is waited for", async () => {
+    const file = join(folder, "new.db");
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN EXCLUSIVE");
+    const opening = openTestHistory(file);
+    setTimeout(() => other.exec("COMMIT"), 10);
+    await using history = await opening;
+    expect(await history.health()).toMatchObject({ ok: true });
+    other.close();
+  });
+
   test.each([
     ["a folder that is not there", "missing/history.db", /cannot be opened/],
     ["a file of another sort", "letter.txt", /damaged or not a history/],

@@ -91,6 +91,23 @@ describe("a PostgreSQL that", () => {
     expect((await history.statistics({ scope: admin, claimedAfter: "2026-01-01" })).total).toBe(201);
   }, 60_000);
 
+  test("ends the connection on which the tables are made: they are made on another", async () => {
+    const lock = server.run(database, "BEGIN; SELECT pg_advisory_xact_lock(x'41674268'::int); SELECT pg_sleep(1); COMMIT");
+    await setTimeout(200);
+    const opening = open();
+    await eventually(async () => {
+      const ended = await server.run(
+        database,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentbox' AND wait_event = 'advisory'",
+      );
+      expect(ended).toHaveLength(1);
+    });
+    await using opened = await opening;
+    await lock;
+    await opened.history.put(aRecord("a"));
+    expect(opened.lines.map((line) => line.msg)).toContain("database answers again");
+  }, 60_000);
+
   test("is held up: a statement ends by its timeout, and the caller is told that it took too long", async () => {
     await using opened = await open({ statementTimeoutMs: 200 });
     const lock = server.run(database, "BEGIN; LOCK TABLE agentbox_history; SELECT pg_sleep(2); COMMIT");

@@ -26,7 +26,7 @@ export async function openSqlite(options: SqliteOptions): Promise<DatabaseSync> 
     try {
       return open(options);
     } catch (error) {
-      // Turning a new file to write-ahead logging needs it alone, and does not wait for that.
+      // Setting up a new file needs it alone. Whoever has it is soon done.
       if (!isBusy(error) || tries >= openTries) throw explainFailure(options.file, error);
       await sleep(options.clock, openPauseMs);
     }
