@@ -132,9 +132,6 @@ test("however a node is killed while pods come and go, the next one finds only w
     const { mounts, groups, folders, processes, loops } = machineState(world);
     expect({ mounts, processes, loops }).toEqual({ mounts: [expect.stringContaining("tmpfs /run/")], processes: [], loops: [] });
     expect(groups.filter((group) => group.split("/").length > 6)).toEqual([]);
-    const left = folders.filter(
-      (path) => /\/(pods|slots|stage|disks|folders|runc|exec)\/./.test(path) && !/template-|disks\/(files|folders)$/.test(path),
-    );
-    expect(left).toEqual([expect.stringMatching(/runtimes\/runc$/)].slice(0, left.length === 0 ? 0 : left.length));
+    expect(folders.filter((path) => /\/(pods|slots|stage|folders|runc|scratch|files)\/(?!template-)/.test(path))).toEqual([]);
   }
 }, 120_000);

@@ -22,8 +22,8 @@ export interface NodePaths {
   readonly stage: string;
   /** The runtimes' own state. */
   readonly runtimes: string;
-  /** What `exec` needs for moments. */
-  readonly exec: string;
+  /** What commands need while they run. */
+  readonly scratch: string;
   /** The daemon's folder without a trace of where it is kept. */
   readonly daemon: string;
 }
@@ -41,7 +41,7 @@ export function nodePaths(home: string, instance: string): NodePaths {
     pods: join(run, "pods"),
     stage: join(run, "stage"),
     runtimes: join(run, "runtimes"),
-    exec: join(run, "exec"),
+    scratch: join(run, "scratch"),
     daemon: join(run, "daemon"),
   };
 }

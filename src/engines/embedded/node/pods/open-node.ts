@@ -16,7 +16,7 @@ import { Disks } from "#engines/embedded/node/rootfs/disks/choose.ts";
 import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
 import { detachStages } from "#engines/embedded/node/rootfs/stage.ts";
 import { Trash } from "#engines/embedded/node/rootfs/trash.ts";
-import { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { OciRuntime, type RuntimeFolders } from "#engines/embedded/node/runtime/oci-runtime.ts";
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
 import { makeSlot, removeSlot } from "#engines/embedded/node/slots/slot.ts";
@@ -101,8 +101,8 @@ function prepareRunFolder(paths: NodePaths): void {
     keepMountsPrivate(paths.run);
   }
   for (const folder of [paths.slots, paths.pods, paths.runtimes]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  rmSync(paths.exec, { recursive: true, force: true });
-  mkdirSync(paths.exec, { mode: 0o700 });
+  rmSync(paths.scratch, { recursive: true, force: true });
+  mkdirSync(paths.scratch, { mode: 0o700 });
 }
 
 function readPodRecords(pods: string): PodRecord[] {
@@ -147,7 +147,7 @@ async function openParts(
     cgroups: openCgroups({ instance, clock }, mountTable()),
     disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
     trash,
-    runtime: cachedRuntimes(paths.runtimes),
+    runtime: cachedRuntimes({ state: paths.runtimes, scratch: paths.scratch }),
     maxOpenFiles: Math.min(mostOpenFiles, openFilesLimit()),
     hasDaemon: mountDaemon(paths, options.daemonFolder),
   };
@@ -161,10 +161,10 @@ async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext,
 }
 
 /** Each runtime is looked for once; one that was missing is looked for again. */
-function cachedRuntimes(state: string): NodeContext["runtime"] {
+function cachedRuntimes(folders: RuntimeFolders): NodeContext["runtime"] {
   const known = new Map<string, Promise<OciRuntime>>();
   return (name = defaultRuntime) => {
-    const found = known.get(name) ?? OciRuntime.open(name, state);
+    const found = known.get(name) ?? OciRuntime.open(name, folders);
     known.set(name, found);
     found.catch(() => known.delete(name));
     return found;

@@ -19,7 +19,7 @@ export function prepareExec(context: NodeContext, container: NodeContainer, comm
   return {
     runtime,
     containerId: id,
-    folder: join(context.paths.exec, randomUUID()),
+    folder: join(context.paths.scratch, randomUUID()),
     process,
     owner: pod.slot.firstUid + process.user.uid,
     clock: context.clock,

@@ -6,6 +6,7 @@
  * A command of the runtime is started in a session of its own: Ctrl-C for us must not stop it half way.
  */
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -34,21 +35,30 @@ export interface ExecRequest {
   readonly stdio: readonly [number | "ignore", number | "ignore", number | "ignore"];
 }
 
+export interface RuntimeFolders {
+  /** For the state of all runtimes. */
+  readonly state: string;
+  /** For what is needed while a command runs. */
+  readonly scratch: string;
+}
+
 export class OciRuntime {
   readonly traits: RuntimeTraits;
   readonly version: string;
   readonly #command: string;
   readonly #state: string;
+  readonly #scratch: string;
 
-  private constructor(traits: RuntimeTraits, command: string, version: string, state: string) {
+  private constructor(traits: RuntimeTraits, command: string, version: string, { state, scratch }: RuntimeFolders) {
     this.traits = traits;
     this.#command = command;
     this.version = version;
     this.#state = state;
+    this.#scratch = scratch;
   }
 
-  /** Finds the runtime on this machine. `state` is the folder for the state of all runtimes. */
-  static async open(runtimeClassName: string, state: string): Promise<OciRuntime> {
+  /** Finds the runtime on this machine. */
+  static async open(runtimeClassName: string, { state, scratch }: RuntimeFolders): Promise<OciRuntime> {
     const traits = runtimeTraits(runtimeClassName);
     const command = findCommand(traits.command);
     if (command === undefined) {
@@ -59,7 +69,7 @@ export class OciRuntime {
     const version = /version\s+(\S+)/.exec(await runCommand([command, "--version"]))?.[1] ?? "unknown";
     const own = join(state, runtimeClassName);
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    return new OciRuntime(traits, command, version, own);
+    return new OciRuntime(traits, command, version, { state: own, scratch });
   }
 
   /** Creates a container that waits to be started; gives the pid of its first process. */
@@ -79,7 +89,7 @@ export class OciRuntime {
   /** Lets a created container go; `ended` resolves if its first process ends instead. */
   async start(id: string, ended: Promise<unknown>): Promise<void> {
     if (this.traits.startBy === "fifo") await openExecFifo(this.#fifo(id), ended);
-    else await this.#run(["start", id], join(this.#state, `${id}.log`), quiet);
+    else await this.#run(["start", id], this.#scratchLog(), quiet);
   }
 
   /** True if a container that was created has been let go; `pid` is its first process. */
@@ -90,13 +100,13 @@ export class OciRuntime {
   }
 
   async kill(id: string, signal: string): Promise<void> {
-    await this.#run(["kill", id, signal], join(this.#state, `${id}.log`), quiet);
+    await this.#run(["kill", id, signal], this.#scratchLog(), quiet);
   }
 
   /** Removes what the runtime has of a container, running or not, whole or in part; of none it is a success. */
   async delete(id: string): Promise<void> {
     if (!existsSync(join(this.#state, id))) return;
-    await this.#run(["delete", "--force", id], join(this.#state, `${id}.log`), quiet);
+    await this.#run(["delete", "--force", id], this.#scratchLog(), quiet);
   }
 
   /** Starts a command in a running container and gives the pid of its process, which is ours to wait for. */
@@ -111,6 +121,10 @@ export class OciRuntime {
   /** Ids of all containers that the runtime knows. */
   list(): string[] {
     return readdirSync(this.#state, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  }
+
+  #scratchLog(): string {
+    return join(this.#scratch, `${randomUUID()}.log`);
   }
 
   #fifo(id: string): string {
