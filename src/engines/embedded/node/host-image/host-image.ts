@@ -45,7 +45,7 @@ export async function hostImage(folder: string): Promise<ResolvedImage> {
     .update([version, ...signs.map(signOf)].join("\n"))
     .digest("hex");
   const layer = join(folder, key.slice(0, 16), "root");
-  if (!existsSync(layer)) await build(folder, dirname(layer));
+  if (!existsSync(layer)) await buildOnce(folder, dirname(layer));
   return {
     kind: "host",
     id: `sha256:${key}`,
@@ -58,6 +58,17 @@ export async function hostImage(folder: string): Promise<ResolvedImage> {
 function signOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? path : `${path} ${found.size} ${found.mtimeMs}`;
+}
+
+const underWay = new Map<string, Promise<void>>();
+
+/** All who ask while it is being made wait for the same one. */
+function buildOnce(parent: string, target: string): Promise<void> {
+  const known = underWay.get(target);
+  if (known !== undefined) return known;
+  const made = build(parent, target).finally(() => underWay.delete(target));
+  underWay.set(target, made);
+  return made;
 }
 
 async function build(parent: string, target: string): Promise<void> {
