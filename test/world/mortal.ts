@@ -3,9 +3,15 @@ import type { Clock } from "#lib/clock.ts";
 /** Objects in the hands of a process that may be killed: from then on its calls are never answered and nothing calls it back. */
 export class Life {
   #over = false;
+  #callsLeft = Infinity;
 
   end(): void {
     this.#over = true;
+  }
+
+  /** It dies in its n-th call from now on: the call has its effect, and nobody hears of it. */
+  endAfterCalls(calls: number): void {
+    this.#callsLeft = calls;
   }
 
   get isOver(): boolean {
@@ -20,6 +26,8 @@ export class Life {
         if (typeof value !== "function") return value;
         return (...args: readonly unknown[]): unknown => {
           if (this.#over) return never();
+          this.#callsLeft -= 1;
+          if (this.#callsLeft <= 0) this.#over = true;
           const result: unknown = Reflect.apply(
             value,
             object,

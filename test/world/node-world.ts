@@ -130,6 +130,7 @@ export class NodeWorld implements AsyncDisposable {
   async startAgent(): Promise<void> {
     const life = new Life();
     this.#life = life;
+    this.runtime.changeDriver();
     this.#agent = await startNodeAgent({
       client: life.hold(this.store),
       binder: life.hold(this.store),
@@ -158,6 +159,11 @@ export class NodeWorld implements AsyncDisposable {
   crashAgent(): void {
     this.#life.end();
     this.#agent = undefined;
+  }
+
+  /** kill -9 in the middle of the n-th thing that it does from now on. */
+  crashAgentAfterCalls(calls: number): void {
+    this.#life.endAfterCalls(calls);
   }
 
   async stopAgent(): Promise<void> {

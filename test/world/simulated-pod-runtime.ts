@@ -63,6 +63,10 @@ export class SimulatedPodRuntime implements PodRuntime {
   readonly #handlers: ((id: string, exit: ContainerExit) => void)[] = [];
   readonly #failures = new Map<RuntimeOperation, { left: number; readonly failure: Failure }>();
   readonly #delays = new Map<RuntimeOperation, () => number>();
+  /** Attempts that have been started since the machine is up. */
+  readonly #begun = new Set<string>();
+  /** Which process drives the machine: what another had under way when it died does not happen any more. */
+  #driver = 0;
   #behaviour: (plan: ContainerPlan) => Behaviour = () => ({});
   #exec: (plan: ContainerPlan, argv: readonly string[]) => SimulatedExec = () => ({ code: 0 });
 
@@ -121,6 +125,12 @@ export class SimulatedPodRuntime implements PodRuntime {
   /** Everything on the machine goes, and nobody hears of it. */
   reboot(): void {
     this.#pods.clear();
+    this.#begun.clear();
+  }
+
+  /** Another process takes over. */
+  changeDriver(): void {
+    this.#driver += 1;
   }
 
   present(): readonly PodState[] {
@@ -234,7 +244,9 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   async #call<T>(operation: RuntimeOperation, effect: () => T): Promise<T> {
     const ms = this.#delays.get(operation)?.() ?? 0;
+    const driver = this.#driver;
     if (ms > 0) await sleep(this.#clock, ms);
+    if (driver !== this.#driver) return new Promise(() => {});
     const failure = this.#nextFailure(operation);
     if (failure !== undefined && failure.when !== "after") throw new Error(failure.message);
     const result = effect();
@@ -251,9 +263,9 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   #begin(container: SimulatedContainer): void {
     const { plan } = container;
-    if (this.starts.some(({ podUid, name, attempt }) => podUid === plan.podUid && name === plan.name && attempt === plan.attempt)) {
-      this.violations.push(`${plan.name} attempt ${plan.attempt} started twice`);
-    }
+    const attempt = `${plan.podUid} ${plan.name} ${plan.attempt}`;
+    if (this.#begun.has(attempt)) this.violations.push(`${plan.name} attempt ${plan.attempt} started twice`);
+    this.#begun.add(attempt);
     container.state = "running";
     container.startedAt = this.#clock.now();
     this.starts.push(plan);

@@ -83,6 +83,13 @@ describe("a new agent", () => {
     expect(world.runtime.present().map(({ name }) => name)).toEqual(["b"]);
   });
 
+  test("removes what turns up on the machine later and belongs to nobody", async () => {
+    await using world = await NodeWorld.start();
+    await world.runtime.ensurePod({ uid: "stray", namespace: "default", name: "stray", hostname: "stray", limits: { pids: 1 } });
+    await world.step(60_000);
+    expect(world.runtime.present()).toEqual([]);
+  });
+
   test("goes on with a deletion where another stopped, and by its deadline", async () => {
     await using world = await NodeWorld.start();
     world.runtime.behave(() => ({ onStop: "ignores" }));

@@ -15,12 +15,12 @@
  */
 import { networkInterfaces } from "node:os";
 import { type Controller, startController } from "#kube/controller/controller.ts";
-import { type Key, parseKey } from "#kube/controller/key.ts";
+import type { Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
 import { Informer } from "#kube/informer/informer.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Random } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { Pods } from "#model/pod.ts";
@@ -70,6 +70,7 @@ export interface NodeAgent {
 
 const defaultPidsLimit = 2_048;
 const defaultConcurrency = 8;
+const sweepEveryMs = 60_000;
 
 /** Resolves when the agent has seen all pods and all that is on the machine, and works. */
 export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
@@ -95,7 +96,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   runtime.onExit((id) => worker.exited(id));
   informer.start();
   await informer.whenSynced();
-  worker.adopt(await runtime.list());
+  const found = await runtime.list();
   const alive = new Set([...informer.objects.list()].map(({ metadata }) => metadata.uid));
   await logs.start((uid) => alive.has(uid));
   controller = startController(
@@ -107,15 +108,21 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       concurrency: options.concurrency ?? defaultConcurrency,
     },
   );
-  // Also those that no object speaks of any more: they are found by their names, and removed.
-  for (const key of worker.names()) controller.add(parseKey(key));
+  worker.takeOver(found);
   await controller.started;
+  const sweeping = every(clock, sweepEveryMs, () =>
+    runtime.list().then(
+      (states) => worker.sweep(states),
+      (error: unknown) => log.warn({ error }, "node not swept"),
+    ),
+  );
 
   const access = { informer, runtime, logs, clock };
   return {
     readLogs: (request) => readLogs(access, request),
     exec: (request) => execInPod(access, request),
     stop: async () => {
+      sweeping.cancel();
       await controller.stop();
       prober.stop();
       worker.stop();
@@ -124,6 +131,18 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       await logs.stop();
     },
   };
+}
+
+function every(clock: Clock, ms: number, run: () => Promise<void>): Timer {
+  let timer: Timer;
+  const again = (): void => {
+    timer = clock.after(ms, () => {
+      again();
+      void run();
+    });
+  };
+  again();
+  return { cancel: () => timer.cancel() };
 }
 
 function nodeLabels(nodeName: string): NodeLabels {

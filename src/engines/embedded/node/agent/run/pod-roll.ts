@@ -34,10 +34,6 @@ export class PodRoll {
     return name === undefined ? undefined : parseKey(name);
   }
 
-  names(): readonly string[] {
-    return [...this.#uids.keys()];
-  }
-
   /** A copy: pods may be removed while it is walked through. */
   under(key: Key): readonly string[] {
     return [...(this.#uids.get(formatKey(key)) ?? [])];

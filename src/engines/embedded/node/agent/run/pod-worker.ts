@@ -54,20 +54,17 @@ export class PodWorker {
     this.#deps = deps;
   }
 
-  /** What an earlier agent left on the machine. */
-  adopt(states: readonly PodState[]): void {
-    for (const { uid, namespace, name, containers } of states) {
+  /** Everything on the machine: what an earlier agent left is taken over, or removed if no object speaks of it any more. */
+  takeOver(states: readonly PodState[]): void {
+    for (const { uid, namespace, name } of states) {
       this.#roll.add(uid, { namespace, name });
-      this.#roll.setContainers(
-        uid,
-        containers.map(({ id }) => id),
-      );
+      this.#deps.wake({ namespace, name });
     }
   }
 
-  /** The names of all pods that something on the machine may belong to. */
-  names(): readonly string[] {
-    return this.#roll.names();
+  /** What should not be there: nobody knows how it came, but it goes. */
+  sweep(states: readonly PodState[]): void {
+    this.takeOver(states.filter(({ uid, namespace, name }) => this.#podAt({ namespace, name })?.metadata.uid !== uid));
   }
 
   /** A container has ended. One that nobody knows yet is seen when its pod is looked at after making it. */
