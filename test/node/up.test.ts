@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Pod } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
-import { filesIn, noTraces } from "../world/machine-traces.ts";
-import { isReady, UpProcess } from "../world/up-process.ts";
+import { filesIn, noTraces, podTraces } from "../world/machine-traces.ts";
+import { isReady } from "../world/pod-watch.ts";
+import { UpProcess } from "../world/up-process.ts";
 
 const threeReady = (pods: readonly Pod[]): boolean => pods.length === 3 && pods.every(isReady);
 const pool = { namespace: "default", name: "base" };
@@ -47,10 +48,7 @@ test("sandboxes of a first start outlive Ctrl-C and kill -9, are taken over by t
   await up.client.delete(SandboxPools, pool);
   expect(await up.podsWhen((pods) => pods.length === 0, 20_000)).toEqual([]);
   await expect.poll(() => up.client.get(SandboxPools, pool).catch((error: unknown) => String(error))).toMatch(/not found/);
-  const idle = up.traces();
-  expect({ processes: idle.processes, loops: idle.loops }).toEqual({ processes: [], loops: [] });
-  expect(idle.mounts.filter((mount) => mount.includes("/disks/") || mount.includes("/stage/") || mount.includes("/pods/"))).toEqual([]);
-  expect(idle.groups.filter((group) => /abx\w+\/./.test(group))).toEqual([]);
+  await expect.poll(() => podTraces(up.traces()), { timeout: 20_000 }).toEqual([]);
   expect(filesIn(join(up.home, "logs/pods"))).toEqual([]);
 
   await up.process.stop();

@@ -32,6 +32,23 @@ export function allTraces(): MachineTraces {
   return traces({ name: "abx", run: "/run/agentbox-", home: undefined });
 }
 
+/**
+ * Of those of one instance: what pods have. Without the instance's own bridge, tables and top folders, and without what is
+ * kept ready for pods to come: a spare disk, and slots, so many at most.
+ */
+export function podTraces({ mounts, groups, links, loops, processes: running }: MachineTraces, slotsAhead = 8): readonly string[] {
+  const ready = mounts.filter((mount) => /^nsfs .*\/slots\//.test(mount));
+  const ports = links.filter((link) => link.includes("-"));
+  return [
+    ...mounts.filter((mount) => !ready.includes(mount) && !/\/run\/agentbox-[^/]+(\/daemon|\/disks\/spare-\d+)?$/.test(mount)),
+    ...(ready.length > slotsAhead * 2 ? ready : []),
+    ...groups.filter((group) => /\/abx[^/]+\/./.test(group)),
+    ...(ports.length > slotsAhead ? ports : []),
+    ...loops.filter((file) => !file.includes("/spare-")),
+    ...running,
+  ];
+}
+
 interface Names {
   /** What names in the kernel begin with. */
   readonly name: string;

@@ -70,7 +70,3 @@ export class UpProcess implements AsyncDisposable {
     await rm(this.home, { recursive: true, force: true });
   }
 }
-
-export function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
-}
