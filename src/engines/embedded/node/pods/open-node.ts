@@ -1,5 +1,5 @@
 /** Takes the machine over: everything that is there is found again, and either adopted or removed. */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -80,7 +80,9 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
 }
 
 async function lockHome(paths: NodePaths, { instance, clock }: { instance: string; clock: Clock }): Promise<FileLock> {
-  mkdirSync(dirname(paths.lock), { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(paths.lock), { recursive: true });
+  // Whoever made the folder: files in it carry the owners that they have inside (node-paths.ts).
+  chmodSync(dirname(paths.lock), 0o700);
   // A process that was just being started by a killed one holds its lock for moments.
   const lock = await FileLock.take(paths.lock, clock, lockPatienceMs);
   if (lock === undefined) throw new Error(`another process runs the node ${instance}: it holds ${paths.lock}`);
