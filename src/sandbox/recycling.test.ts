@@ -92,6 +92,15 @@ describe("W26: a pod is replaced", () => {
     expect(reasons({ images: { main: "app", helper: "x" } })).toEqual(["container helper would go on running"]);
   });
 
+  test("when one of its containers may write what the others may only read", () => {
+    const mount = { name: "data", mountPath: "/data" };
+    const containers = [
+      { name: "main", image: pinned("app"), volumeMounts: [{ ...mount, readOnly: true }] },
+      { name: "side", image: pinned("side"), volumeMounts: [mount] },
+    ];
+    expect(reasons({ spec: { containers, volumes: [{ name: "data", emptyDir: {} }] } })).toEqual(["volume data can be written to"]);
+  });
+
   test.for<[string, Partial<PodSpec>]>([
     ["configuration", withVolume({ configMap: { name: "c" } })],
     ["secrets", withVolume({ secret: { secretName: "s" } })],

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, labelKeys, sandboxPhases, sandboxStopReasons } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
-import { aPoolPod, patched, pinned, type PoolPodShape } from "../../test/world/pool-pods.ts";
+import { aContainerStatus, aPoolPod, patched, pinned, type PoolPodShape } from "../../test/world/pool-pods.ts";
 import { isToBeReplaced } from "./inplace-completion.ts";
 import { readInplaceUpdateState } from "./inplace-state.ts";
 import type { Fate } from "./recycling.ts";
@@ -90,6 +90,8 @@ describe("a release", () => {
     expect(JSON.parse(annotation(pod, "runningImages") ?? "")).toEqual({ main: pinned("app"), side: pinned("side") });
     expect(annotation(pod, "containerId")).toBe("containerd://main-0");
     expect(annotation(released({ ...aSandbox(), status: {} }), "containerId")).toBeUndefined();
+    const nameless = aSandbox({ status: { containerStatuses: [aContainerStatus("main", pinned("app"), { containerID: "" })] } });
+    expect(annotation(released(nameless), "containerId")).toBeUndefined();
   });
 
   test.for([

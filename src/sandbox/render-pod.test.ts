@@ -247,6 +247,10 @@ describe("the hash of a template", () => {
     expect(hashOf(template)).not.toBe(hashOf(aTemplate()));
   });
 
+  test("can be taken of a template with a null in it", () => {
+    expect(hashOf(aTemplate({}, { somethingNew: null }))).not.toBe(hashOf(aTemplate({}, { somethingNew: {} })));
+  });
+
   test("changes with the key that arms the pods: the old ones could not be armed", () => {
     expect(hashOf(aTemplate(), "other")).not.toBe(hashOf(aTemplate()));
   });

@@ -81,7 +81,9 @@ describe("a live sandbox", () => {
     ["stopping", "Stopping"],
     ["failed", undefined],
   ])("whose pod is %s is %s", ([phase, status]) => {
-    expect(liveRecordFromPod(aPoolPod({ ...full, phase }))?.status).toBe(status);
+    const record = liveRecordFromPod(aPoolPod({ ...full, phase }));
+    expect(record === undefined ? undefined : record.status).toBe(status);
+    expect(record === undefined).toBe(status === undefined);
   });
 
   test("is paused when its container is frozen, not when that is only wished", () => {

@@ -87,6 +87,12 @@ describe("the record of a sandbox whose pod does not say how it ended", () => {
     expect(captureStopRecord(neverRan, now)).toMatchObject({ status: "Canceled" });
   });
 
+  test("is so also when the pod is deleted before it is recycled: the sandbox had ended before", () => {
+    const going = aSandbox({ ...stopping, metadata: { deletionTimestamp: "2026-01-01T12:00:04Z" } });
+    expect(captureStopRecord(going, now)).toMatchObject({ status: "Completed" });
+    expect(captureStopRecord(going, now)).not.toHaveProperty("failureReason");
+  });
+
   test("is so for a word that is no reason", () => {
     expect(captureStopRecord(aSandbox({ ...stopping, annotations: { [annotationKeys.stopReason]: "Bored" } }), now)).toMatchObject({
       status: "Completed",
