@@ -49,7 +49,7 @@ async function packLayer(store: ContentStore, folder: string, options: RootfsOpt
       yield chunk;
     }
   }
-  // Chunk by chunk, never joined: what the compressor writes depends on how its input is cut.
+  // Piece by piece, never joined: what the compressor writes depends on how its input is cut.
   const compressed = Readable.from(archive()).compose(
     createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 3 } }),
     options.signal === undefined ? {} : { signal: options.signal },

@@ -18,10 +18,28 @@ export interface PackOptions {
 }
 
 const readSize = 256 * 1024;
+const pieceSize = 256 * 1024;
 const nobody: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
 
-/** The archive, piece by piece. */
+/** The archive, in pieces of one size: compressors are slow with small ones, and write something else for others. */
 export async function* packFolder(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
+  let piece = Buffer.allocUnsafe(pieceSize);
+  let filled = 0;
+  for await (const part of packAll(folder, options)) {
+    for (let at = 0; at < part.length;) {
+      const copied = part.copy(piece, filled, at);
+      at += copied;
+      filled += copied;
+      if (filled < pieceSize) continue;
+      yield piece;
+      piece = Buffer.allocUnsafe(pieceSize);
+      filled = 0;
+    }
+  }
+  yield piece.subarray(0, filled);
+}
+
+async function* packAll(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
   const root = latin1Of(folder);
   const { dev } = await lstat(folder);
   yield* packEntries({ root, device: dev, names: new Map(), options }, "");
