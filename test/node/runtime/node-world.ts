@@ -50,7 +50,7 @@ export class NodeWorld implements AsyncDisposable {
     return new NodeWorld(folder, {
       home: join(folder, "home"),
       instance: `t${randomBytes(2).toString("hex")}`,
-      network: { subnet: `10.${randomInt(252, 256)}.${randomInt(256)}.0/24`, uplinks: [], nameservers: ["192.0.2.53"] },
+      network: { subnet: NodeWorld.freeSubnet(), uplinks: [], nameservers: ["192.0.2.53"] },
       slots: 60,
       slotsAhead: 2,
       diskQuota: "none",
@@ -58,6 +58,11 @@ export class NodeWorld implements AsyncDisposable {
       log: recordedLog().log,
       ...wish,
     });
+  }
+
+  /** A small network that most probably nobody has. */
+  static freeSubnet(): string {
+    return `10.${randomInt(252, 256)}.${randomInt(256)}.0/24`;
   }
 
   get runtime(): PodRuntime {
@@ -128,6 +133,10 @@ export class NodeWorld implements AsyncDisposable {
     const plan = await this.start(podUid, wish);
     const exit = await this.exitOf(plan.id);
     return { exit, log: readFileSync(plan.logFile, "utf8"), id: plan.id };
+  }
+
+  logOf(plan: ContainerPlan): string {
+    return readFileSync(plan.logFile, "utf8");
   }
 
   exitOf(id: string): Promise<ContainerExit> {

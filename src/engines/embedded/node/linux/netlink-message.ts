@@ -22,7 +22,7 @@ export const linkInfoAttributes = { kind: 1, data: 2 } as const;
 export const vethPeer = 1;
 export const bridgePortAttributes = { isolated: 33 } as const;
 export const addressAttributes = { address: 1, local: 2 } as const;
-export const routeAttributes = { gateway: 5 } as const;
+export const routeAttributes = { destination: 1, link: 4, gateway: 5 } as const;
 const nested = 0x8000;
 
 const inet = 2;
@@ -82,12 +82,13 @@ export function addressHeader(link: number, prefixLength: number): Buffer {
   return bytes;
 }
 
-/** struct rtmsg for the IPv4 default route. */
-export function defaultRouteHeader(): Buffer {
+/** struct rtmsg for an IPv4 route: the default one, or one to a single address at the other end of a link. */
+export function routeHeader(kind: "default" | "link"): Buffer {
   const mainTable = 254;
   const bootProtocol = 3;
   const unicast = 1;
-  return Buffer.from([inet, 0, 0, 0, mainTable, bootProtocol, 0, unicast, 0, 0, 0, 0]);
+  const [prefixLength, scope] = kind === "default" ? [0, 0] : [32, 253];
+  return Buffer.from([inet, prefixLength, 0, 0, mainTable, bootProtocol, scope, unicast, 0, 0, 0, 0]);
 }
 
 /** A whole message. The kernel acknowledges each, so that every request has an answer. What is new must not exist yet. */

@@ -8,7 +8,6 @@ import {
   attribute,
   bridgePortAttributes,
   byteAttribute,
-  defaultRouteHeader,
   linkAttributes,
   linkHeader,
   linkIndex,
@@ -18,6 +17,7 @@ import {
   numberAttribute,
   parseAnswer,
   routeAttributes,
+  routeHeader,
   textAttribute,
   vethPeer,
 } from "./netlink-message.ts";
@@ -144,10 +144,13 @@ export class Netlink implements Disposable {
     );
   }
 
-  async addDefaultRoute(gateway: Buffer): Promise<void> {
-    await this.#ask(`default route by ${gateway.join(".")}`, (sequence) =>
-      message("newRoute", sequence, defaultRouteHeader(), attribute(routeAttributes.gateway, gateway)),
-    );
+  /** Everything goes to the gateway, neighbours too: only the gateway is at the other end of the link. */
+  async addGateway(index: number, gateway: Buffer): Promise<void> {
+    const link = numberAttribute(routeAttributes.link, index);
+    const toGateway = [routeHeader("link"), attribute(routeAttributes.destination, gateway), link];
+    await this.#ask(`route to ${gateway.join(".")}`, (sequence) => message("newRoute", sequence, ...toGateway));
+    const byGateway = [routeHeader("default"), attribute(routeAttributes.gateway, gateway), link];
+    await this.#ask(`default route by ${gateway.join(".")}`, (sequence) => message("newRoute", sequence, ...byGateway));
   }
 
   #ask(what: string, build: (sequence: number) => Buffer): Promise<Buffer | undefined> {

@@ -5,7 +5,8 @@
  * N1 A sandbox sends from its own port, with its own MAC and IPv4 address, or its frames are dropped.
  * N2 A sandbox opens no connection to the machine, to another sandbox or to a closed network. IPv6 goes nowhere.
  * N3 Nobody but the machine itself opens a connection to a sandbox.
- * N4 What is refused is refused at once: programs see an error instead of a timeout.
+ * N4 What a sandbox is refused it is refused at once: programs see an error instead of a timeout. So its own rules come
+ *    before the silence with which another instance meets strangers.
  */
 import { type AddressPlan, bridgeName, portPrefix, slotAddresses } from "./address-plan.ts";
 import { type EgressElements, type EgressSet, egressSets } from "./egress.ts";
@@ -74,9 +75,12 @@ ${egressSets.map((set) => `  set ${set} { ${type[set]} ${wishes(set)} }`).join("
     iifname "${bridge}" ct state established,related accept
     iifname "${bridge}" jump refuse
   }
-  chain forwarded {
-    type filter hook forward priority -10; policy accept;
+  chain outwards {
+    type filter hook forward priority -11; policy accept;
     iifname "${bridge}" jump from_sandbox
+  }
+  chain inwards {
+    type filter hook forward priority -10; policy accept;
     oifname "${bridge}" ct state established,related accept
     oifname "${bridge}" drop
   }

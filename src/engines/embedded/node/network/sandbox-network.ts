@@ -110,9 +110,10 @@ export class SandboxNetwork {
     const link = await inner.findLink("eth0");
     if (link === undefined) throw new Error(`no eth0 in the network of slot ${slot}`);
     await inner.linkUp(loopback);
-    await inner.addAddress(link, addressBytes(slotAddress(this.#addresses, slot)), this.claim.subnet.prefixLength);
+    // An address without a network: a neighbour is refused by the machine at once, instead of not being found.
+    await inner.addAddress(link, addressBytes(slotAddress(this.#addresses, slot)), 32);
     await inner.linkUp(link);
-    await inner.addDefaultRoute(addressBytes(gatewayAddress(this.#addresses)));
+    await inner.addGateway(link, addressBytes(gatewayAddress(this.#addresses)));
   }
 
   /** Names of ports that exist now. */

@@ -4,8 +4,8 @@ import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts
 import { mountFileSystem, removeMountPoint } from "#engines/embedded/node/linux/mounts.ts";
 import type { PodDisks } from "./pod-disks.ts";
 
-/** Room for one file in each so many bytes, as ext4 has it. */
-export const bytesPerFile = 16_384;
+/** Room for one file in each so many bytes: folders of packages are full of small files. */
+export const bytesPerFile = 8192;
 
 /** Limited memory file systems: fast, and what a pod writes counts as memory of the pod. */
 export class MemoryDisks implements PodDisks {
