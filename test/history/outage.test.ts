@@ -91,19 +91,21 @@ describe("a PostgreSQL that", () => {
     expect((await history.statistics({ scope: admin, claimedAfter: "2026-01-01" })).total).toBe(201);
   }, 60_000);
 
-  test("ends the connection on which the tables are made: they are made on another", async () => {
-    const lock = server.run(database, "BEGIN; SELECT pg_advisory_xact_lock(x'41674268'::int); SELECT pg_sleep(1); COMMIT");
+  test("is killed while the tables are made: they are made when it is back", async () => {
+    const lock = server.run(database, "BEGIN; SELECT pg_advisory_xact_lock(x'41674268'::int); SELECT pg_sleep(60); COMMIT");
+    lock.catch(() => {});
     await setTimeout(200);
-    const opening = open();
+    const opening = open({ patienceMs: 30_000 });
     await eventually(async () => {
-      const ended = await server.run(
+      const waiting = await server.run(
         database,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentbox' AND wait_event = 'advisory'",
+        "SELECT 1 FROM pg_stat_activity WHERE application_name = 'agentbox' AND wait_event = 'advisory'",
       );
-      expect(ended).toHaveLength(1);
+      expect(waiting).toHaveLength(1);
     });
+    await server.signal("SIGKILL");
+    await server.start();
     await using opened = await opening;
-    await lock;
     await opened.history.put(aRecord("a"));
     expect(opened.lines.map((line) => line.msg)).toContain("database answers again");
   }, 60_000);
@@ -123,6 +125,15 @@ describe("a PostgreSQL that", () => {
     const [row] = await server.run(database, "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'agentbox'");
     await Promise.all(puts);
     expect(row?.["n"]).toBeLessThanOrEqual(3);
+  }, 60_000);
+
+  test("has callers when the history is closed: what they began is finished", async () => {
+    const { history } = await open({ maxConnections: 2 });
+    const puts = Array.from({ length: 50 }, (_, index) => history.put(aRecord(`s${index}`)));
+    await history.close();
+    const ends = await Promise.allSettled(puts);
+    expect(ends.every(({ status }) => status === "fulfilled")).toBe(true);
+    await expect(history.put(aRecord("late"))).rejects.toMatchObject({ code: "closed" });
   }, 60_000);
 
   test("is away when the history is closed: whoever waits is told at once", async () => {

@@ -7,6 +7,7 @@ import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client } from "pg";
 
@@ -82,8 +83,15 @@ export class PostgresServer extends PostgresAddress {
     this.#bin = bin;
   }
 
-  /** Also after it was killed. */
+  /** Also after it was killed: then the kernel may still be ending some of its processes, and a new one refuses to start beside them. */
   async start(): Promise<void> {
+    for (let tries = 1; !(await this.#start()); tries++) {
+      if (tries === 20) throw new Error(`PostgreSQL does not start:\n${this.#output}`);
+      await setTimeout(100);
+    }
+  }
+
+  async #start(): Promise<boolean> {
     // What is lost when the machine dies is not what these tests are about, so nothing waits for the disk. A vacuum that happens to
     // look at the template database keeps a new one waiting for seconds.
     const settings = [
@@ -104,18 +112,19 @@ export class PostgresServer extends PostgresAddress {
     };
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
-    await this.#answers(child);
+    return this.#answers(child);
   }
 
-  async #answers(child: ChildProcess): Promise<void> {
+  /** False if it ends before. */
+  async #answers(child: ChildProcess): Promise<boolean> {
     for (;;) {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with code ${child.exitCode}:\n${this.#output}`);
+      if (child.exitCode !== null) return false;
       const answered = await this.run("postgres", "SELECT 1").then(
         () => true,
         () => false,
       );
-      if (answered) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (answered) return true;
+      await setTimeout(20);
     }
   }
 
@@ -123,6 +132,8 @@ export class PostgresServer extends PostgresAddress {
   async signal(signal: NodeJS.Signals): Promise<void> {
     const main = this.#child?.pid;
     if (main === undefined) throw new Error("PostgreSQL does not run");
+    // Held still, it makes no new ones while they are counted.
+    process.kill(main, "SIGSTOP");
     const { stdout } = await execute("ps", ["-o", "pid=", "--ppid", String(main)]);
     const gone = signal === "SIGKILL" ? new Promise((resolve) => this.#child?.once("exit", resolve)) : undefined;
     for (const pid of [main, ...stdout.trim().split(/\s+/).map(Number)]) {
@@ -137,12 +148,8 @@ export class PostgresServer extends PostgresAddress {
 
   async stop(): Promise<void> {
     const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      const gone = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGQUIT"); // at once, without an orderly end
-      await gone;
-    }
-    await rm(this.folder, { recursive: true, force: true });
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.signal("SIGKILL");
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

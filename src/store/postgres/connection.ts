@@ -35,6 +35,7 @@ export class Connections {
   readonly #pool: Pool;
   readonly #options: ConnectionOptions;
   readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
   #isAway = false;
 
   constructor(options: ConnectionOptions) {
@@ -78,10 +79,12 @@ export class Connections {
     });
   }
 
-  /** Waits for statements that are under way. */
+  /** Statements that are under way get to their end; nothing is tried again. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new HistoryError("closed", `the history (${this.description}) is closed`));
+    // A pool that ends forgets who waits for a connection.
+    await Promise.allSettled(this.#running);
     await this.#pool.end();
   }
 
@@ -98,7 +101,13 @@ export class Connections {
     this.#options.log.info({ database: this.description }, "database answers again");
   }
 
-  async #patiently<T>(run: () => Promise<T>): Promise<T> {
+  #patiently<T>(run: () => Promise<T>): Promise<T> {
+    const running = this.#untilAnswered(run).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
+  }
+
+  async #untilAnswered<T>(run: () => Promise<T>): Promise<T> {
     const { clock, random = Math.random, patienceMs = 10_000 } = this.#options;
     const { signal } = this.#closing;
     const giveUpAt = clock.now() + patienceMs;
