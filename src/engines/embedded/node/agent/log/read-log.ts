@@ -47,8 +47,9 @@ export interface Piece {
 export async function* readLog(log: LogToRead): AsyncGenerator<Buffer, number> {
   const pieces = await piecesOf(log);
   const wanted = log.tail === undefined ? pieces : await lastLines(pieces, log.tail);
-  for (const piece of wanted) yield* readPiece(piece);
-  return pieces.at(-1)?.to ?? 0;
+  let at = pieces.at(-1)?.to ?? 0;
+  for (const piece of wanted) at = yield* readPiece(piece);
+  return at;
 }
 
 export async function* followLog(log: LogToRead, { clock, signal, cuts, isWritten }: Follow): AsyncGenerator<Buffer, void> {
@@ -65,8 +66,8 @@ export async function* followLog(log: LogToRead, { clock, signal, cuts, isWritte
     }
     const size = await sizeOf(log.file);
     if (size > at) {
-      yield* readPiece({ file: log.file, from: at, to: size });
-      at = size;
+      // Only as far as it was read: the file may have been cut meanwhile.
+      at = yield* readPiece({ file: log.file, from: at, to: size });
     } else if (!goesOn) return;
     else await sleep(clock, lookEveryMs, signal).catch(() => {});
   }
@@ -87,13 +88,16 @@ async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => undefined))?.size ?? 0;
 }
 
-async function* readPiece({ file, from, to }: Piece): AsyncGenerator<Buffer, void> {
-  if (from >= to) return;
+/** Returns where it ended. */
+async function* readPiece({ file, from, to }: Piece): AsyncGenerator<Buffer, number> {
+  if (from >= to) return from;
   await using handle = await open(file, "r");
-  for (let at = from; at < to;) {
+  let at = from;
+  while (at < to) {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(chunkBytes, to - at)), { position: at });
-    if (bytesRead === 0) return;
+    if (bytesRead === 0) return at;
     yield buffer.subarray(0, bytesRead);
     at += bytesRead;
   }
+  return at;
 }

@@ -1,9 +1,10 @@
 /**
  * Cuts a log that has grown too long under the container that writes it: its end is copied aside, then it is emptied. The
- * container appends, so it goes on at the new beginning. What it writes between the copy and the cut is lost.
+ * container appends, so it goes on at the new beginning. What it writes between the last look and the cut, which follow
+ * each other at once, is lost.
  */
-import { createReadStream, createWriteStream } from "node:fs";
-import { rename, rm, truncate } from "node:fs/promises";
+import { createReadStream, createWriteStream, statSync, truncateSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 
 export interface LogLimits {
@@ -15,19 +16,36 @@ export interface LogLimits {
 
 export const defaultLogLimits: LogLimits = { maxBytes: 10 * 1024 * 1024, maxFiles: 3 };
 
-/** `leftOut` is how many bytes were not worth keeping. */
+/** Who writes faster than we copy loses some of it. */
+const maxRounds = 5;
+
+/** `leftOut` is how many bytes at the beginning were not worth keeping. */
 export async function rotateLog(file: string, size: number, { maxBytes, maxFiles }: LogLimits): Promise<{ readonly leftOut: number }> {
-  const older = (number: number): string => `${file}.${number}`;
   const kept = maxFiles - 1;
   // A writer may have been quicker than we look: of more than fits its end is kept.
   const leftOut = kept > 0 ? Math.max(0, size - maxBytes) : size;
   if (kept > 0) {
-    await rm(older(kept), { force: true });
-    for (let number = kept - 1; number >= 1; number--) await rename(older(number), older(number + 1)).catch(ignoreMissing);
-    await pipeline(createReadStream(file, { start: leftOut }), createWriteStream(older(1)));
+    await shift(file, kept);
+    await copyAside(file, leftOut);
   }
-  await truncate(file, 0);
+  truncateSync(file, 0);
   return { leftOut };
+}
+
+async function shift(file: string, kept: number): Promise<void> {
+  await rm(`${file}.${kept}`, { force: true });
+  for (let number = kept - 1; number >= 1; number--) await rename(`${file}.${number}`, `${file}.${number + 1}`).catch(ignoreMissing);
+}
+
+/** Copies until there is nothing more to copy, in the same moment as the caller goes on. */
+async function copyAside(file: string, from: number): Promise<void> {
+  let copied = from;
+  for (let round = 0; round < maxRounds; round++) {
+    const { size } = statSync(file);
+    if (size <= copied) return;
+    await pipeline(createReadStream(file, { start: copied, end: size - 1 }), createWriteStream(`${file}.1`, { flags: "a" }));
+    copied = size;
+  }
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {
