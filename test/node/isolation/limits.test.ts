@@ -1,0 +1,184 @@
+import { globSync, readFileSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { Pods, type Pod } from "#model/pod.ts";
+import { type Sandbox, twoNeighbours, users } from "./sandboxes.ts";
+
+const limits = { cpu: "500m", memory: "160Mi", "ephemeral-storage": "48Mi" };
+const probe = { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 1 };
+const limited = { containers: [{ name: "main", image: "host", resources: { limits }, readinessProbe: probe }] };
+
+const box = twoNeighbours({ mine: limited, other: limited });
+
+/** A counter of the group of all of a sandbox's processes, on machines with either kind of cgroups. */
+function counter(sandbox: Sandbox, v1: string, v2: string): string {
+  const [file] = globSync([`/sys/fs/cgroup/${v1.split("/")[0] ?? ""}/abx*/${sandbox.uid}/*/${v1.split("/")[1] ?? ""}`, `/sys/fs/cgroup/abx*/${sandbox.uid}/*/${v2}`]);
+  if (file === undefined) throw new Error(`no counter ${v1} or ${v2}`);
+  return readFileSync(file, "utf8");
+}
+
+const freeOnMachine = (): number => {
+  const { bavail, bsize } = statfsSync(box.world.home);
+  return bavail * bsize;
+};
+const freeInodes = (): number => statfsSync(box.world.home).ffree;
+const MiB = 1 << 20;
+
+async function bothAnswer(): Promise<void> {
+  expect([await box.mine.health(), await box.other.health()]).toEqual([204, 204]);
+}
+
+/** Runs `step` until it fails, and prints how often it succeeded and how it failed. */
+const until = (step: string): string => `
+import errno, os, socket
+held, count = [], 0
+try:
+    while count < 200000:
+        ${step}
+        count += 1
+    print(count, "no limit")
+except OSError as error:
+    print(count, errno.errorcode[error.errno])
+`;
+
+describe.each(users)("as %s", (user) => {
+  test("a memory hog is killed, its sandbox lives, and so does its neighbour", async () => {
+    const { code } = await box.mine.run(["python3", "-c", "held = [bytearray(1 << 20) for _ in range(400)]"], user);
+    expect(code).toBe(137);
+    await bothAnswer();
+  });
+
+  test("a disk filler runs out of space, and nobody else does", async () => {
+    const before = freeOnMachine();
+    const { stdout } = await box.mine.sh("head -c 100000000 /dev/zero > ~/fill; stat -c %s ~/fill", user);
+    expect(Number(stdout)).toBeLessThan(48 * MiB);
+    expect(before - freeOnMachine()).toBeLessThan(200 * MiB);
+    await box.other.says("head -c 10000000 /dev/zero > /tmp/neighbour && rm /tmp/neighbour");
+    await box.mine.says("rm ~/fill", user);
+    await bothAnswer();
+  });
+
+  test("a sandbox cannot promise itself more disk than it has", async () => {
+    expect((await box.mine.sh("fallocate -l 200M ~/promise", user)).code).not.toBe(0);
+    await box.mine.sh("rm -f ~/promise", user);
+  });
+
+  test("an inode filler runs out of inodes, and nobody else does", async () => {
+    const before = freeInodes();
+    await box.mine.says("mkdir -p ~/many", user);
+    const said = await box.mine.python(until('os.close(os.open(os.path.expanduser("~/many/%d") % count, os.O_CREAT))'), user);
+    expect(said).toMatch(/^\d+ ENOSPC$/);
+    expect(before - freeInodes()).toBeLessThan(2000);
+    await box.other.says("touch /tmp/neighbour");
+    await box.mine.says("rm -rf ~/many", user);
+  });
+
+  test("shared memory ends at its size", async () => {
+    const { stdout } = await box.mine.sh("head -c 100000000 /dev/zero > /dev/shm/fill; stat -c %s /dev/shm/fill; rm /dev/shm/fill", user);
+    expect(Number(stdout)).toBeLessThanOrEqual(64 * MiB);
+    await bothAnswer();
+  });
+
+  test("a hog of descriptors runs out of them, and nobody else does", async () => {
+    expect(await box.mine.python(until("held.append(os.open('/dev/null', os.O_RDONLY))"), user)).toMatch(/^\d+ EMFILE$/);
+    expect(await box.other.python("print(len([open('/dev/null') for _ in range(1000)]))")).toBe("1000");
+  });
+
+  test("the files that say where a sandbox is cannot be filled", async () => {
+    const before = statfsSync("/run").bavail;
+    for (const file of ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"]) {
+      const { stdout } = await box.mine.sh(`cp ${file} /tmp/kept; head -c 5000000 /dev/zero > ${file}; stat -c %s ${file}; cat /tmp/kept > ${file}; rm /tmp/kept`, user);
+      expect(Number(stdout)).toBeLessThanOrEqual(1 * MiB);
+    }
+    expect(before - statfsSync("/run").bavail).toBeLessThan(1000);
+  });
+});
+
+test("a fork bomb stops at the limit of processes, and its daemon and its neighbour still answer", async () => {
+  // The node's own limit is far above what this machine should have to bear for a test.
+  const [file = ""] = globSync(`/sys/fs/cgroup/{pids/,}abx*/${box.mine.uid}/pids.max`);
+  expect(Number(readFileSync(file, "utf8"))).toBeGreaterThan(0);
+  writeFileSync(file, "100");
+  // Which group counts a refusal differs between kernels.
+  const refusals = (): number =>
+    globSync(join(dirname(file), "{,*/}pids.events")).reduce((sum, path) => sum + Number(/max (\d+)/.exec(readFileSync(path, "utf8"))?.[1]), 0);
+  for (const user of users) {
+    const before = refusals();
+    await box.mine.says("printf 'bomb() { bomb | bomb & }; bomb; sleep 3' > /tmp/bomb.sh; timeout -s KILL 4 bash /tmp/bomb.sh >/dev/null 2>&1 & disown", user);
+    await expect.poll(refusals, { timeout: 10_000 }).toBeGreaterThan(before);
+    expect(box.mine.pids().length).toBeLessThanOrEqual(100);
+    await bothAnswer();
+    expect(await box.other.says("echo still here")).toBe("still here");
+    for (let round = 0; round < 20 && box.mine.pids().length > 4; round++) {
+      for (const pid of box.mine.pids()) defuse(pid);
+    }
+    await expect.poll(() => box.mine.pids().length, { timeout: 10_000 }).toBeLessThan(6);
+  }
+});
+
+function defuse(pid: number): void {
+  try {
+    if (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "bash") process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+test("a cpu hog is held to its limit, and its neighbour gets as much as it would alone", async () => {
+  const burn = "for n in 1 2 3 4; do timeout 4 bash -c 'while :; do :; done' & done >/dev/null 2>&1; wait";
+  const used = async (): Promise<readonly number[]> =>
+    Promise.all([box.mine, box.other].map(async ({ uid }) => (await box.world.node.runtime.usage(uid)).cpuNanos));
+  const before = await used();
+  const started = performance.now();
+  // The hog has four processes, its neighbour one; both are limited to half a core, which one process can use up.
+  await Promise.all([box.mine.sh(burn), box.other.sh("timeout 4 bash -c 'while :; do :; done'")]);
+  const wallNanos = (performance.now() - started) * 1e6;
+  const [mine = 0, other = 0] = (await used()).map((value, index) => value - (before[index] ?? 0));
+  expect(counter(box.mine, "cpu/cpu.stat", "cpu.stat")).toMatch(/nr_throttled [1-9]/);
+  expect(mine).toBeLessThan(wallNanos * 0.5 * 1.3);
+  expect(other).toBeGreaterThan(mine * 0.6);
+});
+
+test("the log of a sandbox that floods it is cut, and keeps to its size", async () => {
+  await box.mine.says("head -c 30000000 /dev/zero | tr '\\0' 'x' > /proc/1/fd/1");
+  const logs = (): string[] => globSync(`${box.world.home}/logs/pods/*${box.mine.uid}/main/*`);
+  const sizes = (): number => logs().reduce((sum, path) => sum + statSync(path).size, 0);
+  await expect.poll(sizes, { timeout: 10_000 }).toBeLessThanOrEqual(20 * MiB + 4096);
+  await expect.poll(() => logs().length).toBeGreaterThan(1);
+  await bothAnswer();
+});
+
+test("the log of a sandbox that makes it look endless is cut without being copied", async () => {
+  await box.mine.says("truncate -s 1T /proc/1/fd/1");
+  const logs = (): string[] => globSync(`${box.world.home}/logs/pods/*${box.mine.uid}/main/*`);
+  await expect.poll(() => Math.max(...logs().map((path) => statSync(path).size)), { timeout: 10_000 }).toBeLessThanOrEqual(10 * MiB);
+});
+
+// Known: logs lie on the machine's disk and are looked at once a second. In between a sandbox can take as much as is there.
+test.fails("a sandbox cannot take the machine's disk by way of its log", async () => {
+  const source = `
+import os
+log = os.open("/proc/1/fd/1", os.O_WRONLY)
+os.posix_fallocate(log, 0, 512 << 20)
+print(os.fstat(log).st_blocks * 512)`;
+  expect(Number(await box.mine.python(source))).toBeLessThan(64 * MiB);
+});
+
+describe("a container whose first process is the memory hog", () => {
+  let pod: Pod | undefined;
+  beforeAll(async () => {
+    const container = { name: "main", image: "host", command: ["python3", "-c", "held = [bytearray(1 << 20) for _ in range(400)]"] };
+    const spec = { restartPolicy: "Never" as const, containers: [{ ...container, resources: { limits: { memory: "64Mi" } } }] };
+    await box.world.store.create(Pods, { metadata: { namespace: "default", name: "hog" }, spec });
+    for await (const event of box.world.store.watch(Pods, { namespace: "default", fieldSelector: "metadata.name=hog" })) {
+      if (event.type !== "BOOKMARK" && event.object.status?.phase === "Failed") {
+        pod = event.object;
+        break;
+      }
+    }
+  });
+
+  test("is reported as killed for its memory", () => {
+    expect(pod?.status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
+  });
+});
