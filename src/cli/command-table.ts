@@ -14,6 +14,11 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "get", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
   { name: "delete", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },
   {
+    name: "image",
+    summary: "Show, fetch, import and remove images on this machine",
+    load: async () => (await import("./commands/image.ts")).image,
+  },
+  {
     name: "env",
     summary: "Print what a shell or a program needs to reach AgentBox",
     load: async () => (await import("./commands/env.ts")).env,

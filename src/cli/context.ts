@@ -1,6 +1,7 @@
 /** What a command has at hand. Everything outside the process comes in here, so that tests need no process. */
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { MachineImages } from "./machine-images.ts";
 
 export interface CliContext {
   readonly stdout: TextSink;
@@ -22,10 +23,14 @@ export interface CliContext {
   readonly serve: (options: ServeRequest) => Promise<number>;
   /** Ends the server if it runs, and removes all sandboxes of this folder from the machine; resolves with the exit code. */
   readonly takeDown: () => Promise<number>;
+  /** The images on this machine; needs no server. */
+  readonly images: () => Promise<MachineImages>;
 }
 
 export interface TextSink {
   write(text: string): unknown;
+  /** A person looks at it, and lines can be written over. */
+  readonly isTTY?: boolean;
 }
 
 export interface Home {

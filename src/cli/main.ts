@@ -6,6 +6,7 @@
  * - context.ts                           what a command has at hand
  * - manifest/   files → objects          - apply/   the three-way merge
  * - table/      objects → rows           - print/   rows and objects → text
+ * - image/      what `agentbox image` does, on machine-images.ts instead of a server
  *
  * Words, layouts and exit codes of apply, get and delete are kubectl's, on purpose: who knows the one knows the other.
  */

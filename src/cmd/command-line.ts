@@ -68,6 +68,10 @@ function contextFor(home: HomeFolder): CliContext {
       const { takeDown } = await import("./take-down.ts");
       return await takeDown({ home, clock: systemClock, stdout: process.stdout });
     },
+    images: async () => {
+      const { machineImages } = await import("./machine-images.ts");
+      return await machineImages({ home, clock: systemClock, stdin: process.stdin });
+    },
   };
 }
 

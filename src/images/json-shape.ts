@@ -19,5 +19,7 @@ export function parseJsonAs<T extends TSchema>(
   if (Value.Check(schema, value)) return value;
   const [first] = Value.Errors(schema, value);
   const place = first === undefined || first.instancePath === "" ? "it" : first.instancePath.slice(1).replaceAll("/", ".");
-  throw new ImageError(code, `${what} has not the form it must have: ${place} ${first?.message ?? "does not match"}`);
+  // How the validator says that nothing of this name is allowed.
+  const problem = first?.keyword === "boolean" ? "is not known" : (first?.message ?? "does not match");
+  throw new ImageError(code, `${what} has not the form it must have: ${place} ${problem}`);
 }

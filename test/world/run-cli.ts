@@ -44,6 +44,9 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
     },
     serve: async () => 0,
     takeDown: async () => 0,
+    images: async () => {
+      throw new CliError("no images in this test");
+    },
     ...given,
   };
   const code = await runCli(context, argv);

@@ -1,7 +1,7 @@
 /**
  * A client of OCI registries (the distribution protocol), as far as pulling goes; pushing will use the same parts.
  *
- * - endpoints.ts: where to ask; pull-secret.ts: as whom; challenge.ts, authorizer.ts: how a registry is convinced
+ * - settings-file.ts, endpoints.ts: where to ask; pull-secret.ts: as whom; challenge.ts, authorizer.ts: how a registry is convinced
  * - transport.ts: one exchange; failure.ts: what its failures mean; retry.ts: when to try again
  * - remote-repository.ts: what can be asked for; download.ts: a blob in as many exchanges as it takes
  */

@@ -61,6 +61,10 @@ describe("the content of a secret", () => {
     expect(lookup({ auths: { "r.example": { auth, username: "other" } } })).toEqual([{ username: "u", password: "p:with:colons" }]);
   });
 
+  test("an entry without credentials is none", () => {
+    expect(lookup({ auths: { "r.example": {} } })).toEqual([]);
+  });
+
   test("several secrets are one keyring, without repetitions", () => {
     const secrets = [
       pullSecret({ "r.example": ["u", "p"] }),

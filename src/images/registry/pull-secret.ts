@@ -47,10 +47,11 @@ export class Keyring {
 
 function entriesOf(secret: PullSecret): Entry[] {
   const { auths } = parseJsonAs(secretSchema, secret, "the pull secret", "invalid_config");
-  return Object.entries(auths).map(([location, { auth, username, password }]) => ({
-    key: keyOf(location),
-    credential: auth === undefined || auth === "" ? { username: username ?? "", password: password ?? "" } : decodeAuth(auth, location),
-  }));
+  return Object.entries(auths).flatMap(([location, { auth = "", username = "", password = "" }]) => {
+    // Docker notes registries so whose credentials it keeps elsewhere.
+    if (auth === "" && username === "" && password === "") return [];
+    return [{ key: keyOf(location), credential: auth === "" ? { username, password } : decodeAuth(auth, location) }];
+  });
 }
 
 function decodeAuth(auth: string, location: string): Credential {

@@ -1,0 +1,69 @@
+/** `agentbox image …`: one file for each of its words in image/. */
+import type { Command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { orList } from "../flags.ts";
+import { collectImages } from "../image/collect-images.ts";
+import type { ImageAction } from "../image/image-action.ts";
+import { importImage } from "../image/import-image.ts";
+import { listImages } from "../image/list-images.ts";
+import { pullImages } from "../image/pull-images.ts";
+import { removeImages } from "../image/remove-images.ts";
+
+const actions: Readonly<Record<string, ImageAction>> = {
+  ls: listImages,
+  pull: pullImages,
+  rm: removeImages,
+  gc: collectImages,
+  import: importImage,
+};
+
+export const image: Command = {
+  usage: [
+    "image ls",
+    "image pull IMAGE … [--platform PLATFORM] [--credentials FILE]",
+    "image import FILE|FOLDER|- [--name NAME]",
+    "image import --rootfs FOLDER --name NAME [--env NAME=VALUE] [--user USER] [--workdir FOLDER] [-- COMMAND …]",
+    "image rm IMAGE …",
+    "image gc [--older-than DURATION] [--keep SIZE]",
+  ],
+  about:
+    "Shows and changes the images on this machine. Images come from registries when a sandbox needs them; this is for\n" +
+    "fetching them before, for images that are in no registry, and for making room. AgentBox need not be running.\n" +
+    "Images that sandboxes use are never removed. Mirrors and registries without TLS: registries.json in the data folder.",
+  examples: [
+    { does: "Fetch an image before the first sandbox needs it", line: "agentbox image pull python:3.13-slim" },
+    { does: "Bring one from Docker", line: "docker save my-tool:1 | agentbox image import -" },
+    { does: "Make one of a folder", line: "agentbox image import --rootfs ./root --name my-root:1 -- /bin/sh" },
+    {
+      does: "Remove what nobody has used for a week, if images take more than 20 GB",
+      line: "agentbox image gc --older-than 168h --keep 20GB",
+    },
+  ],
+  flags: {
+    platform: { value: "PLATFORM", help: "Fetch or import it for this one, such as linux/arm64 (default: this machine's)" },
+    credentials: { value: "FILE", many: true, help: "Credentials for registries, in the form of Docker's config.json" },
+    name: { value: "NAME", help: "What to call what is imported (default: what it says of itself)" },
+    rootfs: { value: "FOLDER", help: "Import a folder with a root file system as an image of one layer" },
+    env: { short: "e", value: "NAME=VALUE", many: true, help: "With --rootfs: a variable that its processes get" },
+    entrypoint: { value: "PROGRAM", help: "With --rootfs: the program that gets the command as its arguments" },
+    user: { short: "u", value: "USER", help: "With --rootfs: who its processes run as, by name or number, optionally with :GROUP" },
+    workdir: { short: "w", value: "FOLDER", help: "With --rootfs: where its processes start (default: /)" },
+    label: { value: "NAME=VALUE", many: true, help: "With --rootfs: a label" },
+    "older-than": { value: "DURATION", help: "Only what was not used for so long (default: 1m)" },
+    keep: { value: "SIZE", help: "Remove only as much as is needed to get below this size, such as 20GB (default: 0)" },
+    output: { short: "o", value: "FORMAT", choices: ["json"], help: "Print the result for programs" },
+  },
+  run: async (context, args) => {
+    const [word, ...words] = args.words;
+    const action = actions[word ?? ""];
+    if (word === undefined || action === undefined) {
+      throw new UsageError(
+        `image needs one of ${orList(Object.keys(actions))}${word === undefined ? "" : `, not ${JSON.stringify(word)}`}`,
+      );
+    }
+    for (const flag of Object.keys(image.flags)) {
+      if (args.has(flag) && !action.flags.includes(flag)) throw new UsageError(`image ${word} does not take --${flag}`);
+    }
+    return await action.run(context, words, args);
+  },
+};

@@ -1,0 +1,40 @@
+import { parseDuration } from "#model/duration.ts";
+import { UsageError } from "../failure.ts";
+import type { Arguments } from "../flags.ts";
+import { byteSize, parseByteSize } from "../print/byte-size.ts";
+import type { ImageAction } from "./image-action.ts";
+
+export const collectImages: ImageAction = {
+  flags: ["older-than", "keep", "output"],
+  run: async (context, words, args) => {
+    if (words.length > 0) throw new UsageError(`image gc takes no names: unexpected ${words.join(" ")}; image rm removes by name`);
+    const keepBytes = keepOf(args);
+    const keepNewerThan = context.clock.now() - ageOf(args);
+    await using images = await context.images();
+    const collected = await images.collect({ keepBytes, keepNewerThan, signal: context.signal });
+    if (args.has("output")) {
+      context.stdout.write(`${JSON.stringify(collected, null, 2)}\n`);
+      return 0;
+    }
+    for (const name of collected.images) context.stdout.write(`${name} removed\n`);
+    context.stdout.write(`${byteSize(collected.freedBytes)} freed, ${byteSize(collected.keptBytes)} in use or kept\n`);
+    return 0;
+  },
+};
+
+function keepOf(args: Arguments): number | undefined {
+  const text = args.text("keep");
+  if (text === undefined) return undefined;
+  const bytes = parseByteSize(text);
+  if (bytes === undefined) throw new UsageError(`--keep needs a size such as 20GB or 512Mi, not ${JSON.stringify(text)}`);
+  return bytes;
+}
+
+/** A minute, if nothing is said: an image that was just made ready may be about to be used. */
+function ageOf(args: Arguments): number {
+  try {
+    return parseDuration(args.text("older-than") ?? "1m");
+  } catch (error) {
+    throw new UsageError(`--older-than: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,26 @@
+import { throwCollected, UsageError } from "../failure.ts";
+import { byteSize } from "../print/byte-size.ts";
+import type { ImageAction } from "./image-action.ts";
+
+export const removeImages: ImageAction = {
+  flags: ["output"],
+  run: async (context, words, args) => {
+    if (words.length === 0) throw new UsageError("image rm needs the name of an image");
+    await using images = await context.images();
+    const errors: unknown[] = [];
+    const removed: { name: string; freedBytes: number }[] = [];
+    for (const name of words) {
+      try {
+        const { freedBytes } = await images.remove(name, context.signal);
+        removed.push({ name, freedBytes });
+        if (!args.has("output")) context.stdout.write(`${name} removed, ${byteSize(freedBytes)} freed\n`);
+      } catch (error) {
+        if (context.signal.aborted) throw error;
+        errors.push(error);
+      }
+    }
+    if (args.has("output")) context.stdout.write(`${JSON.stringify(removed, null, 2)}\n`);
+    throwCollected(errors);
+    return 0;
+  },
+};

@@ -1,0 +1,73 @@
+/** What the image commands need of the images on this machine. They work on the folder itself; no server has to run. */
+export interface MachineImages extends AsyncDisposable {
+  list(): Promise<readonly MachineImage[]>;
+  pull(reference: string, options: PullRequest): Promise<MachineImage>;
+  /** `source` is an archive, a folder in OCI's layout, or `-` for an archive on standard input. */
+  import(source: string, options: ImportRequest): Promise<readonly MachineImage[]>;
+  importRootfs(folder: string, options: RootfsRequest): Promise<readonly MachineImage[]>;
+  remove(reference: string, signal: AbortSignal): Promise<Removed>;
+  collect(options: CollectRequest): Promise<Removed>;
+}
+
+export interface MachineImage {
+  readonly name: string;
+  /** As people write it: without the default registry. */
+  readonly shortName: string;
+  readonly digest: string;
+  readonly id: string;
+  readonly platform: string;
+  readonly source: "registry" | "import";
+  readonly bytes: number;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  readonly lastUsed: number;
+}
+
+export interface LayerState {
+  /** Digest of the compressed layer. */
+  readonly layer: string;
+  readonly state: "waiting" | "downloading" | "unpacking" | "done";
+  readonly bytes: number;
+  readonly total: number;
+}
+
+interface Watched {
+  readonly onProgress: (state: LayerState) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface PullRequest extends Watched {
+  readonly platform: string | undefined;
+  /** Contents of files in the form of Docker's config.json. */
+  readonly credentials: readonly string[];
+}
+
+export interface ImportRequest extends Watched {
+  readonly name: string | undefined;
+  readonly platform: string | undefined;
+}
+
+export interface RootfsRequest extends Watched {
+  readonly name: string;
+  readonly env: readonly string[];
+  readonly entrypoint: readonly string[];
+  readonly cmd: readonly string[];
+  readonly user: string;
+  readonly workingDir: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Called for files that have no place in an image. */
+  readonly onSkipped: (path: string) => void;
+}
+
+export interface CollectRequest {
+  readonly keepBytes: number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly keepNewerThan: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Removed {
+  readonly images: readonly string[];
+  readonly freedBytes: number;
+  readonly keptBytes: number;
+}
