@@ -29,6 +29,7 @@ export async function assemble(context: NodeContext, pod: NodePod, plan: Contain
   const idMap = await context.idMaps.get(pod.slot.firstUid);
   const stage = new Stage(context.paths.stage, plan.id);
   try {
+    pod.writeFiles();
     const writable = join(pod.diskFolder, "layers", plan.id);
     mkdirSync(writable, { recursive: true, mode: 0o700 });
     const mounted = mountRoot(stage, { image: plan.image, writable, idMap });

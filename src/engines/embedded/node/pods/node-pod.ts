@@ -64,13 +64,19 @@ export class NodePod {
   }
 
   async #furnish(): Promise<void> {
-    const { cgroups, disks, network } = this.#context;
-    const { limits, hostname } = this.plan;
+    const { cgroups, disks } = this.#context;
+    const { limits } = this.plan;
     this.folder.writePod(this.#record);
     cgroups.ensurePod(this.uid, limits);
     await disks.of(this.#record.disk).ensure(this.uid, limits.ephemeralStorageBytes);
-    writePodFiles(this.folder.etc, { hostname, ip: this.slot.ip, nameservers: network.nameservers, firstUid: this.slot.firstUid });
+    this.writeFiles();
     this.#complete = true;
+  }
+
+  /** Also before each container: the one whose place it takes may have written into them, for another user. */
+  writeFiles(): void {
+    const { ip, firstUid } = this.slot;
+    writePodFiles(this.folder.etc, { hostname: this.plan.hostname, ip, nameservers: this.#context.network.nameservers, firstUid });
   }
 
   async usage(): Promise<PodUsage> {

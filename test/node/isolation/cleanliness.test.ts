@@ -1,0 +1,121 @@
+import { globSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Pod, Pods } from "#model/pod.ts";
+import { NodeWorld } from "../runtime/node-world.ts";
+import { onMachine, twoNeighbours } from "./sandboxes.ts";
+
+/** What a user leaves behind in every place that there is. */
+const leaveTraces = `
+for place in /tmp /var/tmp /home/user /root /etc /usr/bin /usr/share /opt /run /dev/shm /dev/mqueue /dev; do echo trace > $place/a-trace; done
+echo '10.9.9.9 trace' >> /etc/hosts; echo 'nameserver 10.9.9.9 # trace' > /etc/resolv.conf; echo trace > /etc/hostname
+echo 'trace:x:0:0::/:/bin/sh' >> /etc/passwd; cp /bin/bash /usr/bin/true
+ipcmk -M 4096 -p 0666; ipcmk -S 1 -p 0666; ipcmk -Q -p 0666
+setsid sleep 4711 </dev/null >/dev/null 2>&1 &
+setsid python3 -c '
+import socket, time
+a = socket.socket(socket.AF_UNIX); a.bind("\\0trace"); a.listen()
+b = socket.create_server(("0.0.0.0", 4711)); time.sleep(600)' </dev/null >/dev/null 2>&1 &
+python3 -c 'held = bytearray(60 << 20)'
+export TRACE=trace
+until grep -q trace /proc/net/unix; do sleep 0.05; done
+`;
+
+/** Prints what is found of them. */
+const findTraces: Readonly<Record<string, string>> = {
+  "files and folders": "find / -xdev -name a-trace 2>/dev/null; find /usr /dev /run -name a-trace",
+  "accounts and names": "grep -r trace /etc/passwd /etc/hosts /etc/hostname /etc/resolv.conf",
+  "changed programs": "cmp -s /bin/bash /usr/bin/true && echo changed",
+  "shared memory, semaphores and queues": "ipcs | grep ^0x",
+  "background processes": "pgrep -fa '[s]leep 4711'",
+  sockets: "grep trace /proc/net/unix; awk '$2 ~ /:1267$/' /proc/net/tcp",
+  variables: "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep ^TRACE=",
+};
+const kinds = Object.entries(findTraces);
+
+describe("a container that takes another's place in a pod", () => {
+  const box = twoNeighbours();
+  const before: { ip?: string; container?: string; namespaces?: string } = {};
+  const namespaces = "readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc /proc/self/ns/uts | sort";
+
+  beforeAll(async () => {
+    await box.mine.says(leaveTraces);
+    // Or the test would see nothing because there was nothing.
+    for (const [, line] of kinds.filter(([kind]) => kind !== "variables")) expect((await box.mine.sh(line)).stdout).not.toBe("");
+    const pod = await box.world.ready("mine");
+    const container = pod.status?.containerStatuses?.[0]?.containerID ?? "";
+    Object.assign(before, { ip: box.mine.ip, container, namespaces: await box.mine.says(namespaces) });
+    const patch = [{ op: "replace", path: "/spec/containers/0/image", value: "host:latest-u1" }] as const;
+    await box.world.store.patch(Pods, { namespace: "default", name: "mine" }, { type: "json", operations: patch });
+    await restarted(container);
+  });
+
+  async function restarted(former: string): Promise<Pod> {
+    for await (const event of box.world.store.watch(Pods, { namespace: "default", fieldSelector: "metadata.name=mine" })) {
+      if (event.type === "BOOKMARK") continue;
+      const [status] = event.object.status?.containerStatuses ?? [];
+      if (status?.ready === true && status.containerID !== former) return event.object;
+    }
+    throw new Error("the watch ended");
+  }
+
+  test.each(kinds)("finds no %s of it", async (_, line) => {
+    expect((await box.mine.sh(line)).stdout).toBe("");
+  });
+
+  test("has namespaces of its own, and the pod's address", async () => {
+    const after = await box.mine.says(namespaces);
+    for (const name of after.split("\n")) expect(before.namespaces).not.toContain(name);
+    expect(await box.mine.says("hostname -I")).toContain(before.ip);
+  });
+
+  test("starts with counters at their beginning", () => {
+    const [peak] = globSync(`/sys/fs/cgroup/{memory/,}abx*/${box.mine.uid}/*/memory.{max_usage_in_bytes,peak}`);
+    expect(Number(readFileSync(peak ?? "", "utf8"))).toBeLessThan(60 << 20);
+  });
+
+  test("leaves nothing of the former one on the machine", () => {
+    expect(globSync(`/sys/fs/cgroup/{pids/,}abx*/${box.mine.uid}/*/cgroup.procs`)).toHaveLength(1);
+    expect(box.mine.pids().length).toBeLessThan(6);
+  });
+});
+
+describe("a pod that is given the slot of a removed one", () => {
+  const parts: { world?: NodeWorld; id?: string } = {};
+  const seen: { before?: unknown; after?: unknown } = {};
+
+  beforeAll(async () => {
+    const world = await NodeWorld.open({ slots: 1, slotsAhead: 1 });
+    parts.world = world;
+    const image = await world.host();
+    const egress = { internet: false, allow: ["25.0.0.1/32"], deny: [] };
+    const first = await world.pod({ egress });
+    const box = await world.start(first.uid, { image });
+    const left = await world.exec(box.id, ["bash", "-c", leaveTraces]);
+    expect(left).toMatchObject({ code: 0 });
+    seen.before = { slot: first.slot, ip: first.ip };
+    await world.runtime.removePod(first.uid);
+    const next = await vi.waitFor(() => world.pod(), { timeout: 20_000, interval: 200 });
+    seen.after = { slot: next.slot, ip: next.ip };
+    parts.id = (await world.start(next.uid, { image })).id;
+  }, 60_000);
+  afterAll(() => parts.world?.[Symbol.asyncDispose](), 60_000);
+
+  test("has its address", () => {
+    expect(seen.after).toEqual(seen.before);
+  });
+
+  test.each(kinds)("finds no %s of it", async (_, line) => {
+    expect((await parts.world?.exec(parts.id ?? "", ["bash", "-c", line]))?.out).toBe("");
+  });
+
+  test("finds no connections, neighbours or keys of it", async () => {
+    const line = "tail -n +2 /proc/net/tcp; tail -n +2 /proc/net/udp; ip neigh; cat /proc/keys /proc/key-users";
+    expect((await parts.world?.exec(parts.id ?? "", ["bash", "-c", line]))?.out).toBe("");
+  });
+
+  test("has no wish of it in the firewall", () => {
+    const table = `abx${parts.world?.options.instance ?? ""}`;
+    const rules = ["offline", "allowed", "denied"].map((set) => onMachine("nft", "list", "set", "inet", table, set));
+    expect(rules.join("")).not.toContain("elements");
+  });
+});
