@@ -33,18 +33,12 @@ export function mountRoot(stage: Stage, { image, writable, idMap }: RootPlan): M
   for (const name of overlays) makeUpper(writable, name);
   const layers = image.layers.map((layer, depth) => stage.bindFolder(layer, `layer-${depth}`, shared));
   const changes = stage.bindFolder(writable, "writable", { flags: ["noSuid", "noDev", "noExec"], idMap });
-  const temporary = [...layers, changes];
-  try {
-    const root = stage.root({ lowers: layers, upper: upperIn(changes, "root") });
-    if (image.kind !== "host") return { root };
-    const machineUsr = stage.bindFolder("/usr", "machine-usr", shared);
-    temporary.push(machineUsr);
-    // What a layer of such an image holds below usr belongs over the machine's /usr.
-    const lowers = [...layers.map((layer) => join(layer, "usr")).filter((folder) => existsSync(folder)), machineUsr];
-    return { root, usr: stage.overlay("usr", { lowers, upper: upperIn(changes, "usr") }) };
-  } finally {
-    for (const target of temporary.reverse()) stage.drop(target);
-  }
+  const root = stage.root({ lowers: layers, upper: upperIn(changes, "root") });
+  if (image.kind !== "host") return { root };
+  // What a layer of such an image holds below usr belongs over the machine's /usr.
+  const ofLayers = layers.map((layer) => join(layer, "usr")).filter((folder) => existsSync(folder));
+  const lowers = [...ofLayers, stage.bindFolder("/usr", "machine-usr", shared)];
+  return { root, usr: stage.overlay("usr", { lowers, upper: upperIn(changes, "usr") }) };
 }
 
 /** Not made through the id map: there the root of this machine is somebody whom the sandbox does not know. */

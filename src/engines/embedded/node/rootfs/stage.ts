@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
 import {
   bindMount,
   detachMount,
@@ -10,27 +11,39 @@ import {
   removeMountPoint,
   type TreeAttributes,
 } from "#engines/embedded/node/linux/mounts.ts";
-import { detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
+
+/** For the empty folders and files that things are mounted on. */
+const largestStage = "1m";
+const rootName = "root";
 
 /**
  * Where the file systems of one container are put together. The runtime takes them from here into the container's own
  * mount namespace; afterwards the machine has no mount of them left that somebody would have to take away one day.
+ *
+ * A stage is a mount itself, so that everything on it goes with one call: the kernel waits a moment for each.
  * The folder of the root file system stays while the container does, empty: `runc exec` begins by going there.
  */
 export class Stage {
   readonly folder: string;
-  readonly #mounted: string[] = [];
 
   constructor(parent: string, name: string) {
     this.folder = join(parent, name);
-    mkdirSync(join(this.folder, rootName), { recursive: true });
+    const root = join(this.folder, rootName);
+    mkdirSync(root, { recursive: true });
     chmodSync(this.folder, 0o711);
+    mountFileSystem({
+      type: "tmpfs",
+      source: "stage",
+      target: this.folder,
+      flags: ["noSuid", "noDev"],
+      options: { mode: "0711", size: largestStage },
+    });
+    mkdirSync(root);
   }
 
   bindFolder(source: string, name: string, attributes: TreeAttributes = {}): string {
     const target = this.#folderFor(name);
     bindMount(source, target, attributes);
-    this.#mounted.push(target);
     return target;
   }
 
@@ -38,43 +51,30 @@ export class Stage {
     const target = join(this.folder, name);
     writeFileSync(target, "");
     bindMount(source, target, attributes);
-    this.#mounted.push(target);
     return target;
   }
 
   root(layers: Omit<Overlay, "target">): string {
-    return this.#overlay(join(this.folder, rootName), layers);
+    const target = join(this.folder, rootName);
+    mountOverlay({ ...layers, target });
+    return target;
   }
 
   overlay(name: string, layers: Omit<Overlay, "target">): string {
-    return this.#overlay(this.#folderFor(name), layers);
+    const target = this.#folderFor(name);
+    mountOverlay({ ...layers, target });
+    return target;
   }
 
   fileSystem(name: string, wanted: Omit<FileSystem, "target">): string {
     const target = this.#folderFor(name);
     mountFileSystem({ ...wanted, target });
-    this.#mounted.push(target);
     return target;
-  }
-
-  /** Takes one thing away again: an overlay goes on with layers that are mounted nowhere. */
-  drop(target: string): void {
-    removeMountPoint(target);
-    this.#mounted.splice(this.#mounted.indexOf(target), 1);
   }
 
   /** Takes everything away but the empty folder of the root. */
   clear(): void {
-    for (const target of this.#mounted.splice(0).reverse()) {
-      if (target.endsWith(`/${rootName}`)) detachMount(target);
-      else removeMountPoint(target);
-    }
-  }
-
-  #overlay(target: string, layers: Omit<Overlay, "target">): string {
-    mountOverlay({ ...layers, target });
-    this.#mounted.push(target);
-    return target;
+    detachMount(this.folder);
   }
 
   #folderFor(name: string): string {
@@ -84,11 +84,9 @@ export class Stage {
   }
 }
 
-const rootName = "root";
-
-/** Removes what is left of a container's stage. */
+/** Removes what is left of a container's stage: two empty folders. */
 export function removeStage(parent: string, name: string): void {
-  rmSync(join(parent, name), { recursive: true, force: true });
+  for (const folder of [join(parent, name, rootName), join(parent, name)]) removeMountPoint(folder);
 }
 
 /** Takes away what a process left mounted that died while it created containers. */

@@ -29,6 +29,7 @@ interface Waiter {
 }
 
 const retryMs = 1000;
+const calmMs = 100;
 
 export class SlotPool {
   readonly #options: SlotPoolOptions;
@@ -37,7 +38,7 @@ export class SlotPool {
   /** Numbers without a slot, the one that was given back longest ago first. */
   readonly #free: number[];
   #making: Promise<void> | undefined;
-  #retry: Timer | undefined;
+  #timer: Timer | undefined;
   #closed = false;
 
   /** `taken`: numbers of slots that pods hold already. */
@@ -50,31 +51,40 @@ export class SlotPool {
   /** A slot for one pod; it is made now if none is ready. */
   take(): Promise<Slot> {
     const ready = this.#ready.shift();
-    const taken =
-      ready === undefined ? new Promise<Slot>((resolve, reject) => this.#waiters.push({ resolve, reject })) : Promise.resolve(ready);
+    if (ready !== undefined) {
+      this.#refillSoon();
+      return Promise.resolve(ready);
+    }
+    const made = new Promise<Slot>((resolve, reject) => this.#waiters.push({ resolve, reject }));
     this.#refill();
-    return taken;
+    return made;
   }
 
   /** Removes a slot that a pod had. */
   giveBack(slot: Slot): void {
     this.#options.remove(slot);
     if (!this.#free.includes(slot.index)) this.#free.push(slot.index);
-    this.#refill();
+    this.#refillSoon();
   }
 
   /** Removes what is ready and stops. Slots of pods stay. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#retry?.cancel();
+    this.#timer?.cancel();
     await this.#making;
     for (const slot of this.#ready.splice(0)) this.#options.remove(slot);
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("the node is being closed"));
   }
 
+  /** Not at once: whoever took a slot starts a container now, and the two would wait for each other's processors. */
+  #refillSoon(): void {
+    this.#timer?.cancel();
+    if (!this.#closed) this.#timer = this.#options.clock.after(calmMs, () => this.#refill());
+  }
+
   #refill(): void {
     if (this.#making !== undefined || this.#closed || !this.#wanted()) return;
-    this.#retry?.cancel();
+    this.#timer?.cancel();
     this.#making = this.#make();
   }
 
@@ -122,6 +132,6 @@ export class SlotPool {
   #failed(error: unknown): void {
     this.#options.log.warn({ error }, "could not make a slot");
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
-    if (!this.#closed) this.#retry = this.#options.clock.after(retryMs, () => this.#refill());
+    if (!this.#closed) this.#timer = this.#options.clock.after(retryMs, () => this.#refill());
   }
 }
