@@ -38,9 +38,19 @@ async function endServer(home: HomeFolder, clock: Clock, stdout: TextSink): Prom
   stdout.write(`Ending AgentBox (process ${facts.pid}) …\n`);
   process.kill(facts.pid, "SIGTERM");
   const until = clock.now() + endingMs;
-  while (await isListening(home.socketPath)) {
+  // The process, not its socket: that is closed first, while the rest is still being put away.
+  while (isAlive(facts.pid)) {
     if (clock.now() > until)
       throw new CliError(`process ${facts.pid} has not ended after ${endingMs / 1000} s: end it with kill -9, then try again`);
     await sleep(clock, 50);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
