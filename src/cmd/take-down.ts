@@ -33,11 +33,15 @@ const endingMs = 15_000;
 
 async function endServer(home: HomeFolder, clock: Clock, stdout: TextSink): Promise<void> {
   if (!(await isListening(home.socketPath))) return;
-  const facts = await readServerFile(home.serverFile);
-  if (facts === undefined) throw new CliError("AgentBox runs, but does not say as which process: end it with Ctrl-C first");
+  const until = clock.now() + endingMs;
+  let facts = await readServerFile(home.serverFile);
+  // One that is just starting says who it is as the last thing.
+  for (; facts === undefined; facts = await readServerFile(home.serverFile)) {
+    if (clock.now() > until) throw new CliError("AgentBox runs, but does not say as which process: end it with Ctrl-C first");
+    await sleep(clock, 50);
+  }
   stdout.write(`Ending AgentBox (process ${facts.pid}) …\n`);
   process.kill(facts.pid, "SIGTERM");
-  const until = clock.now() + endingMs;
   // The process, not its socket: that is closed first, while the rest is still being put away.
   while (isAlive(facts.pid)) {
     if (clock.now() > until)
