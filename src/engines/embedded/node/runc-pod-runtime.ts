@@ -104,6 +104,7 @@ class RuncPodRuntime implements PodRuntime {
       const pod = this.#pods.get(plan.podUid);
       if (pod === undefined) throw new Error(`there is no pod ${plan.podUid} on this node for container ${plan.name}`);
       if (pod.containers.has(plan.id)) return;
+      await pod.complete();
       const { runtimeClassName } = pod.plan;
       const runtime = await this.#context.runtime(runtimeClassName);
       const record = NodeContainer.record(plan, runtimeClassName);
@@ -157,7 +158,6 @@ class RuncPodRuntime implements PodRuntime {
 
   async close(): Promise<void> {
     await this.#serial.idle();
-    for (const pod of this.#pods.values()) for (const container of pod.containers.values()) container.release();
     await this.#closeNode();
   }
 

@@ -5,21 +5,28 @@ import type { NodeContext } from "./node-context.ts";
 import { NodePod } from "./node-pod.ts";
 import { namesIn, PodFolder, type PodRecord } from "./records.ts";
 
-/** Pods and containers that an earlier life has left, running or not, as their records say. What is not whole is removed. */
-export async function adoptPods(context: NodeContext, onExit: ExitHandler): Promise<Map<string, NodePod>> {
-  const pods = new Map<string, NodePod>();
+/**
+ * Pods and containers that an earlier life has left, running or not, as their records say; what is not whole is removed.
+ * They go into `pods` one by one, so that whoever called has them even if this fails.
+ */
+export async function adoptPods(context: NodeContext, pods: Map<string, NodePod>, onExit: ExitHandler): Promise<void> {
   for (const uid of namesIn(context.paths.pods)) {
     const record = new PodFolder(context.paths.pods, uid).readPod();
     // Without a record nothing else was made yet.
-    if (record !== undefined) pods.set(uid, await adoptPod(context, record, onExit));
+    if (record === undefined) continue;
+    const pod = recordedPod(context, record);
+    pods.set(uid, pod);
+    await adoptContainers(context, pod, onExit);
   }
-  await Promise.all([...pods.values()].filter((pod) => pod.folder.isRemoving()).map((pod) => finishRemoval(pod, pods)));
-  return pods;
+  await Promise.all([...pods.values()].filter((pod) => pod.folder.isRemoving()).map((pod) => finishRemoval(context, pod, pods)));
 }
 
-async function adoptPod(context: NodeContext, record: PodRecord, onExit: ExitHandler): Promise<NodePod> {
+function recordedPod(context: NodeContext, record: PodRecord): NodePod {
   const slot = slotAt(context.paths.slots, record.slot, context.network);
-  const pod = new NodePod({ context, record, slot, egress: egressElements(slot.ip, record.plan.egress) });
+  return new NodePod({ context, record, slot, egress: egressElements(slot.ip, record.plan.egress) });
+}
+
+async function adoptContainers(context: NodeContext, pod: NodePod, onExit: ExitHandler): Promise<void> {
   for (const id of pod.folder.containerIds()) {
     const found = pod.folder.readContainer(id);
     if (found === undefined) continue;
@@ -28,10 +35,14 @@ async function adoptPod(context: NodeContext, record: PodRecord, onExit: ExitHan
     if (await container.adopt()) pod.containers.set(id, container);
     else await container.remove();
   }
-  return pod;
 }
 
-async function finishRemoval(pod: NodePod, pods: Map<string, NodePod>): Promise<void> {
-  await pod.remove();
-  pods.delete(pod.uid);
+async function finishRemoval({ log }: NodeContext, pod: NodePod, pods: Map<string, NodePod>): Promise<void> {
+  try {
+    await pod.remove();
+    pods.delete(pod.uid);
+  } catch (error) {
+    // It stays in the list, for whoever removes it again; the others must not wait for that.
+    log.warn({ error, pod: pod.uid }, "could not finish the removal of a pod");
+  }
 }

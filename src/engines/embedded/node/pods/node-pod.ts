@@ -55,7 +55,7 @@ export class NodePod {
 
   /** Brings the pod to what the plan says; may be repeated. Only where it may connect to can change while it lives. */
   async ensure(plan: PodPlan): Promise<void> {
-    if (!this.#complete) await this.#furnish();
+    await this.complete();
     const wanted = egressElements(this.slot.ip, plan.egress);
     await this.#context.network.changeEgress(this.#egress, wanted);
     this.#egress = wanted;
@@ -63,7 +63,9 @@ export class NodePod {
     this.folder.writePod(this.#record);
   }
 
-  async #furnish(): Promise<void> {
+  /** Puts in place what containers need: an earlier life may have died in the middle of that. */
+  async complete(): Promise<void> {
+    if (this.#complete) return;
     const { cgroups, disks } = this.#context;
     const { limits } = this.plan;
     this.folder.writePod(this.#record);

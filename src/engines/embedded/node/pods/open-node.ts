@@ -64,17 +64,21 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
   checkInstanceId(options.instance);
   const paths = nodePaths(options.home, options.instance);
   const lock = await lockHome(paths, options);
+  const pods = new Map<string, NodePod>();
+  let context: NodeContext | undefined;
   try {
     adoptOrphans();
     prepareRunFolder(paths);
     await waitForStragglers(paths.runtimes, options.clock);
     detachStages(paths.stage);
-    const context = await openParts(options, paths, readPodRecords(paths.pods));
-    const pods = await adoptPods(context, onExit);
-    await sweep(context, pods);
-    return { context, pods, close: () => closeParts(context, lock) };
+    const parts = await openParts(options, paths, readPodRecords(paths.pods));
+    context = parts;
+    await adoptPods(parts, pods, onExit);
+    await sweep(parts, pods);
+    return { context: parts, pods, close: () => closeParts(parts, pods, lock) };
   } catch (error) {
-    lock[Symbol.dispose]();
+    if (context === undefined) lock[Symbol.dispose]();
+    else await closeParts(context, pods, lock);
     throw error;
   }
 }
@@ -155,7 +159,10 @@ async function openParts(
   };
 }
 
-async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext, lock: FileLock): Promise<void> {
+type Pods = ReadonlyMap<string, NodePod>;
+
+async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext, pods: Pods, lock: FileLock): Promise<void> {
+  for (const pod of pods.values()) for (const container of pod.containers.values()) container.release();
   await slots.close();
   await Promise.all([disks.close(), trash.close(), idMaps.close()]);
   network.close();
