@@ -70,14 +70,14 @@ function traces({ name, run, home }: Names): MachineTraces {
       .split("\n")
       .filter((line) => line.includes(` ${name}`))
       .sort(),
-    loops: loops().filter((file) => home !== undefined && file.startsWith(home)),
+    loops: loopFiles().filter((file) => home !== undefined && file.startsWith(home)),
     folders: globSync(`${run}*`).sort(),
     processes: processes(name, run),
   };
 }
 
 /** The files that are block devices now. */
-function loops(): string[] {
+function loopFiles(): string[] {
   const devices = readdirSync("/sys/block").filter((device) => device.startsWith("loop"));
   return devices.map((device) => tryRead(`/sys/block/${device}/loop/backing_file`).trim()).sort();
 }

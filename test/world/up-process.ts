@@ -29,8 +29,13 @@ export class UpProcess implements AsyncDisposable {
 
   /** Resolves when all of it runs; pods may still be on their way. */
   async start(): Promise<void> {
-    await this.process.start();
+    await this.restart();
     await this.process.complete();
+  }
+
+  /** Resolves when it answers, though most of it may not run yet. */
+  async restart(): Promise<void> {
+    await this.process.start();
     await this.#client?.close();
     this.#client = await kubernetesClient({ socketPath: this.process.socketPath });
   }
