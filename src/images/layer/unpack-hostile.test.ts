@@ -1,6 +1,7 @@
 /** Layers that try to get out, or to do harm. */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type EntrySpec, layerOf, layerOfTar, tarArchive, tarBlocks } from "../../../test/world/layer-archive.ts";
 import { asRoot, folder, refusal, requestFor, tree, unpacked, useLayerFolder } from "../../../test/world/layer-folder.ts";
@@ -67,6 +68,58 @@ describe.skipIf(!asRoot)("a link in the way", () => {
     expect(await refusal(loop)).toMatch(/^hostile_layer: .*more than 40 symbolic links/);
   });
 });
+
+describe.skipIf(!asRoot)("whatever a layer holds", () => {
+  test("nothing outside its folder is read, changed or given another name", async () => {
+    const outside = join(folder, "outside");
+    mkdirSync(join(outside, "sub"), { recursive: true });
+    writeFileSync(join(outside, "victim"), "untouched", { mode: 0o640 });
+    const before = traces(outside);
+    const part = fc.constantFrom("a", "b", "c", "sub", "victim", "..", ".", "", ".wh.a", ".wh..wh..opq", ".wh...");
+    const path = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+    const target = fc.oneof(
+      path,
+      fc.constantFrom(outside, `${outside}/victim`, "/", "..", "../../outside", "../outside/victim", "../../../../../../../..", "a/../.."),
+    );
+    const entry = fc.record({
+      name: fc.oneof({ weight: 8, arbitrary: path }, target),
+      type: fc.constantFrom("file", "directory", "symlink", "symlink", "link", "fifo", "char"),
+      linkName: target,
+      mode: fc.constantFrom(0o777, 0o4755),
+      uid: fc.constantFrom(0, 12_345),
+      content: fc.constant("evil"),
+    });
+    const layer = fc.array(entry, { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(layer, layer, async (first, second) => {
+        const lower = requestFor(layerOf(first.map(withoutContent)));
+        const isWhole = await unpackLayer(lower).then(
+          () => true,
+          () => false,
+        );
+        const upper = requestFor(layerOf(second.map(withoutContent)), { lowers: isWhole ? [lower.folder] : [] });
+        await unpackLayer(upper).catch(() => undefined);
+        expect(traces(outside)).toEqual(before);
+        for (const request of [lower, upper]) rmSync(request.folder, { recursive: true });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Only files have content. */
+function withoutContent({ content, ...entry }: EntrySpec): EntrySpec {
+  return entry.type === "file" ? { ...entry, content: content ?? "" } : entry;
+}
+
+/** Everything about a folder that an escape would change. */
+function traces(place: string): unknown[] {
+  const look = (path: string): unknown[] => {
+    const { mode, uid, nlink, size, mtimeMs, ctimeMs } = lstatSync(path);
+    return [path, mode, uid, nlink, size, mtimeMs, ctimeMs];
+  };
+  return [look(place), ...readdirSync(place, { recursive: true }).map((name) => look(join(place, String(name))))];
+}
 
 describe.skipIf(!asRoot)("a hostile layer is refused", () => {
   test.each<[string, EntrySpec[], RegExp]>([

@@ -29,7 +29,8 @@ export class UnpackThread implements AsyncDisposable {
   /** As `unpackLayer`. One at a time. An abort stops it at once, and the thread with it. */
   async unpack(request: UnpackRequest, { onBytes, signal }: UnpackOptions = {}): Promise<Unpacked> {
     signal?.throwIfAborted();
-    const worker = (this.#worker ??= new Worker(new URL(import.meta.url), { workerData: mark }));
+    // Without the flags of this process: some of them are about its own script.
+    const worker = (this.#worker ??= new Worker(new URL(import.meta.url), { workerData: mark, execArgv: [] }));
     const stop = (): void => void worker.terminate();
     signal?.addEventListener("abort", stop, { once: true });
     try {
