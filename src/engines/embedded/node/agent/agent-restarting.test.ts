@@ -128,6 +128,17 @@ describe("containers that end", () => {
     expect(await world.containerStatus("a")).toMatchObject({ lastState: { terminated: { containerID: `agentbox://${first}` } } });
   });
 
+  test("a container that was replaced stays until its successor is ready, or five seconds", async () => {
+    await using world = await NodeWorld.start();
+    world.network.answer = () => 503;
+    await world.createPod("a", { containers: [aContainer({ readinessProbe: { httpGet: { path: "/", port: 80 } } })] });
+    await world.setImage("a", "registry.invalid/app:2");
+    await world.step(4_999);
+    expect(world.runtime.present()[0]?.containers).toHaveLength(2);
+    await world.step(1);
+    expect(world.runtime.present()[0]?.containers).toHaveLength(1);
+  });
+
   test("the time of a condition changes only when its status does", async () => {
     await using world = await NodeWorld.start();
     world.runtime.behave(({ attempt }) => ({ exitsAfterMs: attempt === 0 ? 5_000 : attempt === 1 ? 0 : 3_600_000, exitCode: 1 }));

@@ -117,6 +117,13 @@ describe("a pod that makes too many", () => {
   });
 });
 
+test("trouble is told however much went well before", async () => {
+  using world = await scene();
+  for (let number = 0; number < 100; number++) world.recorder.record(pod, { ...started, message: `event ${number}` });
+  world.recorder.record(pod, { type: "Warning", reason: "Failed", message: "no luck" });
+  expect((await world.events()).map(({ reason }) => reason)).toContain("Failed");
+});
+
 describe("what cannot be written", () => {
   test("is dropped, told in the log, and stops nothing", async () => {
     using world = await scene();

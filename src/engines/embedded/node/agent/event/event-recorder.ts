@@ -60,19 +60,21 @@ export class EventRecorder {
       same.at = now;
       return;
     }
-    const budget = spend(this.#budgets.get(pod.metadata.uid), now);
+    // What goes well must not use up what trouble will need.
+    const account = `${pod.metadata.uid} ${planned.type}`;
+    const budget = spend(this.#budgets.get(account), now);
     if (budget === undefined || this.#waiting.size >= maxWaiting) {
       this.#dropped.add({ why: budget === undefined ? "too many about one pod" : "store too slow" });
       return;
     }
-    this.#budgets.set(pod.metadata.uid, budget);
+    this.#budgets.set(account, budget);
     this.#waiting.set(name, { event, count: 1, at: now });
     this.#writing ??= this.#write();
   }
 
   /** The pod is gone; its events go by their age. */
   forget(uid: string): void {
-    this.#budgets.delete(uid);
+    for (const type of ["Normal", "Warning"]) this.#budgets.delete(`${uid} ${type}`);
   }
 
   /** Resolves when everything told so far is written or dropped. */

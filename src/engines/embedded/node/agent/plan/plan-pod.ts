@@ -5,6 +5,7 @@
  * - `container-view.ts`             where each container stands
  * - `run-pod.ts`, `end-pod.ts`      the next steps of a pod that is to run, and of one that is to end
  * - `start-container.ts`, `stop-container.ts`, `restart-backoff.ts`   the steps of one container
+ * - `leftovers.ts`                  what is taken away
  * - `probing.ts`                    what probes mean
  * - `unsupported.ts`, `placement.ts`  what is refused, and what may come to this node
  * - `pod-status.ts`, `pod-conditions.ts`, `container-status.ts`, `status-events.ts`   what is reported
@@ -19,10 +20,10 @@
  */
 import type { NodePod } from "../pod-fields.ts";
 import type { Action, Plan } from "./action.ts";
-import type { ContainerView } from "./container-view.ts";
-import { isRecorded, viewContainers } from "./container-view.ts";
+import { viewContainers } from "./container-view.ts";
 import { activeDeadline, endingOf, endMoves, type Ending } from "./end-pod.ts";
-import type { Moves, Scene } from "./move.ts";
+import { leftoversMove } from "./leftovers.ts";
+import type { Move, Scene } from "./move.ts";
 import type { Observed } from "./observed.ts";
 import { podStatus } from "./pod-status.ts";
 import { probeTargets } from "./probing.ts";
@@ -38,15 +39,13 @@ export function planPod(pod: NodePod, observed: Observed, now: number): Plan {
   const isOver = status.phase === "Succeeded" || status.phase === "Failed";
   const isFinishing = (ending !== undefined || isOver) && scene.views.every(({ situation }) => situation.kind !== "running");
   const isWritten = isSameStatus(status, pod.status);
-  const actions = isFinishing
-    ? finishActions(scene, ending, isWritten)
-    : [...[...moves.values()].flatMap((move) => move.actions), ...leftovers(scene)];
+  const steps = [...moves.values(), leftoversMove(scene)];
   return {
-    actions,
+    actions: isFinishing ? finishActions(scene, ending, isWritten) : steps.flatMap((move) => move.actions),
     status,
     events: statusEvents(scene, status, ending),
     probes: ending === undefined ? probeTargets(scene) : [],
-    recheckInMs: recheckIn(scene, moves),
+    recheckInMs: recheckIn(scene, steps),
   };
 }
 
@@ -58,21 +57,8 @@ function finishActions({ pod, observed }: Scene, ending: Ending | undefined, isW
   return ending?.deleted === true && !isMarked ? [{ kind: "delete-object" }] : [];
 }
 
-/** Attempts that were replaced, as soon as the status knows their successor and so their end. */
-function leftovers({ views, observed }: Scene): readonly Action[] {
-  const names = new Set(views.map(({ spec }) => spec.name));
-  const strangers = (observed.runtime?.containers ?? []).filter(({ name }) => !names.has(name));
-  const replaced = views.flatMap((view) => (isSuccessorRecorded(view) ? view.older : []));
-  return [...replaced, ...strangers].map(({ id }) => ({ kind: "remove-container", id }));
-}
-
-function isSuccessorRecorded({ situation, stored }: ContainerView): boolean {
-  if (situation.kind === "never") return false;
-  return isRecorded(stored, situation.kind === "ended" ? situation.end.id : situation.container.id);
-}
-
-function recheckIn({ pod, now }: Scene, moves: Moves): number | undefined {
-  const times = [activeDeadline(pod), ...[...moves.values()].map(({ recheckAt }) => recheckAt)];
+function recheckIn({ pod, now }: Scene, moves: readonly Move[]): number | undefined {
+  const times = [activeDeadline(pod), ...moves.map(({ recheckAt }) => recheckAt)];
   const next = Math.min(...times.map((time) => (time !== undefined && time > now ? time : Infinity)));
   return next === Infinity ? undefined : next - now;
 }

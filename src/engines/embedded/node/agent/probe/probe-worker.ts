@@ -6,10 +6,11 @@ import { newTally, type Tally, withAnswer } from "./tally.ts";
 
 /**
  * A container that has just started will answer within moments, and whoever waits for it should not wait for a whole
- * period: until its first success a cheap probe is asked again soon, first after this time, then each time after twice as
- * long. These answers count only when they are good.
+ * period: until its first success a cheap probe is asked again soon, first after this time, then each time after a little
+ * longer. These answers count only when they are good.
  */
-const soonMs = 20;
+const soonMs = 10;
+const soonGrowth = 1.4;
 
 /** One probe of one container. Its time is that of the container: the first answer is asked for when the initial delay is over. */
 export class ProbeWorker {
@@ -80,7 +81,7 @@ export class ProbeWorker {
     const untilDue = Math.max(0, this.#dueAt - now);
     const isSoon = this.#isYoung() && this.#tally.last !== "success" && this.#soonMs < untilDue;
     const delay = isSoon ? this.#soonMs : untilDue;
-    if (isSoon) this.#soonMs *= 2;
+    if (isSoon) this.#soonMs *= soonGrowth;
     this.#timer = this.#deps.clock.after(delay, () => void this.#run());
   }
 
