@@ -10,6 +10,7 @@ import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import type { Digest } from "#images/digest.ts";
 import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
+import { readRegistryFile } from "#images/registry/settings-file.ts";
 import { CachingDigestResolver, type DigestResolver } from "#images/resolve-digest.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -36,7 +37,8 @@ const nodeName = "local";
 export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { home, store, clock, log, metrics, publicKey } = options;
   await using made = new AsyncDisposableStack();
-  const client = made.use(new RegistryClient({ clock, random: Math.random }));
+  const registries = await readRegistryFile(join(home, "registries.json"));
+  const client = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
   const hostFolder = join(home, "node", "host-image");
   const host = { digest: async () => (await hostImage(hostFolder)).digest, prepare: () => hostImage(hostFolder) };
   const images = made.use(await ImageStore.open({ folder: join(home, "images"), clock, random: Math.random, client, host }));
