@@ -54,10 +54,19 @@ function podSecurity({ securityContext }: PodSpecFields): readonly string[] {
   return [
     ...commonSecurity(securityContext, path),
     ...named(path, {
+      fsGroup: isForeignId(securityContext.fsGroup),
+      supplementalGroups: (securityContext.supplementalGroups ?? []).some(isForeignId),
       sysctls: has(securityContext.sysctls),
       "supplementalGroupsPolicy Strict": securityContext.supplementalGroupsPolicy === "Strict",
     }),
   ];
+}
+
+/** Users and groups of a pod are numbered in a range of its own. */
+const idsOfPod = 65_536;
+
+function isForeignId(id: number | undefined): boolean {
+  return id !== undefined && id >= idsOfPod;
 }
 
 function isOther(profile: { readonly type: string } | undefined): boolean {
@@ -66,6 +75,8 @@ function isOther(profile: { readonly type: string } | undefined): boolean {
 
 function commonSecurity(context: NonNullable<ContainerFields["securityContext"]>, path: string): readonly string[] {
   return named(path, {
+    runAsUser: isForeignId(context.runAsUser),
+    runAsGroup: isForeignId(context.runAsGroup),
     seccompProfile: isOther(context.seccompProfile),
     appArmorProfile: isOther(context.appArmorProfile),
     seLinuxOptions: context.seLinuxOptions !== undefined,
