@@ -55,7 +55,10 @@ for method, path in [("GET", "/"), ("GET", "/files?path=/etc/shadow"), ("POST", 
   test("the daemon's files are the machine's and cannot be written to", async () => {
     expect(await box.mine.says("stat -c %U /.envd/node /.envd/init /.envd/envd.cjs | sort -u", user)).toBe("nobody");
     const files = "/.envd/node /.envd/init /.envd/envd.cjs /.envd/lib/ld.so";
-    const { stdout } = await box.mine.sh(`for file in ${files}; do test -w $file && echo $file; (: >> $file) 2>/dev/null && echo $file; done`, user);
+    const { stdout } = await box.mine.sh(
+      `for file in ${files}; do test -w $file && echo $file; (: >> $file) 2>/dev/null && echo $file; done`,
+      user,
+    );
     expect(stdout).toBe("");
   });
 });

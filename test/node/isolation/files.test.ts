@@ -106,7 +106,9 @@ test("what root of a sandbox writes into /usr stays in the sandbox", async () =>
   await box.mine.says("echo x > /usr/bin/intruder && echo x >> /usr/bin/true && rm /usr/bin/false && mv /usr/bin/yes /usr/bin/no");
   expect([hash("/usr/bin/true"), hash("/usr/bin/false")]).toEqual(before);
   for (const path of ["/usr/bin/intruder", "/usr/bin/no"]) expect(existsSync(path)).toBe(false);
-  const there = await box.other.says("sha256sum /usr/bin/true /usr/bin/false | cut -c1-64; ls /usr/bin/yes /usr/bin/intruder 2>/dev/null | cat");
+  const there = await box.other.says(
+    "sha256sum /usr/bin/true /usr/bin/false | cut -c1-64; ls /usr/bin/yes /usr/bin/intruder 2>/dev/null | cat",
+  );
   expect(there.split("\n")).toEqual([...before, "/usr/bin/yes"]);
 });
 

@@ -12,7 +12,10 @@ const box = twoNeighbours({ mine: limited, other: limited });
 
 /** A counter of the group of all of a sandbox's processes, on machines with either kind of cgroups. */
 function counter(sandbox: Sandbox, v1: string, v2: string): string {
-  const [file] = globSync([`/sys/fs/cgroup/${v1.split("/")[0] ?? ""}/abx*/${sandbox.uid}/*/${v1.split("/")[1] ?? ""}`, `/sys/fs/cgroup/abx*/${sandbox.uid}/*/${v2}`]);
+  const [file] = globSync([
+    `/sys/fs/cgroup/${v1.split("/")[0] ?? ""}/abx*/${sandbox.uid}/*/${v1.split("/")[1] ?? ""}`,
+    `/sys/fs/cgroup/abx*/${sandbox.uid}/*/${v2}`,
+  ]);
   if (file === undefined) throw new Error(`no counter ${v1} or ${v2}`);
   return readFileSync(file, "utf8");
 }
@@ -87,7 +90,10 @@ describe.each(users)("as %s", (user) => {
   test("the files that say where a sandbox is cannot be filled", async () => {
     const before = statfsSync("/run").bavail;
     for (const file of ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"]) {
-      const { stdout } = await box.mine.sh(`cp ${file} /tmp/kept; head -c 5000000 /dev/zero > ${file}; stat -c %s ${file}; cat /tmp/kept > ${file}; rm /tmp/kept`, user);
+      const { stdout } = await box.mine.sh(
+        `cp ${file} /tmp/kept; head -c 5000000 /dev/zero > ${file}; stat -c %s ${file}; cat /tmp/kept > ${file}; rm /tmp/kept`,
+        user,
+      );
       expect(Number(stdout)).toBeLessThanOrEqual(1 * MiB);
     }
     expect(before - statfsSync("/run").bavail).toBeLessThan(1000);
@@ -101,10 +107,16 @@ test("a fork bomb stops at the limit of processes, and its daemon and its neighb
   writeFileSync(file, "100");
   // Which group counts a refusal differs between kernels.
   const refusals = (): number =>
-    globSync(join(dirname(file), "{,*/}pids.events")).reduce((sum, path) => sum + Number(/max (\d+)/.exec(readFileSync(path, "utf8"))?.[1]), 0);
+    globSync(join(dirname(file), "{,*/}pids.events")).reduce(
+      (sum, path) => sum + Number(/max (\d+)/.exec(readFileSync(path, "utf8"))?.[1]),
+      0,
+    );
   for (const user of users) {
     const before = refusals();
-    await box.mine.says("printf 'bomb() { bomb | bomb & }; bomb; sleep 3' > /tmp/bomb.sh; timeout -s KILL 4 bash /tmp/bomb.sh >/dev/null 2>&1 & disown", user);
+    await box.mine.says(
+      "printf 'bomb() { bomb | bomb & }; bomb; sleep 3' > /tmp/bomb.sh; timeout -s KILL 4 bash /tmp/bomb.sh >/dev/null 2>&1 & disown",
+      user,
+    );
     await expect.poll(refusals, { timeout: 10_000 }).toBeGreaterThan(before);
     expect(box.mine.pids().length).toBeLessThanOrEqual(100);
     await bothAnswer();
