@@ -170,6 +170,19 @@ describe("containers of one pod", () => {
 });
 
 describe("freezing", () => {
+  test("comes to a stand even in the moment in which the container becomes its program", async () => {
+    // There its threads wait for each other; frozen one by one they would do so for ever.
+    for (let round = 0; round < 8; round++) {
+      const { uid } = await world.pod();
+      const plan = await world.start(uid, { argv: ["/bin/sh", "-c", "echo up; sleep 1000"] });
+      await world.runtime.freezePod(uid);
+      expect((await world.runtime.inspect(uid))?.frozen).toBe(true);
+      await world.runtime.thawPod(uid);
+      await expect.poll(() => world.logOf(plan)).toBe("up\n");
+      await world.runtime.removePod(uid);
+    }
+  });
+
   test("stops a pod in place until it is thawed; a frozen pod can be removed", async () => {
     const { uid } = await world.pod();
     const plan = await world.start(uid, { argv: ["/bin/sh", "-c", "echo busy; while :; do :; done"] });

@@ -109,7 +109,7 @@ export type Answer = { readonly kind: "done"; readonly errno: number } | { reado
 export function parseAnswer(bytes: Buffer): Answer {
   const type = bytes.readUInt16LE(4);
   if (type !== errorType) return { kind: "data", body: bytes.subarray(headerSize) };
-  return { kind: "done", errno: -bytes.readInt32LE(headerSize) };
+  return { kind: "done", errno: Math.abs(bytes.readInt32LE(headerSize)) };
 }
 
 /** Index of a link, from the answer to getLink. */

@@ -31,10 +31,13 @@ export function endWhenQuiet({ from, to, clock, ended }: QuietEnd): void {
   // The last user of a terminal closes it: reading from the other side is then an error.
   from.once("error", finish);
   from.once("close", finish);
-  const look = (before: number): void => {
-    if (from.destroyed) return;
-    if (seen === before && !to.writableNeedDrain) finish();
-    else clock.after(quietMs, () => look(seen));
+  const lookAgain = (): void => {
+    const before = seen;
+    clock.after(quietMs, () => {
+      if (from.destroyed) return;
+      if (seen === before && !to.writableNeedDrain) finish();
+      else lookAgain();
+    });
   };
-  void ended.then(() => clock.after(quietMs, () => look(seen)));
+  void ended.then(lookAgain);
 }

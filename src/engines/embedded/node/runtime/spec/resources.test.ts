@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { linuxResources } from "./resources.ts";
+
+const devices = [{ allow: false, access: "rwm" }];
+
+test.each([
+  ["nothing", {}, {}],
+  ["a cpu limit is also the share", { limits: { cpu: "500m" } }, { cpu: { shares: 512, quota: 50_000, period: 100_000 } }],
+  ["a request is a share and no limit", { requests: { cpu: "2" } }, { cpu: { shares: 2048 } }],
+  ["both", { limits: { cpu: "2" }, requests: { cpu: "250m" } }, { cpu: { shares: 256, quota: 200_000, period: 100_000 } }],
+  ["tiny amounts are as small as the kernel takes them", { limits: { cpu: "1m" } }, { cpu: { shares: 2, quota: 1000, period: 100_000 } }],
+  ["memory has no swap on top", { limits: { memory: "256Mi" } }, { memory: { limit: 268_435_456, swap: 268_435_456 } }],
+  [
+    "plain numbers are amounts too",
+    { limits: { memory: 1000, cpu: 1 } },
+    { cpu: { shares: 1024, quota: 100_000, period: 100_000 }, memory: { limit: 1000, swap: 1000 } },
+  ],
+])("%s", (_, resources, expected) => {
+  expect(linuxResources(resources)).toEqual({ devices, ...expected });
+});
+
+test("what is no quantity is refused", () => {
+  expect(() => linuxResources({ limits: { memory: "lots" } })).toThrow(/quantit/);
+});
