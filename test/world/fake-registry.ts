@@ -18,6 +18,8 @@ export interface Fault {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  /** Never answer. */
+  readonly hangs?: true;
   /** Break the connection after so many bytes of the body. */
   readonly cutAfter?: number;
 }
@@ -101,6 +103,7 @@ export class FakeRegistry implements AsyncDisposable {
     const seen: SeenRequest = { method, path: url, authorization: headers.authorization, range: headers.range };
     this.requests.push(seen);
     const fault = this.fault(seen);
+    if (fault?.hangs === true) return;
     if (fault?.status !== undefined) send(response, fault.status, fault.headers ?? {}, Buffer.from(fault.body ?? ""));
     else if (url.startsWith("/token?")) this.#giveToken(seen, response);
     else if (this.#mayEnter(seen)) this.#giveContent(seen, response, fault);

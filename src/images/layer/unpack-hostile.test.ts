@@ -102,7 +102,7 @@ describe.skipIf(!asRoot)("whatever a layer holds", () => {
         expect(traces(outside)).toEqual(before);
         for (const request of [lower, upper]) rmSync(request.folder, { recursive: true });
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

@@ -58,6 +58,12 @@ describe("manifests", () => {
     expect(hiding.asked).toEqual(["HEAD manifests/1", "GET manifests/1"]);
   });
 
+  test("by digest are not believed to be another one", async () => {
+    const registry = await registryWith();
+    registry.fault = ({ method }) => (method === "HEAD" ? { headers: { "docker-content-digest": digestOf("another") } } : undefined);
+    expect(await repository(registry.host).resolve(image.digest)).toBe(image.digest);
+  });
+
   test("that are not what their digest says are refused", async () => {
     const registry = await registryWith();
     registry.fault = ({ method }) => (method === "GET" ? { body: image.manifest.toString().replace("sha256:", "sha256:0") } : undefined);
