@@ -102,7 +102,8 @@ export class NodeWorld implements AsyncDisposable {
   readonly runtime = new SimulatedPodRuntime(this.clock);
   readonly images = new SimulatedImages(this.clock);
   readonly network = new SimulatedNetwork();
-  readonly registry = new Registry();
+  /** The numbers of the present agent. */
+  registry = new Registry();
   readonly logged = recordedLog();
   readonly home: string;
   readonly #options: Partial<NodeAgentOptions>;
@@ -115,7 +116,7 @@ export class NodeWorld implements AsyncDisposable {
   }
 
   static async start(options: Partial<NodeAgentOptions> = {}): Promise<NodeWorld> {
-    const world = new NodeWorld(await mkdtemp(join(tmpdir(), "agentbox-node-")), options);
+    const world = new NodeWorld(await mkdtemp(join(tmpdir(), "agentbox-simulated-")), options);
     await world.ensureNamespace();
     await world.startAgent();
     return world;
@@ -131,6 +132,7 @@ export class NodeWorld implements AsyncDisposable {
     const life = new Life();
     this.#life = life;
     this.runtime.changeDriver();
+    this.registry = new Registry();
     this.#agent = await startNodeAgent({
       client: life.hold(this.store),
       binder: life.hold(this.store),
@@ -139,7 +141,7 @@ export class NodeWorld implements AsyncDisposable {
       network: life.hold(this.network),
       clock: life.clock(this.clock),
       log: this.logged.log,
-      metrics: prometheusMetrics(new Registry()),
+      metrics: prometheusMetrics(this.registry),
       nodeName,
       home: this.home,
       controlPlaneKey: "the public key",

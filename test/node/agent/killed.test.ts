@@ -33,7 +33,7 @@ afterAll(async () => {
 /** The store while no agent has it. */
 async function inStore<T>(work: (store: ObjectStore) => Promise<T>): Promise<T> {
   using store = openObjectStore({ file: join(home, "objects.db"), kinds: embeddedKindRules(), clock: systemClock });
-  return work(store);
+  return await work(store);
 }
 
 class AgentProcess {
@@ -42,7 +42,7 @@ class AgentProcess {
   #onSeen: () => void = () => {};
 
   constructor() {
-    this.#child = spawn(process.execPath, [join(import.meta.dirname, "agent-process.ts"), home], { stdio: ["ignore", "pipe", "inherit"] });
+    this.#child = spawn(process.execPath, [join(import.meta.dirname, "run.ts"), home], { stdio: ["ignore", "pipe", "inherit"] });
     if (this.#child.stdout !== null) {
       createInterface({ input: this.#child.stdout }).on("line", (line) => {
         const seen = JSON.parse(line) as Seen;

@@ -22,7 +22,7 @@ describe("readiness", () => {
     const began = world.clock.now();
     world.network.answer = () => (world.clock.now() - began < 55 ? new Error("connection refused") : 200);
     await world.createPod("a", { containers: [aContainer({ readinessProbe: { ...http, periodSeconds: 10 } })] });
-    await world.step(60);
+    await world.step(80);
     expect(await world.containerStatus("a")).toMatchObject({ ready: true });
     expect(await world.events("Unhealthy")).toEqual([]);
   });

@@ -87,6 +87,19 @@ describe("starting", () => {
     expect((await world.thePod("a")).status?.phase).toBe("Running");
   });
 
+  test("numbers tell how many containers were started and how long pods took", async () => {
+    await using world = await NodeWorld.start();
+    world.images.pullFor(() => 3_000);
+    world.runtime.fail("createContainer", { message: "no luck" });
+    await world.createPod("a");
+    await world.step(10_000);
+    const numbers = await world.registry.metrics();
+    expect(numbers).toContain('agentbox_node_container_starts_total{result="create_failed"} 1');
+    expect(numbers).toContain('agentbox_node_container_starts_total{result="started"} 1');
+    expect(numbers).toContain("agentbox_node_pod_ready_seconds_sum 4");
+    expect(numbers).toContain("agentbox_node_pods 1");
+  });
+
   test("events tell the story of a start", async () => {
     await using world = await NodeWorld.start();
     await world.createPod("a");

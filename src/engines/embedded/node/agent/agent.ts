@@ -34,6 +34,7 @@ import { type ExecInPod, execInPod, type ReadLogs, readLogs } from "./pod-access
 import type { NodeImages, PodBinder, PodNetwork } from "./ports.ts";
 import { podNetwork } from "./probe/pod-network.ts";
 import { Prober } from "./probe/prober.ts";
+import { nodeMetrics } from "./run/node-metrics.ts";
 import { PodWorker } from "./run/pod-worker.ts";
 
 export interface NodeAgentOptions {
@@ -79,6 +80,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   const events = new EventRecorder({ client, clock, log, metrics, nodeName });
   const logs = new ContainerLogs({ home: options.home, clock, log, limits: options.logLimits });
   const prober = new Prober({ runtime, network, clock, random });
+  const numbers = nodeMetrics(metrics, () => informer.objects.size);
   let controller: Controller | undefined;
   const worker = new PodWorker({
     ...options,
@@ -86,6 +88,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     events,
     logs,
     prober,
+    numbers,
     network,
     node: { name: nodeName, hostIP: options.hostIP ?? machineAddress() },
     nodeLabels: nodeLabels(nodeName),
@@ -110,12 +113,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   );
   worker.takeOver(found);
   await controller.started;
-  const sweeping = every(clock, sweepEveryMs, () =>
-    runtime.list().then(
-      (states) => worker.sweep(states),
-      (error: unknown) => log.warn({ error }, "node not swept"),
-    ),
-  );
+  const sweeping = startSweeping(options, worker);
 
   const access = { informer, runtime, logs, clock };
   return {
@@ -123,6 +121,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     exec: (request) => execInPod(access, request),
     stop: async () => {
       sweeping.cancel();
+      numbers.stop();
       await controller.stop();
       prober.stop();
       worker.stop();
@@ -133,12 +132,16 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   };
 }
 
-function every(clock: Clock, ms: number, run: () => Promise<void>): Timer {
+/** Looks over the whole machine from time to time, for what nobody spoke of. */
+function startSweeping({ runtime, clock, log }: NodeAgentOptions, worker: PodWorker): Timer {
   let timer: Timer;
   const again = (): void => {
-    timer = clock.after(ms, () => {
+    timer = clock.after(sweepEveryMs, () => {
       again();
-      void run();
+      runtime.list().then(
+        (states) => worker.sweep(states),
+        (error: unknown) => log.warn({ error }, "node not swept"),
+      );
     });
   };
   again();

@@ -189,7 +189,7 @@ describe("following", () => {
     stop.abort(new Error("enough"));
     await world.clock.step(100);
     await done;
-    expect(await readdir(dirname(file))).toContain("0.log.1");
+    await eventually(async () => expect(await readdir(dirname(file))).toContain("0.log.1"));
   });
 });
 

@@ -12,6 +12,7 @@ import type { NodeFacts } from "../plan/observed.ts";
 import type { NodePod } from "../pod-fields.ts";
 import type { NodeImages, PodNetwork } from "../ports.ts";
 import { pullImage } from "./image-pulls.ts";
+import type { NodeMetrics } from "./node-metrics.ts";
 import type { PodMemory } from "./pod-memory.ts";
 import { messageOf, oneMore } from "./retry-delay.ts";
 import { createContainer, startContainer } from "./start-steps.ts";
@@ -29,6 +30,7 @@ export interface PodActionDeps {
   readonly capacity: NodeCapacity;
   readonly podPidsLimit: number;
   readonly controlPlaneKey: string;
+  readonly numbers: NodeMetrics;
 }
 
 /** The pod that is worked on. */

@@ -22,6 +22,8 @@ export class PodMemory implements PodMemoryView {
   readonly lastWords = new Map<string, string>();
   readonly backoffs = new Map<string, BackoffEntry>();
   slotFailure: Retry | undefined;
+  /** When a pod that nobody had begun to start was first seen; undefined once it has been ready. */
+  newSince: number | undefined;
   readonly #abort = new AbortController();
 
   /** Ends with the pod: pulls and hooks that go on in the background follow it. */

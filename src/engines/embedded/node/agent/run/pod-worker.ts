@@ -5,7 +5,8 @@
  * - `pod-actions.ts`  carries out what a plan asks for, with `start-steps.ts`, `stop-steps.ts`, `image-pulls.ts`
  * - `pod-memory.ts`   what is known of a pod between two runs
  * - `place-pod.ts`    pods that have no node yet
- * - `write-status.ts` the report
+ * - `write-status.ts` the report; `node-metrics.ts` numbers
+ * - `pod-roll.ts`     which pods the node has touched
  */
 import type { Informer } from "#kube/informer/informer.ts";
 import type { Key } from "#kube/controller/key.ts";
@@ -111,13 +112,19 @@ export class PodWorker {
   async #converge(key: Key, pod: NodePod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     this.#roll.add(uid, key);
-    const memory = this.#memories.get(uid) ?? new PodMemory();
-    this.#memories.set(uid, memory);
+    const memory = this.#memories.get(uid) ?? this.#remember(pod);
     const { plan, seen, trouble } = await this.#settle(key, pod, memory, signal);
     // Another pod has the name by now, or nobody: the change that says so has woken us again.
     if (seen === undefined || signal.aborted) return;
     await this.#report(key, seen, plan, memory);
     if (trouble !== undefined) throw trouble;
+  }
+
+  #remember({ metadata, status }: NodePod): PodMemory {
+    const memory = new PodMemory();
+    if (status.startTime === undefined) memory.newSince = this.#deps.clock.now();
+    this.#memories.set(metadata.uid, memory);
+    return memory;
   }
 
   /** Acts until the plan asks for nothing more, or something fails. The last plan is made of what is there then. */
@@ -152,6 +159,13 @@ export class PodWorker {
       },
       wake: () => this.#deps.wake(key),
     };
+  }
+
+  #noteReady({ status }: Plan, memory: PodMemory): void {
+    const isReady = status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true;
+    if (!isReady || memory.newSince === undefined) return;
+    this.#deps.numbers.podReady(this.#deps.clock.now() - memory.newSince);
+    memory.newSince = undefined;
   }
 
   /** For containers whose status is to tell what they said before they failed. */
@@ -201,6 +215,7 @@ export class PodWorker {
     // Also wakes us again: what may only be done once the report is stored is planned then.
     if (written !== undefined) informer.remember(written);
     if (plan.recheckInMs !== undefined) wake(key, plan.recheckInMs);
+    this.#noteReady(plan, memory);
   }
 }
 

@@ -48,7 +48,13 @@ async function render(deps: PodActionDeps, { pod, runtime }: PodAtWork, action: 
   return { ...plan, logFile: deps.logs.prepare(pod.metadata, container.name, attempt) };
 }
 
-function noteCreateFailure({ clock }: PodActionDeps, { memory, tell }: PodAtWork, { container, id }: CreateAction, error: unknown): void {
+function noteCreateFailure(
+  { clock, numbers }: PodActionDeps,
+  { memory, tell }: PodAtWork,
+  { container, id }: CreateAction,
+  error: unknown,
+): void {
+  numbers.containerStart("create_failed");
   const message = messageOf(error);
   const about = error instanceof RenderError ? error.about : "runtime";
   const reason = ({ volume: "ContainerCreating", config: "CreateContainerConfigError", runtime: "CreateContainerError" } as const)[about];
@@ -68,10 +74,12 @@ export async function startContainer(deps: PodActionDeps, work: PodAtWork, { con
     await deps.runtime.startContainer(id);
   } catch (error) {
     const message = messageOf(error);
+    deps.numbers.containerStart("start_failed");
     memory.startFailures.set(id, { message, at: deps.clock.now() });
     tell({ type: "Warning", reason: "Failed", message: `Error: ${message}` }, container);
     return;
   }
+  deps.numbers.containerStart("started");
   tell({ type: "Normal", reason: "Started", message: "Container started" }, container);
   if (hasHook) void runPostStart(deps, work, { container, id });
 }

@@ -1,4 +1,4 @@
-/** A node in a process of its own, for tests that kill it: `agent-process.ts <home>`. Says when it works, and runs until it is killed. */
+/** A node in a process of its own, for tests that kill it: `run.ts <home>`. Says when it works, and runs until it is killed. */
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { startEmbeddedNode } from "../../../src/cmd/embedded-node.ts";
