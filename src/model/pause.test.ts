@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { aSandboxPod } from "../../test/world/sandbox-pods.ts";
 import { podConditionReasons } from "./keys.ts";
-import { freezeFailure, isFrozen, pauseWish } from "./pause.ts";
+import type { PodCondition } from "./pod.ts";
+import { freezeFailedMessage, freezeFailure, isFrozen, pauseWish } from "./pause.ts";
 
-const wish = "2026-01-01T10:00:00Z";
-const failure = { status: "False", reason: podConditionReasons.freezeFailed, message: "no freezer" } as const;
+const wish = "2026-01-01T10:00:00.250Z";
+const failed = (of: string): Partial<PodCondition> => ({
+  status: "False",
+  reason: podConditionReasons.freezeFailed,
+  message: freezeFailedMessage(of, "no freezer"),
+  lastTransitionTime: "2026-01-01T10:00:00Z",
+});
 
 describe("a pause", () => {
   test("is wished by an annotation and answered by a condition", () => {
@@ -16,17 +22,17 @@ describe("a pause", () => {
   });
 
   test("that the node cannot grant says why", () => {
-    expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: { ...failure, lastTransitionTime: wish } }))).toBe("no freezer");
-    expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: failure }))).toBe("no freezer");
+    expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: failed(wish) }))).toBe("no freezer");
   });
 
   test("is not failed by the answer to an earlier wish", () => {
-    const before = { ...failure, lastTransitionTime: "2026-01-01T09:59:59Z" };
-    expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: before }))).toBeUndefined();
+    expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: failed("2026-01-01T10:00:00.249Z") }))).toBeUndefined();
+    const { message: _, ...silent } = failed(wish);
+    expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: silent }))).toBeUndefined();
   });
 
   test("that nobody wishes cannot fail", () => {
-    expect(freezeFailure(aSandboxPod("p", { paused: failure }))).toBeUndefined();
+    expect(freezeFailure(aSandboxPod("p", { paused: failed(wish) }))).toBeUndefined();
     expect(freezeFailure(aSandboxPod("p", { pauseWish: wish, paused: { status: "False", reason: "Thawed" } }))).toBeUndefined();
   });
 });

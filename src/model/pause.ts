@@ -4,7 +4,9 @@
  * - The wish is the annotation `agentbox.navix.sh/paused` on the pod: the RFC 3339 time at which pausing was asked for. An API
  *   process sets or removes it with one conditional patch. Removing it is the wish to resume.
  * - The answer is the pod condition `agentbox.navix.sh/Paused`, written by the node: True while the container is frozen,
- *   else False or absent. If freezing does not work it is False with reason FreezeFailed and the cause in its message.
+ *   else False or absent. If freezing does not work it is False with reason FreezeFailed, and its message repeats the wish that it
+ *   answers before the cause: times cannot tell which wish was meant, because a condition's are in whole seconds and stay when a
+ *   second failure follows the first.
  *
  * The node compares the two and acts until they agree, so that a lost event or a restarted node changes nothing. The sandbox phase
  * stays `running`: a paused sandbox is claimed, counts as a replica and keeps its id, address and route. Its Ready condition says
@@ -24,13 +26,17 @@ export function isFrozen(pod: Pod): boolean {
   return podCondition(pod, podConditions.paused)?.status === "True";
 }
 
-/**
- * Why the wish cannot be granted; undefined as long as it may be. A failure that is older than the wish belonged to another one.
- */
+/** The message of a condition that says that freezing did not work. */
+export function freezeFailedMessage(wish: string, cause: string): string {
+  return `${wish}: ${cause}`;
+}
+
+/** Why the wish cannot be granted; undefined as long as it may be. A failure that does not repeat the wish belongs to another one. */
 export function freezeFailure(pod: Pod): string | undefined {
   const wish = pauseWish(pod);
   const condition = podCondition(pod, podConditions.paused);
   if (wish === undefined || condition?.status !== "False" || condition.reason !== podConditionReasons.freezeFailed) return undefined;
-  if (Date.parse(condition.lastTransitionTime ?? "") < Date.parse(wish)) return undefined;
-  return condition.message ?? podConditionReasons.freezeFailed;
+  const { message = "" } = condition;
+  const answered = freezeFailedMessage(wish, "");
+  return message.startsWith(answered) ? message.slice(answered.length) : undefined;
 }

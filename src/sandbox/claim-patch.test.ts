@@ -47,7 +47,7 @@ describe("a claim on the fast path", () => {
   });
 
   test("leaves nothing for a waiting create to wait for", () => {
-    expect(checkReady(claimed(aPoolPod(onAppImage), aClaim()))).toEqual({ kind: "satisfied" });
+    expect(checkReady(claimed(aPoolPod(onAppImage), aClaim()), now)).toEqual({ kind: "satisfied" });
   });
 
   test("notes the containers, so that a crash right after it is seen", () => {
@@ -94,7 +94,7 @@ describe("a claim on the slow path", () => {
   });
 
   test("leaves the container that is not exchanged for a later look: it is not ready before the pod is", () => {
-    expect(checkReady(claimed(aPoolPod(), aClaim()))).toMatchObject({ kind: "waiting" });
+    expect(checkReady(claimed(aPoolPod(), aClaim()), now)).toMatchObject({ kind: "waiting" });
   });
 });
 

@@ -63,7 +63,7 @@ describe("an idle pod", () => {
       aPoolPod({ status: { podIP: "" } }),
       aPoolPod({ annotations: { [annotationKeys.paused]: "2026-01-01T00:00:00Z" } }),
     ];
-    for (const pod of pods) expect(whyNotClaimable(pod) === undefined).toBe(checkReady(asSandbox(pod)).kind === "satisfied");
+    for (const pod of pods) expect(whyNotClaimable(pod) === undefined).toBe(checkReady(asSandbox(pod), 0).kind === "satisfied");
   });
 });
 

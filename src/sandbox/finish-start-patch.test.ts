@@ -47,7 +47,7 @@ describe("the end of a start", () => {
         stableContainerStatuses: { main: { containerID: "containerd://main-1", restartCount: 1 } },
       },
     });
-    expect(checkReady(sandbox)).toEqual({ kind: "satisfied" });
+    expect(checkReady(sandbox, Date.parse("2026-01-01T10:00:00.900Z"))).toEqual({ kind: "satisfied" });
   });
 
   test("is written once the exchange is proven, and not before", () => {

@@ -1,10 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { annotationKeys } from "#model/keys.ts";
+import { freezeFailedMessage } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { aSandboxPod, type SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
-import { checkPaused, checkReady, checkResumed } from "./sandbox-checkers.ts";
+import * as checkers from "./sandbox-checkers.ts";
+import type { Verdict } from "./verdict.ts";
 
 const wish = "2026-01-01T10:00:00Z";
+const now = Date.parse(wish);
+const checkPaused = (pod: Pod): Verdict => checkers.checkPaused(pod);
+const checkResumed = (pod: Pod): Verdict => checkers.checkResumed(pod, now);
+const checkReady = (pod: Pod): Verdict => checkers.checkReady(pod, now);
+const endsAt = (time: string): SandboxPodShape => ({ annotations: { [annotationKeys.endTime]: time } });
 
 function running(shape: SandboxPodShape = {}): Pod {
   return aSandboxPod("p", { phase: "running", id: "i1", ...shape });
@@ -32,6 +39,26 @@ describe.for([
   test.for(over)("fails when the pod %s", ([, pod, reason]) => {
     expect(check(pod)).toMatchObject({ kind: "failed", reason });
   });
+});
+
+describe.for([
+  ["resumed", checkResumed],
+  ["ready", checkReady],
+] as const)("a sandbox with an end time, awaited until it is %s,", ([, check]) => {
+  test.for<[string, SandboxPodShape, Partial<Verdict>]>([
+    ["is over at that time", endsAt(wish), { kind: "failed", reason: "PastEnd" }],
+    ["is over after it, frozen or not", { ...endsAt("2026-01-01T09:00:00Z"), paused: {} }, { kind: "failed", reason: "PastEnd" }],
+    ["says when it ended", endsAt("2026-01-01T11:00:00+02:00"), { message: "the sandbox's end time 2026-01-01T09:00:00.000Z was reached" }],
+    ["lives before it", endsAt("2026-01-01T10:00:00.001Z"), { kind: "satisfied" }],
+    ["is out of its reach while it is wished paused", { ...endsAt(wish), pauseWish: wish, paused: {} }, { kind: "waiting" }],
+    ["lives when the text is no time", endsAt("tomorrow"), { kind: "satisfied" }],
+  ])("%s", ([, shape, verdict]) => {
+    expect(check(running(shape))).toMatchObject(verdict);
+  });
+});
+
+test("a sandbox past its end time can be paused: that may be how it ends", () => {
+  expect(checkPaused(running({ ...endsAt("2025-01-01T00:00:00Z"), pauseWish: wish, paused: {} }))).toEqual({ kind: "satisfied" });
 });
 
 test("the end of a sandbox is told with its reasons", () => {
@@ -64,7 +91,7 @@ describe("a sandbox is paused", () => {
     });
     const refused = running({
       pauseWish: wish,
-      paused: { status: "False", reason: "FreezeFailed", message: "no freezer", lastTransitionTime: wish },
+      paused: { status: "False", reason: "FreezeFailed", message: freezeFailedMessage(wish, "no freezer") },
     });
     expect(checkPaused(refused)).toMatchObject({ kind: "failed", reason: "FreezeFailed", message: expect.stringContaining("no freezer") });
   });

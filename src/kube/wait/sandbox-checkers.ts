@@ -32,16 +32,16 @@ export function checkPaused(pod: Pod): Verdict {
 }
 
 /** Thawed, and answering again. */
-export function checkResumed(pod: Pod): Verdict {
-  const end = ended(pod);
+export function checkResumed(pod: Pod, now: number): Verdict {
+  const end = ended(pod) ?? pastEnd(pod, now);
   if (end !== undefined) return end;
   if (sandboxPhaseOf(pod) !== "running") return failed("NotRunning", "the sandbox has not started yet; only a paused one can be resumed");
   return checkAwake(pod) ?? checkAnswering(pod);
 }
 
 /** Running on its final image, with an address, and answering. */
-export function checkReady(pod: Pod): Verdict {
-  const end = ended(pod) ?? startFailure(pod);
+export function checkReady(pod: Pod, now: number): Verdict {
+  const end = ended(pod) ?? pastEnd(pod, now) ?? startFailure(pod);
   if (end !== undefined) return end;
   if (sandboxPhaseOf(pod) !== "running") return waiting("the sandbox is starting");
   return checkSwapped(pod) ?? checkAwake(pod) ?? checkAnswering(pod);
@@ -55,6 +55,17 @@ function ended(pod: Pod): Verdict | undefined {
   const { phase: podPhase, reason, message } = pod.status ?? {};
   if (podPhase !== "Failed" && podPhase !== "Succeeded") return undefined;
   return failed("PodFailed", `the pod has ended: ${[reason ?? podPhase, message].filter((part) => part !== undefined).join(", ")}`);
+}
+
+/**
+ * A sandbox past its end may be released at any moment, so nobody is told that it answers. While it is wished paused its end does not
+ * count: pausing is what it may end with, and whoever resumes it sets another end with the same write.
+ */
+function pastEnd(pod: Pod, now: number): Verdict | undefined {
+  const end = Date.parse(pod.metadata.annotations?.[annotationKeys.endTime] ?? "");
+  // A text that is no time ends nothing.
+  if (Number.isNaN(end) || now < end || pauseWish(pod) !== undefined) return undefined;
+  return failed("PastEnd", `the sandbox's end time ${new Date(end).toISOString()} was reached`);
 }
 
 function whyReleased(pod: Pod): string {

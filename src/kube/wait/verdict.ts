@@ -8,8 +8,8 @@ export type Verdict =
   /** Never any more; `reason` is one word for programs. */
   | { readonly kind: "failed"; readonly reason: string; readonly message: string };
 
-/** Pure. */
-export type Checker<T extends ApiObject> = (object: T) => Verdict;
+/** Pure. `now` is in milliseconds since the epoch. */
+export type Checker<T extends ApiObject> = (object: T, now: number) => Verdict;
 
 export const satisfied: Verdict = { kind: "satisfied" };
 

@@ -10,6 +10,19 @@
  *
  * There is one registry per kind, so a pod and a checkpoint of one name never meet. The rule holds in one process; between processes
  * the conditional write decides.
+ *
+ * It follows the wait tasks of openkruise/agents, and differs where that is better for whoever waits:
+ * - a wake-up that finds the state gone again goes on waiting for as long as it has time; theirs ends unsatisfied;
+ * - the signal and the timeout are given to `wait`, not captured when the task is made;
+ * - a wait without time ends with the same error whether the task was lazy or not, and that error always names its action;
+ * - errors are matched by their fields (isWaitError), not by their type alone;
+ * - an object that was deleted and made again under its name is gone, not the one that was waited for;
+ * - a caller's object that is newer than the cached one is judged instead of it;
+ * - a sandbox can be paused while it is not Ready (ADR 10), and a wish that is missing or still there is waited for;
+ * - a paused sandbox is out of reach of its end time, as in sandbox/end.ts: pausing is what its end may ask for, and resuming it
+ *   sets another. One that is past its end and not wished paused is over for whoever waits until it is ready or resumed;
+ * - only what never passes is a failed start; theirs knows StartContainerFailed alone;
+ * - a checkpoint that the cache lacks is read from the server, as sandboxes are.
  */
 import { type Clock } from "#lib/clock.ts";
 import type { ObjectKey } from "#kube/object-client.ts";
@@ -89,7 +102,7 @@ export class WaitRegistry<T extends ApiObject> {
     const object = now ?? before;
     const entry = object === undefined ? undefined : this.#entries.get(textKey(object));
     if (entry === undefined) return;
-    if (now !== undefined && entry.check(now).kind === "waiting") return;
+    if (now !== undefined && entry.check(now, this.deps.clock.now()).kind === "waiting") return;
     entry.signals += 1;
     for (const wake of entry.wakes) wake();
   };

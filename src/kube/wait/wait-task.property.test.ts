@@ -92,14 +92,18 @@ class World {
     const cached = this.bench.informer.get({ namespace: "ns", name: "p" });
     if (cached === undefined) return [];
     const open = this.waits.filter(({ outcome }) => outcome === undefined);
-    return open.filter(({ action, pod }) => checkers[action](newest(cached, pod)).kind !== "waiting").map(({ action }) => action);
+    return open
+      .filter(({ action, pod }) => checkers[action](newest(cached, pod), this.bench.clock.now()).kind !== "waiting")
+      .map(({ action }) => action);
   }
 
   /** Outcomes that contradict the object or are none of a wait's own errors. */
   wrong(): unknown[] {
     return this.waits.filter(({ action, outcome }) => {
       if (outcome === undefined) return true;
-      return "object" in outcome ? checkers[action](outcome.object).kind !== "satisfied" : !isWaitError(outcome.error);
+      return "object" in outcome
+        ? checkers[action](outcome.object, this.bench.clock.now()).kind !== "satisfied"
+        : !isWaitError(outcome.error);
     });
   }
 }

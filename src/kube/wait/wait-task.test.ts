@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
+import { annotationKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { pauseAskedAt, WaitBench } from "../../../test/world/wait-bench.ts";
@@ -353,4 +354,25 @@ test("a wait looks again from time to time, in case an event was missed", async 
   expect(deaf.held()).toHaveLength(1);
   await bench.clock.step(1);
   expect(await wait).toBe(ready.metadata.resourceVersion);
+});
+
+test("releasing a lazy task does nothing: it holds nothing, and can still be used, once", async () => {
+  await using bench = await WaitBench.start();
+  const pod = bench.put();
+  await settle();
+  const task = bench.waits.lazyTask("ready", pod, checkReady);
+  task.release();
+  task[Symbol.dispose]();
+  await expect(task.wait(minute)).resolves.toBe(pod);
+  task.release();
+  expect(isWaitError(await ending(task.wait(minute)), { code: "used" })).toBe(true);
+});
+
+test("a sandbox whose end passes during the wait is over at the next look, without an event", async () => {
+  await using bench = await WaitBench.start();
+  const end = new Date(bench.clock.now() + 15_000).toISOString();
+  const pod = bench.put({ ready: false, annotations: { [annotationKeys.endTime]: end } });
+  const wait = ending(bench.waits.lazyTask("ready", pod, checkReady).wait(minute));
+  await bench.clock.step(20_000);
+  expect(isWaitError(await wait, { code: "failed", reason: "PastEnd" })).toBe(true);
 });

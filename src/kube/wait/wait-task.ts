@@ -39,7 +39,7 @@ export class WaitTask<T extends ApiObject> implements Disposable {
     try {
       if (this.#hold === undefined) {
         const { action, object, check } = this.#wish;
-        const verdict = check(object);
+        const verdict = check(object, this.#registry.deps.clock.now());
         if (this.#isEnd(verdict)) return object;
         if (options.timeoutMs <= 0) throw this.#notSatisfied("no-time", verdict, { duringDoubleCheck: false });
         this.#hold = this.#registry.acquire(action, object, check);
@@ -51,11 +51,11 @@ export class WaitTask<T extends ApiObject> implements Disposable {
     }
   }
 
-  /** Lets the object go. Does nothing while `wait` runs (it releases by itself) or when there is nothing held. */
+  /** Lets the object go. Does nothing while `wait` runs (it releases by itself), or on a lazy task, which holds nothing before. */
   release(): void {
-    if (this.#state === "waiting") return;
+    if (this.#state !== "new" || this.#hold === undefined) return;
     this.#state = "over";
-    this.#hold?.release();
+    this.#hold.release();
   }
 
   [Symbol.dispose](): void {
@@ -63,12 +63,13 @@ export class WaitTask<T extends ApiObject> implements Disposable {
   }
 
   async #untilEnd(hold: Hold, options: WaitOptions): Promise<T> {
-    using limit = new WaitLimit(this.#registry.deps.clock, options);
+    const { clock } = this.#registry.deps;
+    using limit = new WaitLimit(clock, options);
     for (;;) {
       const seen = hold.signals;
       const object = await this.#read(limit);
       const verdict: Verdict =
-        object === undefined ? { kind: "waiting", missing: "the object is not in the cache" } : this.#wish.check(object);
+        object === undefined ? { kind: "waiting", missing: "the object is not in the cache" } : this.#wish.check(object, clock.now());
       if (object !== undefined && this.#isEnd(verdict)) return object;
       if (limit.isOver) throw this.#notSatisfied(limit.because, verdict, { duringDoubleCheck: true, cause: limit.signal.reason });
       await this.#nextReason(hold, seen, limit);
