@@ -1,4 +1,4 @@
-import { podsByPoolAndSlot, type PoolSlot, slotValue, unreadyIdlePods } from "#kube/sandbox-cache/indexes.ts";
+import { podsByPoolAndSlot, type PoolSlot, poolValue, readyIdlePods, slotValue } from "#kube/sandbox-cache/indexes.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 
@@ -24,9 +24,10 @@ export function replicasOf({ idle, starting, running, stopping, failed, unknown 
 export function countPods({ pods }: Pick<SandboxCache, "pods">, pool: SandboxPool): PoolCounts {
   const { namespace = "", name = "" } = pool.metadata;
   const count = (slot: PoolSlot): number => pods.objects.count(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot }));
+  const idle = count("idle");
   return {
-    idle: count("idle"),
-    unreadyIdle: pods.objects.count(unreadyIdlePods, `${namespace}/${name}`),
+    idle,
+    unreadyIdle: idle - pods.objects.count(readyIdlePods, poolValue({ namespace, pool: name })),
     starting: count("starting"),
     running: count("running"),
     stopping: count("stopping"),

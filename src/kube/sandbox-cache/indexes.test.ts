@@ -3,7 +3,7 @@ import type { Checkpoint } from "#model/checkpoint.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import { aSandboxPod } from "../../../test/world/sandbox-pods.ts";
+import { aSandboxPod, type SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
 import {
   checkpointIndexes,
   checkpointsById,
@@ -14,6 +14,7 @@ import {
   podsByUser,
   poolIndexes,
   poolsByTemplateId,
+  readyIdlePods,
 } from "./indexes.ts";
 
 function aCheckpoint(status: Checkpoint["status"], labels: Record<string, string> = {}): Checkpoint {
@@ -35,6 +36,17 @@ describe("pods are found", () => {
     ],
   ])("by pool and slot: %s", ([, pod, value]) => {
     expect(podsByPoolAndSlot.extract(pod)).toEqual([value]);
+  });
+
+  test("by pool while they are idle and ready", () => {
+    expect(readyIdlePods.extract(aSandboxPod("p"))).toEqual(["ns/py"]);
+    const others: SandboxPodShape[] = [
+      { ready: false },
+      { phase: "running", id: "i1" },
+      { status: { conditions: [] } },
+      { metadata: { deletionTimestamp: "now" } },
+    ];
+    expect(others.flatMap((shape) => readyIdlePods.extract(aSandboxPod("p", shape)))).toEqual([]);
   });
 
   test("by sandbox id as long as they show one, and by user", () => {

@@ -1,7 +1,7 @@
 /** Every index of the sandbox cache. The cache and its tests take them from here, and nothing else defines one. */
 import type { Index } from "#kube/informer/indexed-store.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
+import { podCondition, poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
 import type { SandboxPhase } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -28,6 +28,11 @@ export function slotValue({ namespace, pool, slot }: SlotInPool): string {
   return `${namespace}/${pool}/${slot}`;
 }
 
+/** The value of a pool in readyIdlePods. */
+export function poolValue({ namespace, pool }: Omit<SlotInPool, "slot">): string {
+  return `${namespace}/${pool}`;
+}
+
 /** The longest in its slot comes first. */
 export const podsByPoolAndSlot: Index<Pod> = {
   name: "pods by pool and slot",
@@ -38,13 +43,15 @@ export const podsByPoolAndSlot: Index<Pod> = {
   },
 };
 
-/** Idle pods that could not be claimed, by their pool: few in a healthy one, so that counting them costs nothing. */
-export const unreadyIdlePods: Index<Pod> = {
-  name: "unready idle pods",
+/** Idle pods that are Ready, by their pool, the longest ready first: a stuck pod is never in front of those that could be claimed. */
+export const readyIdlePods: Index<Pod> = {
+  name: "ready idle pods",
   type: Pods,
   extract: (pod) => {
     const pool = poolOf(pod);
-    return pool === undefined || slotOf(pod) !== "idle" || isReady(pod) ? [] : [`${pod.metadata.namespace ?? ""}/${pool}`];
+    return pool === undefined || slotOf(pod) !== "idle" || !isReady(pod)
+      ? []
+      : [poolValue({ namespace: pod.metadata.namespace ?? "", pool })];
   },
 };
 
@@ -68,12 +75,12 @@ export const poolsByTemplateId: Index<SandboxPool> = {
   extract: ({ metadata }) => some(metadata.name),
 };
 
-export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, unreadyIdlePods, podsBySandboxId, podsByUser];
+export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, readyIdlePods, podsBySandboxId, podsByUser];
 export const checkpointIndexes: readonly Index<Checkpoint>[] = [checkpointsById, checkpointsByUser];
 export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId];
 
-function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true;
+function isReady(pod: Pod): boolean {
+  return podCondition(pod, "Ready")?.status === "True";
 }
 
 function byUser(object: ApiObject): readonly string[] {

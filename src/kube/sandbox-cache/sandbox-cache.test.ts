@@ -183,6 +183,15 @@ describe("lists", () => {
     expect(names(cache.listSandboxes({ user: "ann" }))).toEqual(["a", "c"]);
     expect(names(cache.listSandboxes({ namespace: "other", user: "ann" }))).toEqual(["c"]);
     expect(names(cache.listSandboxes({ user: "nobody" }))).toEqual([]);
+    expect(names(cache.listSandboxes({ namespace: "", user: undefined }))).toEqual(["a", "b", "c"]);
+  });
+
+  test("for an empty user are empty, also when something has no user", async () => {
+    await using bench = new CacheBench().pod("a", { phase: "running", id: "i1" }).pod("b", { phase: "running", id: "i2", user: "" });
+    bench.checkpoint("c");
+    bench.checkpoint("d", { user: "" });
+    const cache = await bench.run();
+    expect([names(cache.listSandboxes({ user: "" })), names(cache.listCheckpoints({ user: "" }))]).toEqual([[], []]);
   });
 
   test("of checkpoints hold every phase, by namespace and user", async () => {
@@ -214,6 +223,23 @@ describe("lists", () => {
     expect(cache.idlePod({ namespace: "ns", pool: "py" })).toBeUndefined();
     expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py", slot: "terminating" }))).toEqual(["b"]);
   });
+});
+
+test("an idle pod is handed out only while it is Ready, the longest ready first", async () => {
+  await using bench = new CacheBench().pod("stuck", { ready: false }).pod("a").pod("b");
+  const cache = await bench.run();
+  const idle = (): string | undefined => cache.idlePod({ namespace: "ns", pool: "py" })?.metadata.name;
+  expect(idle()).toBe("a");
+  bench.pod("a", { ready: false });
+  await settle();
+  expect(idle()).toBe("b");
+  bench.pod("a");
+  await settle();
+  expect(idle()).toBe("b");
+  bench.pod("a", { ready: false }).pod("b", { ready: false });
+  await settle();
+  expect(idle()).toBeUndefined();
+  expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py" }))).toEqual(["stuck", "a", "b"]);
 });
 
 describe("reads", () => {

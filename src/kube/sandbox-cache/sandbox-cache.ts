@@ -15,9 +15,9 @@
  * | GetCheckpoint                              | checkpoint; ambiguous ids fail                                                   |
  * | PickSandboxSet                             | pool; ambiguous without a namespace, where theirs takes any                      |
  * | ListSandboxSets                            | listPools                                                                        |
- * | ListSandboxes                              | listSandboxes: claimed pods only                                                 |
- * | ListCheckpoints                            | listCheckpoints                                                                  |
- * | ListSandboxesInPool                        | listPodsInPool; idlePod for the first of them                                    |
+ * | ListSandboxes                              | listSandboxes: claimed pods only; none for an empty user                         |
+ * | ListCheckpoints                            | listCheckpoints; none for an empty user                                          |
+ * | ListSandboxesInPool                        | listPodsInPool; idlePod for one of them that is Ready                            |
  * | NewSandboxPauseTask, NewSandboxResumeTask  | pauseTask, resumeTask: hold the sandbox from their making                        |
  * | NewSandboxWaitReadyTask, NewCheckpointTask | readyTask, checkpointTask: hold it while they wait                               |
  * | Run, Stop                                  | run, stop                                                                        |
@@ -33,7 +33,8 @@
  * | GetMockManager, NewTestCache (tests)       | none: tests run on the embedded store, or on test/world's scripted server        |
  *
  * Reads are synchronous and never leave the process, so there is nothing to share between callers that ask at once (their
- * singleflight). An empty or missing namespace means all of them. Results are live views; see ReadableObjects.
+ * singleflight). An empty or missing namespace means all of them; a missing user means everybody, an empty one nobody (theirs:
+ * everybody). Results are live views; see ReadableObjects.
  */
 import { Informer, type InformerDeps, type InformerHealth, type InformerPace } from "#kube/informer/informer.ts";
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
@@ -61,6 +62,8 @@ import {
   poolIndexes,
   poolsByTemplateId,
   type PoolSlot,
+  poolValue,
+  readyIdlePods,
   slotValue,
 } from "./indexes.ts";
 import { LookupError } from "./lookup-error.ts";
@@ -75,7 +78,7 @@ export interface InNamespace {
 }
 
 export interface OfUser extends InNamespace {
-  /** Everybody's when left out. */
+  /** Everybody's when left out. Empty is no user, and nothing is theirs: a forgotten user must not show what belongs to others. */
   readonly user?: string | undefined;
 }
 
@@ -181,9 +184,9 @@ export class SandboxCache {
     return space === undefined ? objects.namespaces().flatMap(inSpace) : inSpace(space);
   }
 
-  /** The pod of the pool that has been idle longest. */
+  /** Of the pool's idle pods that are Ready, the one that has been so longest. */
   idlePod({ namespace, pool }: { readonly namespace: string; readonly pool: string }): Pod | undefined {
-    return this.pods.objects.first(podsByPoolAndSlot, slotValue({ namespace, pool, slot: "idle" }));
+    return this.pods.objects.first(readyIdlePods, poolValue({ namespace, pool }));
   }
 
   /** Make it before writing the wish to pause, so that no resume begins in between. Throws a WaitError conflict. */
