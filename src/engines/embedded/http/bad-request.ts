@@ -18,6 +18,13 @@ export function unsupportedMediaType(accepted: readonly string[]): ApiError {
   return new ApiError("UnsupportedMediaType", message);
 }
 
+/** A client that has seen a version which we have not has talked to another server, or to this one before its data was put back. */
+export function versionTooLarge(asked: number, current: number): ApiError {
+  const causes = [{ field: "", reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
+  const message = `Timeout: Too large resource version: ${asked}, current: ${current}`;
+  return new ApiError("Timeout", message, { causes, retryAfterMs: 1000 });
+}
+
 /** An option whose value is none of those it may have. */
 export function unsupportedOption(options: string, field: string, given: string, supported: readonly string[]): ApiError {
   const quoted = supported.map((value) => JSON.stringify(value)).join(", ");

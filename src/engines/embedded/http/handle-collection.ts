@@ -1,8 +1,8 @@
 /** Requests for all objects of a kind: list, watch, create. */
 import type { ResourceType } from "#model/resource.ts";
 import type { Answer, Call } from "./answer.ts";
-import { badRequest, methodNotAllowed } from "./bad-request.ts";
-import { listOptions, wantsWatch, watchOptions, writeOptions } from "./query-options.ts";
+import { badRequest, methodNotAllowed, versionTooLarge } from "./bad-request.ts";
+import { leastVersion, listOptions, wantsWatch, watchOptions, writeOptions } from "./query-options.ts";
 import { readObject } from "./request-body.ts";
 import { streamList } from "./stream-list.ts";
 import { watchAnswer } from "./stream-watch.ts";
@@ -19,7 +19,11 @@ export async function handleCollection(call: Call, type: ResourceType, namespace
 }
 
 async function list(call: Call, type: ResourceType, namespace: string | undefined): Promise<Answer> {
-  const found = await call.client.list(type, { ...listOptions(call.query), namespace, signal: call.signal });
+  const options = listOptions(call.query);
+  const found = await call.client.list(type, { ...options, namespace, signal: call.signal });
+  const asked = leastVersion(call.query);
+  // A later page shows the state of the first one, whatever version is asked for.
+  if (options.continue === undefined && asked > Number(found.resourceVersion)) throw versionTooLarge(asked, Number(found.resourceVersion));
   return { stream: (response) => streamList(response, type, found) };
 }
 

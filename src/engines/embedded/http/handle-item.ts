@@ -5,8 +5,8 @@ import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { Answer, Call } from "./answer.ts";
-import { badRequest, methodNotAllowed } from "./bad-request.ts";
-import { deleteOptions, writeOptions } from "./query-options.ts";
+import { badRequest, methodNotAllowed, versionTooLarge } from "./bad-request.ts";
+import { deleteOptions, leastVersion, writeOptions } from "./query-options.ts";
 import { readDeleteOptions } from "./read-delete-options.ts";
 import { readPatch } from "./read-patch.ts";
 import { readObject } from "./request-body.ts";
@@ -35,7 +35,12 @@ export async function handleItem(call: Call, item: Item): Promise<Answer> {
   }
 }
 
-async function get({ client, signal }: Call, { type, key, subresource }: Item): Promise<Answer> {
+async function get({ client, query, signal }: Call, { type, key, subresource }: Item): Promise<Answer> {
+  const asked = leastVersion(query);
+  if (asked > 0) {
+    const { resourceVersion } = await client.list(type, { limit: 1, namespace: key.namespace, signal });
+    if (asked > Number(resourceVersion)) throw versionTooLarge(asked, Number(resourceVersion));
+  }
   if (subresource === "scale") return ok(await client.getScale(type, key, { signal }));
   return ok(await client.get(type, key, { signal }));
 }

@@ -10,17 +10,23 @@ export function wantsWatch(query: Query): boolean {
 
 export function listOptions(query: Query): ListOptions {
   rejectVersionMatch(query);
-  const version = query.get("resourceVersion") ?? "";
-  // The store always answers from its newest state, which is at least as new as any version it ever gave out.
-  if (version !== "" && !/^\d+$/.test(version)) {
-    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: must be a whole number`);
-  }
+  leastVersion(query);
   return {
     ...selectors(query),
     // 0 asks for no limit, as leaving it out does.
     limit: wholeNumber(query, "limit") || undefined,
     continue: nonEmpty(query, "continue"),
   };
+}
+
+/**
+ * The version that an answer must not be older than; 0 when any will do. The store always answers from its newest state, which is
+ * at least as new as any version it ever gave out: only a version that it did not give out can be asked for in vain.
+ */
+export function leastVersion(query: Query): number {
+  const version = query.get("resourceVersion") ?? "";
+  if (/^\d*$/.test(version)) return Number(version);
+  throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(version)}: must be a whole number`);
 }
 
 export function watchOptions(query: Query): WatchOptions {

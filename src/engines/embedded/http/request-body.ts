@@ -1,6 +1,7 @@
 /** What a request carries: read with a limit, parsed, and checked to be what its path speaks of. */
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "#kube/api-error.ts";
+import { isTooDeep, maxJsonDepth } from "#lib/json-depth.ts";
 import type { ApiObject, Json, JsonObject } from "#model/meta.ts";
 import { apiVersionOf, type ResourceType } from "#model/resource.ts";
 import { badRequest, unsupportedMediaType } from "./bad-request.ts";
@@ -45,6 +46,12 @@ export function parseBody(text: string, complain: (why: string) => string): Json
 }
 
 export function parseJson(text: string, complain: (why: string) => string): Json {
+  const value = parsed(text, complain);
+  if (isTooDeep(value)) throw badRequest(complain(`it is nested more than ${maxJsonDepth} levels deep, which is the most that is taken`));
+  return value;
+}
+
+function parsed(text: string, complain: (why: string) => string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {

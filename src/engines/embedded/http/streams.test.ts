@@ -79,6 +79,31 @@ describe("list", () => {
     ]);
   });
 
+  test("a version that the store has never given is too large, also for a page and for one object", async () => {
+    await using face = await startFace({
+      list: async () => ({ items: [], resourceVersion: "12" }),
+      get: async () => widget("w") as never,
+    });
+    for (const path of [
+      `${collection}?resourceVersion=13`,
+      `${collection}?limit=1&resourceVersion=13`,
+      `${collection}/w?resourceVersion=13`,
+    ]) {
+      const reply = await face.send("GET", path);
+      expect(reply.code).toBe(504);
+      expect(reply.headers["retry-after"]).toBe("1");
+      expect(reply.body).toMatchObject({
+        reason: "Timeout",
+        message: "Timeout: Too large resource version: 13, current: 12",
+        details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
+      });
+    }
+    for (const path of [`${collection}?resourceVersion=12`, `${collection}/w?resourceVersion=12`, `${collection}/w?resourceVersion=0`]) {
+      expect((await face.send("GET", path)).code).toBe(200);
+    }
+    expect((await face.send("GET", `${collection}/w?resourceVersion=new`)).code).toBe(400);
+  });
+
   test.each([
     ["limit=x", 400],
     ["resourceVersion=abc", 400],

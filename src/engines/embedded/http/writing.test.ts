@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
+import { nestedText } from "../../../../test/world/nested-json.ts";
 import { startFace } from "../../../../test/world/serve-face.ts";
 import { maxBodyBytes } from "./request-body.ts";
 
@@ -306,4 +307,20 @@ describe("delete", () => {
     });
     expect(await face.send("DELETE", item)).toMatchObject({ code: 409, body: { reason: "Conflict" } });
   });
+});
+
+test.each([
+  ["POST", collection, {}, `{"kind":"Widget","apiVersion":"example.test/v1","spec":${nestedText(100_000)}}`],
+  ["POST", collection, {}, `{"kind":${nestedText(5_000)},"apiVersion":"example.test/v1"}`],
+  ["PUT", item, {}, `{"kind":"Widget","apiVersion":"example.test/v1","spec":${nestedText(500)}}`],
+  ["PATCH", item, merge, nestedText(5_000)],
+  ["PATCH", item, json, `[{"op":"add","path":"/spec","value":${nestedText(100_000)}}]`],
+  ["DELETE", item, {}, nestedText(100_000)],
+])("a body that is nested too deeply is refused: %s %s", async (method, path, headers, body) => {
+  const { calls, script } = recorder("create", "update", "patch", "delete");
+  await using face = await startFace(script);
+  const reply = await face.send(method, path, { headers, body });
+  expect(reply.code).toBe(400);
+  expect(reply.body).toMatchObject({ reason: "BadRequest", message: expect.stringContaining("nested more than 500 levels deep") });
+  expect(calls).toEqual([]);
 });

@@ -43,9 +43,9 @@ describe("a data file", () => {
     closeDataFile(db, file);
   });
 
-  test("and its log can be read by its owner only: secrets are in it", () => {
+  test("and what lies beside it can be read by its owner only: secrets are in it", () => {
     const db = open();
-    for (const part of [file, `${file}-wal`]) expect(statSync(part).mode & 0o777).toBe(0o600);
+    for (const part of [file, `${file}-wal`, `${file}.pid`]) expect(statSync(part).mode & 0o777).toBe(0o600);
     closeDataFile(db, file);
   });
 

@@ -66,7 +66,7 @@ export function openDataFile({ file, durability, clock }: DataFileOptions): Data
     db?.close();
     throw explain(file, error);
   }
-  if (file !== ":memory:") writeFileSync(ownerFile(file), `${process.pid}\n`);
+  if (file !== ":memory:") writeFileSync(ownerFile(file), `${process.pid}\n`, { mode: 0o600 });
   return db;
 }
 

@@ -1,4 +1,5 @@
 import type { JsonPatchOperation } from "#kube/object-client.ts";
+import { maxJsonDepth } from "#lib/json-depth.ts";
 import type { Json, JsonObject } from "#model/meta.ts";
 import { equalJson, isJsonArray, isJsonObject, setOwn, without } from "./json-tree.ts";
 
@@ -44,10 +45,9 @@ function applyOperation(document: Json, operation: JsonPatchOperation): Json {
 function parsePointer(pointer: string): readonly string[] {
   if (pointer === "") return [];
   if (!pointer.startsWith("/")) throw new JsonPatchError(`a path is empty or begins with a slash, not ${JSON.stringify(pointer)}`);
-  return pointer
-    .slice(1)
-    .split("/")
-    .map((part) => part.replace(/~[01]/g, (escape) => (escape === "~1" ? "/" : "~")));
+  const parts = pointer.slice(1).split("/");
+  if (parts.length > maxJsonDepth) throw new JsonPatchError(`a path has at most ${maxJsonDepth} parts, not ${parts.length}`);
+  return parts.map((part) => part.replace(/~[01]/g, (escape) => (escape === "~1" ? "/" : "~")));
 }
 
 type Container = JsonObject | readonly Json[];

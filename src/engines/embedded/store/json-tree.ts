@@ -1,4 +1,6 @@
+import { isTooDeep } from "#lib/json-depth.ts";
 import type { ApiObject, Json, JsonObject } from "#model/meta.ts";
+import { tooDeep } from "./refusals.ts";
 
 /** Objects as plain JSON. An interface has no index signature, so TypeScript has to be told that an object is one. */
 export function asJson(object: ApiObject): JsonObject {
@@ -18,8 +20,9 @@ export function isJsonArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** What the value would be after a trip over the wire: our own copy, without undefined. */
+/** What the value would be after a trip over the wire: our own copy, without undefined. Refuses what is nested too deeply to be walked. */
 export function copyJson<T>(value: T): T {
+  if (isTooDeep(value)) throw tooDeep();
   return JSON.parse(JSON.stringify(value)) as T;
 }
 

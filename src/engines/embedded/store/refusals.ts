@@ -1,5 +1,6 @@
 /** The store's refusals, in the words of a Kubernetes API server: clients and people know them. */
 import { ApiError, type ApiErrorDetails, type StatusCause } from "#kube/api-error.ts";
+import { maxJsonDepth } from "#lib/json-depth.ts";
 import { type ResourceType, resourceName } from "#model/resource.ts";
 
 export function notFound(type: ResourceType, name: string): ApiError {
@@ -84,6 +85,10 @@ export function forbidden(type: ResourceType, name: string, what: string, causes
 
 export function badRequest(message: string): ApiError {
   return new ApiError("BadRequest", message);
+}
+
+export function tooDeep(): ApiError {
+  return badRequest(`the object is nested more than ${maxJsonDepth} levels deep, which is the most that is taken`);
 }
 
 /** The server answers some mistakes of the caller with its code 500 and no reason at all. */

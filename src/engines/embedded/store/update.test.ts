@@ -3,6 +3,7 @@ import { ConfigMaps, Leases } from "#model/core-kinds.ts";
 import type { JsonObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
 import { Pools } from "../../../../test/world/bare-kinds.ts";
+import { nested } from "../../../../test/world/nested-json.ts";
 import { aMap, aPod, aPool, openTestStore, refusal } from "../../../../test/world/bare-store.ts";
 
 const merge = (body: JsonObject) => ({ type: "merge", body }) as const;
@@ -204,5 +205,30 @@ describe("a patch", () => {
     const next = await store.patch(ConfigMaps, at("m"), { type: "merge", body });
     body.data.a = "2";
     expect(next.data?.["a"]).toBe("1");
+  });
+});
+
+describe("what is nested deeper than anything that walks it could hold is refused", () => {
+  const tooDeep = { reason: "BadRequest", message: "the object is nested more than 500 levels deep, which is the most that is taken" };
+  // No such object can be typed, which does not keep a client from sending it.
+  const deep = (levels: number) => ({ annotations: nested(levels) as never });
+
+  test.for([501, 5_000, 100_000])("in a create, an update and both patches: %i levels", async (levels) => {
+    using store = openTestStore();
+    await store.create(Pools, aPool("p"));
+    const add = { type: "json", operations: [{ op: "add", path: "/spec/x", value: nested(levels) }] } as const;
+    expect(await refusal(store.create(Pools, { metadata: { ...at("q"), ...deep(levels) } }))).toMatchObject(tooDeep);
+    expect(await refusal(store.update(Pools, { metadata: { ...at("p"), ...deep(levels) } }))).toMatchObject(tooDeep);
+    expect(await refusal(store.patch(Pools, at("p"), merge({ spec: nested(levels) })))).toMatchObject(tooDeep);
+    expect(await refusal(store.patch(Pools, at("p"), add))).toMatchObject(tooDeep);
+  });
+
+  test("also when a patch builds it step by step, or names a way so deep", async () => {
+    using store = openTestStore();
+    await store.create(Pools, aPool("p"));
+    const grow = Array.from({ length: 510 }, () => ({ op: "copy", from: "/spec", path: "/spec/x" }) as const);
+    expect(await refusal(store.patch(Pools, at("p"), { type: "json", operations: grow }))).toMatchObject(tooDeep);
+    const far = { op: "add", path: "/spec".repeat(100_000), value: 1 } as const;
+    expect((await refusal(store.patch(Pools, at("p"), { type: "json", operations: [far] }))).message).toContain("at most 500 parts");
   });
 });

@@ -1,4 +1,5 @@
 import type { ObjectKey, Patch, SubresourceOptions } from "#kube/object-client.ts";
+import { isTooDeep } from "#lib/json-depth.ts";
 import type { ApiObject, Json, JsonObject } from "#model/meta.ts";
 import { createObject } from "./create.ts";
 import { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
@@ -7,7 +8,7 @@ import { storeKey } from "./keys.ts";
 import { applyMergePatch } from "./merge-patch.ts";
 import type { ObjectTable } from "./object-table.ts";
 import { readBody } from "./read-body.ts";
-import { badRequest, noSuchResource, notFound, otherUid, unappliablePatch } from "./refusals.ts";
+import { badRequest, noSuchResource, notFound, otherUid, tooDeep, unappliablePatch } from "./refusals.ts";
 import { replaceObject } from "./replace.ts";
 import type { StoreState } from "./store-state.ts";
 
@@ -45,6 +46,8 @@ export function patchObject(state: StoreState, table: ObjectTable, { at, patch }
 export function applyPatch(document: JsonObject, patch: Patch): JsonObject {
   const patched = patch.type === "merge" ? applyMergePatch(document, copyJson(patch.body)) : jsonPatched(document, patch);
   if (!isJsonObject(patched)) throw unappliablePatch(new JsonPatchError("the result is not an object"));
+  // Each operation may put what it adds or copies below what the last one did.
+  if (isTooDeep(patched)) throw tooDeep();
   return patched;
 }
 
