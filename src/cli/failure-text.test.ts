@@ -16,7 +16,10 @@ describe("a failure", () => {
     [new ApiError("NotFound", 'pods "x" not found'), 'Error from server (NotFound): pods "x" not found\n'],
     [new ApiError("Unknown", "odd"), "Error from server: odd\n"],
     [new ApiError("Unauthorized", "who?"), "error: You must be logged in to the server (who?)\n"],
-    [new ApiError("Unreachable", "refused"), "Unable to connect to the server: refused\n"],
+    [
+      new ApiError("Unreachable", "refused"),
+      "Unable to connect to the server: refused\nAgentBox has stopped or was restarted. Start it with: make up\n",
+    ],
     [new CliError("no such file"), "error: no such file\n"],
     [new CliError("error: once"), "error: once\n"],
     [new NoPrefix("AgentBox is not running"), "AgentBox is not running\n"],
@@ -35,9 +38,24 @@ describe("a failure", () => {
     expect(failureText(error)).toBe(text);
   });
 
-  test("that is a defect is told with its stack", () => {
-    expect(failureText(new TypeError("x is not a function"))).toMatch(/^error: TypeError: x is not a function\n +at /);
-    expect(failureText("thrown text")).toBe("error: thrown text\n");
+  test("that is a defect is told in one line, and with its stack only on request", () => {
+    const defect = new TypeError("x is not\n  a function");
+    const line = "this is a defect of AgentBox: TypeError: x is not a function; AGENTBOX_DEBUG=1 shows where\n";
+    expect(failureText(defect)).toBe(`error: ${line}`);
+    expect(failureText(defect, { debug: true })).toMatch(/^error: TypeError: x is not\n {2}a function\n +at /);
+    expect(failureText("thrown text")).toBe("error: this is a defect of AgentBox: thrown text; AGENTBOX_DEBUG=1 shows where\n");
+    expect(failureText(new ManyErrors([new CliError("a"), defect]))).toBe(`a\n${line}`);
+  });
+
+  test("of the machine is told in its words", () => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { syscall: "write" });
+    expect(failureText(full)).toBe("error: ENOSPC: no space left on device, write\n");
+  });
+
+  test("of the connection that several things ran into is explained once", () => {
+    const cut = new ApiError("Unreachable", "cut");
+    const line = "Unable to connect to the server: cut\n";
+    expect(failureText(new ManyErrors([cut, cut]))).toBe(`${line}${line}AgentBox has stopped or was restarted. Start it with: make up\n`);
   });
 });
 

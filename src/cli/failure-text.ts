@@ -2,11 +2,16 @@
 import { type ApiError, isApiError, type StatusCause } from "#kube/api-error.ts";
 import { CliError, ManyErrors } from "./failure.ts";
 
-export function failureText(error: unknown): string {
-  if (error instanceof ManyErrors) return error.errors.map((one) => `${oneOfMany(one)}\n`).join("");
+export interface FailureTextOptions {
+  /** Say where a defect is, for whoever mends it. */
+  readonly debug?: boolean;
+}
+
+export function failureText(error: unknown, { debug = false }: FailureTextOptions = {}): string {
+  if (error instanceof ManyErrors) return error.errors.map((one) => `${oneOfMany(one, debug)}\n`).join("") + hint(...error.errors);
   if (isApiError(error, "Invalid")) return `${invalidText(error)}\n`;
-  if (isApiError(error)) return `${serverText(error)}\n`;
-  const text = error instanceof CliError ? error.message : defectText(error);
+  if (isApiError(error)) return `${serverText(error)}\n${hint(error)}`;
+  const text = error instanceof CliError ? error.message : defectText(error, debug);
   return text.startsWith("error: ") || error instanceof NoPrefix ? `${text}\n` : `error: ${text}\n`;
 }
 
@@ -14,9 +19,9 @@ export function failureText(error: unknown): string {
 export class NoPrefix extends CliError {}
 
 /** Beside others an error has no layout of its own: one message each. */
-function oneOfMany(error: unknown): string {
+function oneOfMany(error: unknown, debug: boolean): string {
   if (isApiError(error)) return serverText(error);
-  return error instanceof CliError ? error.message : defectText(error);
+  return error instanceof CliError ? error.message : defectText(error, debug);
 }
 
 function serverText(error: ApiError): string {
@@ -24,6 +29,12 @@ function serverText(error: ApiError): string {
   if (error.reason === "Unknown") return `Error from server: ${error.message}`;
   if (error.reason === "Unreachable") return `Unable to connect to the server: ${error.message}`;
   return `Error from server (${error.reason}): ${error.message}`;
+}
+
+/** The server was there when the command began: a client is only made for a socket on which somebody listens. */
+function hint(...errors: readonly unknown[]): string {
+  const lost = errors.some((error) => isApiError(error, "Unreachable"));
+  return lost ? "AgentBox has stopped or was restarted. Start it with: make up\n" : "";
 }
 
 function invalidText(error: ApiError): string {
@@ -36,6 +47,10 @@ function invalidText(error: ApiError): string {
   return `${subject}: \n${causes.map((cause) => `* ${cause}`).join("\n")}`;
 }
 
-function defectText(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+/** A stack tells its reader nothing unless he knows the sources, so it is shown on request. */
+function defectText(error: unknown, debug: boolean): string {
+  if (debug && error instanceof Error) return error.stack ?? error.message;
+  // What the machine refuses (no space, no rights) is not our mistake, and its text names the call and the file.
+  if (error instanceof Error && "syscall" in error) return error.message;
+  return `this is a defect of AgentBox: ${String(error).replaceAll(/\s*\n\s*/g, " ")}; AGENTBOX_DEBUG=1 shows where`;
 }

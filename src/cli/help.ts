@@ -13,7 +13,7 @@ export function programHelp(table: readonly CommandEntry[]): string {
     ...table.map(({ name, summary }) => `  ${name.padEnd(width)}   ${summary}`),
     "",
     "agentbox help COMMAND, or agentbox COMMAND --help, says more about a command.",
-    "AGENTBOX_HOME chooses the data folder (default: ~/.agentbox).",
+    "AGENTBOX_HOME chooses the data folder (default: ~/.agentbox). AGENTBOX_DEBUG=1 shows where a defect is.",
     "",
   ].join("\n");
 }

@@ -112,3 +112,12 @@ test("Ctrl-C ends a command without a word, with the code that shells expect", a
   const connect = (): Promise<never> => Promise.reject(signal.reason as Error);
   expect(await agentbox(["get", "pods"], { signal, connect })).toEqual({ stdout: "", stderr: "", code: 130 });
 });
+
+test.each([
+  [{}, /^error: this is a defect of AgentBox: Error: boom; AGENTBOX_DEBUG=1 shows where\n$/],
+  [{ AGENTBOX_DEBUG: "0" }, /^error: this is a defect of AgentBox: Error: boom; AGENTBOX_DEBUG=1 shows where\n$/],
+  [{ AGENTBOX_DEBUG: "1" }, /^error: Error: boom\n +at /],
+])("a defect ends with 1 and one line; with %j it shows where it is", async (env, stderr) => {
+  const connect = (): Promise<never> => Promise.reject(new Error("boom"));
+  expect(await agentbox(["get", "pods"], { env, connect })).toMatchObject({ stderr: expect.stringMatching(stderr), code: 1 });
+});

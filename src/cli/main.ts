@@ -71,6 +71,7 @@ function report(context: CliContext, name: string, error: unknown): number {
   }
   // Ctrl-C is an end, not a failure to explain. 130 is what shells expect of it.
   if (context.signal.aborted) return 130;
-  context.stderr.write(failureText(error));
+  const debug = context.env["AGENTBOX_DEBUG"] ?? "";
+  context.stderr.write(failureText(error, { debug: debug !== "" && debug !== "0" }));
   return 1;
 }

@@ -54,15 +54,15 @@ export function errorFromStatus(status: Status, retryAfterHeaderMs?: number): Ap
   return new ApiError(reason, status.message ?? `the server answered ${code} and gave no reason`, details);
 }
 
-/** For a connection that failed before or during the answer. */
-export function errorFromSocket(request: string, origin: string, error: unknown): ApiError {
+/** For a connection that failed before or during the answer. `server` is an origin, or the path of a unix socket. */
+export function errorFromSocket(request: string, server: string, error: unknown): ApiError {
   if (causeCode(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE") {
-    return new ApiError("Unknown", `${request}: the answer of ${origin} is larger than this client takes; lists can be read in parts`, {
+    return new ApiError("Unknown", `${request}: the answer of ${server} is larger than this client takes; lists can be read in parts`, {
       cause: error,
     });
   }
   const said = error instanceof Error ? error.message || causeCode(error) : String(error);
-  return new ApiError("Unreachable", `${request} got no answer from ${origin}: ${said ?? "the connection failed"}`, { cause: error });
+  return new ApiError("Unreachable", `${request} got no answer from ${server}: ${said ?? "the connection failed"}`, { cause: error });
 }
 
 /** True when the failure came before anything was sent, so that even a create may be tried again. */

@@ -76,6 +76,25 @@ describe("a request", () => {
     await expect(transport.send(get)).resolves.toBe('"through"');
   });
 
+  test("that is cut off names the socket, not the address that stands for it", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "agentbox-socket-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const socketPath = join(folder, "api.sock");
+    const { transport } = await bench(
+      (_, response) => {
+        response.writeHead(200).write("{}\n", () => setImmediate(() => response.destroy()));
+      },
+      { socketPath, origin: "http://localhost" },
+    );
+    const watch = (async () => {
+      for await (const _ of transport.stream(get));
+    })();
+    await expect(watch).rejects.toMatchObject({
+      reason: "Unreachable",
+      message: expect.stringContaining(`got no answer from ${socketPath}: `),
+    });
+  });
+
   test("uses the connection of the one before, and as many as allowed at once", async () => {
     const { server, transport } = await bench((_, response) => void setImmediate(() => answerJson(response, 200, {})));
     for (let turn = 0; turn < 5; turn++) await transport.send(get);

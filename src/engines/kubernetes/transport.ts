@@ -105,17 +105,19 @@ export class Transport {
   async #open(request: ApiRequest, use: PoolUse, credentials: Credentials): Promise<OpenAnswer> {
     if (this.#closed) throw new ApiError("Unreachable", `${nameOf(request)} was not sent: the client is closed`);
     request.signal?.throwIfAborted();
-    const { origin, basePath } = this.#connection;
+    const { origin, basePath, socketPath } = this.#connection;
+    // Over a socket the origin is only a form; people look for the socket.
+    const server = socketPath ?? origin;
     const { clock, requestTimeoutMs, userAgent } = this.#options;
     const abort = new ChildAbort(request.signal);
-    const tooLate = new ApiError("Timeout", `${nameOf(request)} was not answered by ${origin} within ${requestTimeoutMs} ms`);
+    const tooLate = new ApiError("Timeout", `${nameOf(request)} was not answered by ${server} within ${requestTimeoutMs} ms`);
     const deadline = clock.after(requestTimeoutMs, () => abort.abort(tooLate));
     const release = (): void => {
       deadline.cancel();
       abort[Symbol.dispose]();
     };
     const failure = (error: unknown): unknown =>
-      abort.signal.aborted ? abort.signal.reason : error instanceof ApiError ? error : errorFromSocket(nameOf(request), origin, error);
+      abort.signal.aborted ? abort.signal.reason : error instanceof ApiError ? error : errorFromSocket(nameOf(request), server, error);
     try {
       const answer = this.#pools.get(use, credentials.tls).request({
         origin,
