@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import { get, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { Registry } from "prom-client";
 import { afterEach, describe, expect, test } from "vitest";
@@ -19,9 +19,15 @@ async function start(ready = true): Promise<string> {
   return address;
 }
 
-async function ask(url: string, headers: Record<string, string> = {}): Promise<{ code: number; body: string; type: string }> {
+interface Reply {
+  readonly code: number;
+  readonly body: string;
+  readonly type: string;
+}
+
+async function ask(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Reply> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(url, { headers }, resolve).on("error", reject);
+    request(url, { headers, method }, resolve).on("error", reject).end();
   });
   return { code: response.statusCode ?? 0, body: await text(response), type: response.headers["content-type"] ?? "" };
 }
@@ -40,7 +46,18 @@ describe("the address for health and metrics", () => {
       body: expect.stringContaining("things_total 1"),
       type: expect.stringContaining("version=0.0.4"),
     });
-    expect(await ask(`${address}/`)).toMatchObject({ code: 404, body: "there is /healthz, /readyz and /metrics\n" });
+    expect(await ask(`${address}/`)).toMatchObject({ code: 404, body: "there is /healthz, /livez, /readyz and /metrics\n" });
+  });
+
+  test.each(["POST", "PUT", "DELETE", "OPTIONS"])("takes no %s", async (method) => {
+    expect(await ask(`${await start()}/healthz`, {}, method)).toMatchObject({
+      code: 405,
+      body: "this address only answers GET and HEAD\n",
+    });
+  });
+
+  test("answers HEAD as GET, without a body", async () => {
+    expect(await ask(`${await start()}/healthz`, {}, "HEAD")).toMatchObject({ code: 200, body: "" });
   });
 
   test("is alive but not ready while the server starts or ends", async () => {

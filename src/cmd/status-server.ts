@@ -16,6 +16,10 @@ export async function startStatusServer(options: StatusServerOptions): Promise<{
   const server = createServer((request, response) => {
     // A page in a browser may point a name of its own at this address; it must not read what programs of this machine may.
     if (!isLocalName(request.headers.host)) return answer(response, 403, "this address is for programs of this machine\n");
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD");
+      return answer(response, 405, "this address only answers GET and HEAD\n");
+    }
     void answerPath(options, (request.url ?? "/").split("?", 1)[0] ?? "/", response);
   });
   await listen(server, options.port);
@@ -43,7 +47,7 @@ async function answerPath({ ready, registry }: StatusServerOptions, path: string
     response.setHeader("Content-Type", registry.contentType);
     return answer(response, 200, await registry.metrics());
   }
-  answer(response, 404, "there is /healthz, /readyz and /metrics\n");
+  answer(response, 404, "there is /healthz, /livez, /readyz and /metrics\n");
 }
 
 function answer(response: ServerResponse, code: number, body: string): void {
