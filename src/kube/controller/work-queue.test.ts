@@ -116,14 +116,6 @@ describe("adding later", () => {
     expect(started).toEqual(["a", "a"]);
   });
 
-  test("a forgotten key does not come back", async () => {
-    const { queue, started, clock } = start();
-    queue.addAfter("a", 100);
-    queue.forget("a");
-    await clock.step(1000);
-    expect(started).toEqual([]);
-  });
-
   test.each([0, -5])("a wait of %i ms is no wait", async (ms) => {
     const { queue, started } = start();
     queue.addAfter("a", ms);

@@ -123,13 +123,6 @@ export class WorkQueue {
     this.#delayed.set(key, { at, timer });
   }
 
-  /** Drops what is remembered of a key: its failures and its wish to run later. */
-  forget(key: string): void {
-    this.#failures.delete(key);
-    this.#delayed.get(key)?.timer.cancel();
-    this.#delayed.delete(key);
-  }
-
   /** Starts no more runs, tells those that run, and waits for them. Resolves to the keys that had not ended by then. */
   stop(withinMs: number): Promise<readonly string[]> {
     this.#stopped ??= this.#stop(withinMs);
