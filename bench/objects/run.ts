@@ -1,13 +1,14 @@
 /**
  * `make bench-objects`: the embedded store beside a real API server, in one run on one machine.
- *   --only NAME,NAME   some of the subjects (embedded, socket, kubernetes)
+ *   --only NAME,NAME   some of the subjects (embedded, fsync, socket, kubernetes)
  *   --objects N        objects at start-up (default 100000)
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { table, type Row } from "../lib/measure.ts";
+import { judged } from "./targets.ts";
 import { conditionalPatches, fanOut, fillMaps, fillPods, informer } from "./scenarios.ts";
-import { embedded, embeddedOverSocket, kubernetes, type Subject } from "./subjects.ts";
+import { embedded, embeddedOverSocket, embeddedWithFsync, kubernetes, type Subject } from "./subjects.ts";
 
 // Bytes per pod are measured after a full collection; start again with the flag that allows it.
 if (globalThis.gc === undefined) {
@@ -16,9 +17,9 @@ if (globalThis.gc === undefined) {
 }
 
 const { values: args } = parseArgs({
-  options: { only: { type: "string", default: "embedded,socket,kubernetes" }, objects: { type: "string", default: "100000" } },
+  options: { only: { type: "string", default: "embedded,fsync,socket,kubernetes" }, objects: { type: "string", default: "100000" } },
 });
-const starters: Record<string, () => Promise<Subject>> = { embedded, socket: embeddedOverSocket, kubernetes };
+const starters: Record<string, () => Promise<Subject>> = { embedded, fsync: embeddedWithFsync, socket: embeddedOverSocket, kubernetes };
 const objects = Number(args.objects);
 const podCount = 10_000;
 
@@ -76,8 +77,5 @@ function report(): void {
     values: Object.fromEntries(subjects.map((name) => [name, digits(measured.get(name)?.get(what) ?? Number.NaN)])),
   }));
   console.log(table(subjects, rows));
-  const rate = (name: string) => measured.get(name)?.get("conditional patches/s, one at a time") ?? Number.NaN;
-  const ratio = rate("embedded") / rate("kube-apiserver");
-  if (!Number.isNaN(ratio))
-    console.log(`\nConditional patches: the embedded store does ${ratio.toFixed(1)}× the real server's rate (target: 15×).`);
+  console.log(`\n${judged(measured).join("\n")}`);
 }

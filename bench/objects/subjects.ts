@@ -1,8 +1,9 @@
-/** What is measured side by side: the store in this process, the store behind its socket, and a real API server. */
+/** What is measured side by side: the store in this process (twice), the store behind its socket, and a real API server. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
+import type { Durability } from "#engines/embedded/store/data-file.ts";
 import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { kubernetesClient } from "#engines/kubernetes/client.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -19,12 +20,21 @@ export interface Subject {
   readonly stop: () => Promise<void>;
 }
 
-export async function embedded(): Promise<Subject> {
+export function embedded(): Promise<Subject> {
+  return inThisProcess("embedded", "process-crash");
+}
+
+/** Every write on the disk before it is acknowledged, as etcd has it. */
+export function embeddedWithFsync(): Promise<Subject> {
+  return inThisProcess("embedded, fsync", "power-loss");
+}
+
+async function inThisProcess(name: string, durability: Durability): Promise<Subject> {
   const folder = await mkdtemp(join(tmpdir(), "agentbox-bench-"));
-  const open = () => openObjectStore({ file: join(folder, "objects.db"), kinds: embeddedKindRules(), clock: systemClock });
+  const open = () => openObjectStore({ file: join(folder, "objects.db"), kinds: embeddedKindRules(), clock: systemClock, durability });
   let store = open();
   return {
-    name: "embedded",
+    name,
     client: store,
     restart: async () => {
       store.close();

@@ -1,0 +1,42 @@
+/** What the embedded store is to reach, and whether a run did. */
+export type Measured = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+interface Target {
+  readonly what: string;
+  readonly is: (value: (subject: string, label: string) => number) => number;
+  readonly bound: { readonly atMost: number } | { readonly atLeast: number };
+}
+
+const rate = "conditional patches/s, one at a time";
+
+/** Where the cache shares its objects with the store in the same process, memory and start are too good: others are looked at for these. */
+const apart = ["embedded, socket", "kube-apiserver"];
+
+const targets: readonly Target[] = [
+  { what: "conditional patch p50, ms", is: (value) => value("embedded", "conditional patch p50, ms"), bound: { atMost: 0.3 } },
+  {
+    what: "conditional patches: times the real server's rate",
+    is: (value) => value("embedded", rate) / value("kube-apiserver", rate),
+    bound: { atLeast: 15 },
+  },
+  ...apart.flatMap((subject): Target[] => [
+    { what: `cached pod, KiB (${subject})`, is: (value) => value(subject, "bytes per cached pod") / 1024, bound: { atMost: 6 } },
+    {
+      what: `informer of 10,000 pods, s (${subject})`,
+      is: (value) => value(subject, "informer of 10,000 pods synced, ms") / 1000,
+      bound: { atMost: 1 },
+    },
+  ]),
+];
+
+/** A line for each target. One whose subjects were left out of the run is not judged. */
+export function judged(measured: Measured): string[] {
+  const value = (subject: string, label: string): number => measured.get(subject)?.get(label) ?? Number.NaN;
+  return targets.map(({ what, is, bound }) => {
+    const reached = is(value);
+    const wanted = "atMost" in bound ? `at most ${bound.atMost}` : `at least ${bound.atLeast}`;
+    if (Number.isNaN(reached)) return `not measured  ${what}: ${wanted}`;
+    const passed = "atMost" in bound ? reached <= bound.atMost : reached >= bound.atLeast;
+    return `${passed ? "pass" : "FAIL"}  ${what}: ${reached.toPrecision(3)} (target: ${wanted})`;
+  });
+}
