@@ -267,6 +267,20 @@ describe("trouble while starting", () => {
     });
   });
 
+  test("one that cannot be started at all waits as long as one that fails, and says why", async () => {
+    await using world = await NodeWorld.start();
+    world.runtime.fail("startContainer", { message: "exec: not found", times: 100 });
+    await world.createPod("a");
+    expect(await world.containerStatus("a")).toMatchObject({
+      restartCount: 1,
+      state: { waiting: { reason: "RunContainerError", message: "exec: not found" } },
+    });
+    await world.step(10_000);
+    expect(await world.containerStatus("a")).toMatchObject({ restartCount: 2 });
+    expect(await world.events("Failed")).toMatchObject([{ message: "Error: exec: not found", count: 3 }]);
+    expect(world.runtime.present()[0]?.containers).toHaveLength(1);
+  });
+
   test("a machine without a free slot leaves the pod pending, with an event, until there is one", async () => {
     await using world = await NodeWorld.start();
     world.runtime.fail("ensurePod", { message: "all slots are taken", times: 2 });

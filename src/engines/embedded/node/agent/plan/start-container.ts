@@ -46,6 +46,9 @@ function heldBack({ pod, observed, now }: Scene, { situation, hash, spec }: Cont
   const entry = observed.memory.backoffs.get(hash);
   const until = heldBackUntil(entry, situation.end.finishedAt ?? 0, now);
   if (entry === undefined || until === undefined) return undefined;
+  // Why it could not even begin says more than that it waits.
+  const { reason, message: failure = "" } = situation.end;
+  if (reason === "StartError") return { actions: [], waiting: { reason: "RunContainerError", message: failure }, recheckAt: until };
   const { name, namespace, uid } = pod.metadata;
   const message = `back-off ${backoffText(entry)} restarting failed container=${spec.name} pod=${name}_${namespace}(${uid})`;
   return { actions: [], waiting: { reason: "CrashLoopBackOff", message }, recheckAt: until };
