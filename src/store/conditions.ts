@@ -1,7 +1,4 @@
-/**
- * A filter in SQL, over the history as `h`. Both databases understand it; only pairs of metadata are found differently, and where a
- * `?` stands for a parameter PostgreSQL wants its number.
- */
+/** A filter in SQL, over the history as `h`. A `?` stands for a parameter; PostgreSQL wants their numbers instead. */
 import type { HistoryFilter } from "./history-store.ts";
 
 export interface Condition {
@@ -9,14 +6,36 @@ export interface Condition {
   readonly params: readonly (string | number)[];
 }
 
-export type Pairs = Readonly<Record<string, string>>;
+/** In what the two databases differ. */
+export interface Dialect {
+  /** A time as it stands in a column. */
+  time(text: string): string | number;
+  /** How to ask for pairs of metadata, of which there is at least one. */
+  pairs(metadata: Readonly<Record<string, string>>): readonly Condition[];
+}
 
-/** `pairs`: how this database asks for pairs of metadata. */
-export function conditionsOf(filter: HistoryFilter, pairs: (metadata: Pairs) => readonly Condition[]): Condition {
-  const parts = [...scopeConditions(filter), ...nameConditions(filter), ...endConditions(filter), ...pairs(filter.metadata ?? {})];
-  if (filter.status !== undefined) parts.push(anyOf("h.status", filter.status));
-  if (filter.idPrefix !== undefined) parts.push(prefixCondition(filter.idPrefix));
+/** All of the filter but the times of the claim, which also say where in the list to look. */
+export function conditionsOf(filter: HistoryFilter, dialect: Dialect): Condition {
+  const { status, idPrefix, metadata } = filter;
+  return allOf([
+    ...scopeConditions(filter),
+    ...nameConditions(filter),
+    ...timeConditions("h.ended_at", filter.endedAfter, filter.endedBefore, dialect),
+    ...(status === undefined ? [] : [anyOf("h.status", status)]),
+    ...(idPrefix === undefined ? [] : [prefixCondition(idPrefix)]),
+    ...(metadata === undefined || Object.keys(metadata).length === 0 ? [] : dialect.pairs(metadata)),
+  ]);
+}
+
+export function allOf(parts: readonly Condition[]): Condition {
   return { sql: ["1 = 1", ...parts.map((part) => part.sql)].join(" AND "), params: parts.flatMap((part) => part.params) };
+}
+
+export function timeConditions(column: string, after: string | undefined, before: string | undefined, dialect: Dialect): Condition[] {
+  return [
+    ...(after === undefined ? [] : [{ sql: `${column} >= ?`, params: [dialect.time(after)] }]),
+    ...(before === undefined ? [] : [{ sql: `${column} < ?`, params: [dialect.time(before)] }]),
+  ];
 }
 
 /** Ids are ASCII below DEL, so all that begin so, and nothing else, lie between these two. */
@@ -34,13 +53,6 @@ function nameConditions({ pool, env, template }: HistoryFilter): Condition[] {
   return Object.entries({ pool, env, template }).flatMap(([column, value]) =>
     value === undefined ? [] : [{ sql: `h.${column} = ?`, params: [value] }],
   );
-}
-
-function endConditions({ endedAfter, endedBefore }: HistoryFilter): Condition[] {
-  return [
-    ...(endedAfter === undefined ? [] : [{ sql: "h.ended_at >= ?", params: [endedAfter] }]),
-    ...(endedBefore === undefined ? [] : [{ sql: "h.ended_at < ?", params: [endedBefore] }]),
-  ];
 }
 
 function anyOf(column: string, values: readonly string[]): Condition {

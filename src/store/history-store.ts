@@ -7,13 +7,16 @@
  * - `checked-query.ts`   what may be asked
  * - `merge-records.ts`   what becomes of two records about one sandbox
  * - `record-key.ts`      the order of all lists, and the cursors into it
+ * - `conditions.ts`      the filter in SQL
  * - `matches-filter.ts`  the filter as a function, for what is not in a database
+ * - `count-by.ts`        the order of statistics
  * - `join-live.ts`       live and ended sandboxes in one list
  * - `migrations.ts`      which changes of the schema are due
  * - `retention.ts`       forgets what is old
  * - `open-history.ts`    chooses the database
- * - `sqlite/`, `postgres/`  the two databases, with the same file names: `connection.ts` (opening, failures), `schema.ts`
- *   (migrations), `put.ts`, `search.ts`, `statistics.ts`, `prune.ts`, and `store.ts`, which puts them behind the port
+ * - `sqlite/`, `postgres/`  the two databases, with the same file names: `connection.ts`, `failures.ts` (what their errors mean),
+ *   `schema.ts`, `migrate.ts`, `put.ts`, `search.ts`, `statistics.ts`, `prune.ts`, and `store.ts`, which puts them behind the port.
+ *   Beside these, `sqlite/walk.ts` chooses the way through the list, and `postgres/database-url.ts` reads DATABASE_URL.
  *
  * Rules that both keep, and test/history checks on both:
  * - H1: one record per sandbox id, however many processes put it at once, and whichever of them dies (I3, I7).

@@ -3,24 +3,27 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { HistoryError } from "./history-error.ts";
 import type { HistoryStore } from "./history-store.ts";
+import type { Durability } from "./sqlite/connection.ts";
 
 export interface HistoryOptions {
   /** DATABASE_URL if it is set: `postgres://…`, or the path of a SQLite file (`sqlite:` may stand before it). Else the path of a file in the data folder. */
   readonly location: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Of SQLite; PostgreSQL has its own settings for it. */
+  readonly durability?: Durability;
 }
 
 const scheme = /^([a-z][a-z0-9+.-]*):/i;
 
 /** Throws HistoryError, in words for whoever set DATABASE_URL, and never with the password in them. */
-export async function openHistory({ location, clock, log }: HistoryOptions): Promise<HistoryStore> {
-  const history = await open(location.trim(), clock, log);
-  log.info({ database: history.description }, "history opened");
+export async function openHistory(options: HistoryOptions): Promise<HistoryStore> {
+  const history = await open(options.location.trim(), options);
+  options.log.info({ database: history.description }, "history opened");
   return history;
 }
 
-async function open(location: string, clock: Clock, log: Logger): Promise<HistoryStore> {
+async function open(location: string, { clock, log, durability = "process-crash" }: HistoryOptions): Promise<HistoryStore> {
   if (location === "")
     throw new HistoryError("misconfigured", "DATABASE_URL is empty: leave it out, or give postgres://… or the path of a file");
   switch (scheme.exec(location)?.[1]?.toLowerCase()) {
@@ -36,7 +39,7 @@ async function open(location: string, clock: Clock, log: Logger): Promise<Histor
     case undefined:
     case "sqlite": {
       const { openSqliteHistory } = await import("./sqlite/store.ts");
-      return openSqliteHistory({ file: location.replace(/^sqlite:(\/\/)?/i, ""), clock });
+      return openSqliteHistory({ file: location.replace(/^sqlite:(\/\/)?/i, ""), clock, durability });
     }
     default:
       // The rest of it may hold a password of some other database.

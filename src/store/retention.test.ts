@@ -35,13 +35,13 @@ describe("retention", () => {
   });
 
   test("a long backlog goes in small steps with pauses, until a step is not full", async () => {
-    const { clock, asked, lines, end } = start([100, 100, 7]);
+    const { clock, asked, lines, end } = start([50, 50, 7]);
     await settle();
     expect(asked).toHaveLength(1);
     await clock.step(1000);
     expect(asked).toHaveLength(3);
-    expect(asked.every(({ limit }) => limit === 100)).toBe(true);
-    expect(lines).toMatchObject([{ msg: "old history removed", removed: 207 }]);
+    expect(asked.every(({ limit }) => limit === 50)).toBe(true);
+    expect(lines).toMatchObject([{ msg: "old history removed", removed: 107 }]);
     await end();
   });
 
@@ -61,7 +61,7 @@ describe("retention", () => {
   });
 
   test("it ends when told to, in the middle of a backlog too", async () => {
-    const { clock, asked, lines, end } = start([100, 100, 100]);
+    const { clock, asked, lines, end } = start([50, 50, 50]);
     await settle();
     await end();
     await clock.step(day);

@@ -17,7 +17,7 @@ export interface RetentionOptions {
 
 export const defaultKeepMs = 30 * 24 * 3_600_000;
 const defaultEveryMs = 10 * 60_000;
-const stepSize = 100;
+const stepSize = 50;
 /** Between two steps, so that a long backlog leaves room for everybody else. */
 const stepPauseMs = 20;
 

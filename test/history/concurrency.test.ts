@@ -14,18 +14,21 @@ async function everything(history: HistoryStore): Promise<readonly SandboxRecord
   return page.records;
 }
 
-/** SQLite keeps pairs of metadata beside the records; nobody may see one without the other. */
+/** SQLite keeps texts and pairs of metadata beside the rows; nobody may see one without the others. */
 function expectWhole(databases: TestDatabases, location: string): void {
   if (databases.name !== "sqlite") return;
   const db = new DatabaseSync(location);
+  const rows = db.prepare("SELECT (SELECT count(*) FROM history) - (SELECT count(*) FROM history_record) AS difference").all();
   const [check] = db.prepare("PRAGMA integrity_check").all();
   const pairs = db.prepare("SELECT sandbox_id, key, value FROM history_metadata ORDER BY sandbox_id, key").all();
   const expected = db
-    .prepare("SELECT h.sandbox_id, j.key, j.value FROM history h, json_each(h.record, '$.metadata') j ORDER BY h.sandbox_id, j.key")
+    .prepare(`SELECT h.sandbox_id, j.key, j.value FROM history h JOIN history_record r USING (id), json_each(r.record, '$.metadata') j
+       ORDER BY h.sandbox_id, j.key`)
     .all();
   db.close();
   expect(check).toEqual({ integrity_check: "ok" });
   expect(pairs).toEqual(expected);
+  expect(rows).toEqual([{ difference: 0 }]);
 }
 
 describeDatabases("many writers", (databases) => {

@@ -148,7 +148,12 @@ export class PostgresServer extends PostgresAddress {
 
   async stop(): Promise<void> {
     const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.signal("SIGKILL");
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      await this.signal("SIGCONT"); // a test may have failed while it was held
+      child.kill("SIGQUIT"); // at once, but it still waits for its own processes
+      await gone;
+    }
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -251,9 +251,14 @@ describeDatabases("searching", (databases) => {
   });
 });
 
+function openInSmallWindows(): Promise<HistoryStore> {
+  const limits = { windowRows: 2, maxWindows: 2 };
+  return openSqliteHistory({ file: ":memory:", clock: systemClock, durability: "process-crash", limits });
+}
+
 describe("searching in small windows on sqlite", () => {
   test("a search looks at no more rows than it may, and says where it stopped", async () => {
-    const history = await openSqliteHistory({ file: ":memory:", clock: systemClock, limits: { windowRows: 2, maxWindows: 2 } });
+    const history = await openInSmallWindows();
     await putAll(
       history,
       [1, 2, 3, 4, 5, 6].map((second) => aRecord(`s${second}`, { claimedAt: at(second) })),
@@ -266,7 +271,7 @@ describe("searching in small windows on sqlite", () => {
   test("a search that finds little stops early, and going on finds the rest", async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory, anyFilter, fc.integer({ min: 1, max: 3 }), async (records, filter, limit) => {
-        const history = await openSqliteHistory({ file: ":memory:", clock: systemClock, limits: { windowRows: 2, maxWindows: 2 } });
+        const history = await openInSmallWindows();
         await putAll(history, records);
         const expected = records.filter((record) => matchesFilter(record, filter)).sort(compareKeys);
         expect(await everyPage(history, filter, limit)).toEqual(expected);

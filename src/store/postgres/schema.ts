@@ -1,7 +1,7 @@
 import type { Migration } from "../migrations.ts";
 
 /**
- * The same table as in SQLite, and the same indexes: each is the list in order. Metadata is a column of its own for one index over
+ * The same columns as in SQLite, and the same indexes: each is the list in order. Metadata is a column of its own for one index over
  * all pairs. `revision` counts the changes of a row, so that a merge is written only over what it was made from. Ids are compared by
  * their bytes, as everywhere else, whatever language the database is set to.
  */
@@ -29,8 +29,6 @@ export const migrations: readonly Migration[] = [
       CREATE INDEX agentbox_history_by_owner ON agentbox_history (team, owner, claimed_at, sandbox_id);
       CREATE INDEX agentbox_history_by_pool ON agentbox_history (pool, claimed_at, sandbox_id);
       CREATE INDEX agentbox_history_by_env ON agentbox_history (env, claimed_at, sandbox_id) WHERE env IS NOT NULL;
-      CREATE INDEX agentbox_history_by_template ON agentbox_history (template, claimed_at, sandbox_id) WHERE template IS NOT NULL;
-      CREATE INDEX agentbox_history_by_status ON agentbox_history (status, claimed_at, sandbox_id);
       CREATE INDEX agentbox_history_by_age ON agentbox_history (kept_since);
       CREATE INDEX agentbox_history_by_metadata ON agentbox_history USING gin (metadata jsonb_path_ops);
     `,

@@ -1,7 +1,7 @@
 /** PostgreSQL weighs an order against a filter by itself, and ends a search that would take too long. */
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
-import { type Condition, conditionsOf, type Pairs } from "../conditions.ts";
+import { allOf, type Condition, conditionsOf, type Dialect, timeConditions } from "../conditions.ts";
 import type { HistoryFilter, HistoryPage, HistoryQuery } from "../history-store.ts";
 import { keyOf } from "../record-key.ts";
 import type { Connections } from "./connection.ts";
@@ -19,19 +19,14 @@ export async function search(connections: Connections, query: HistoryQuery): Pro
   return last === undefined || rows.length <= limit ? { records } : { records, next: keyOf(last) };
 }
 
+const dialect: Dialect = {
+  time: (text) => text,
+  pairs: (metadata) => [{ sql: "h.metadata @> ?", params: [JSON.stringify(metadata)] }],
+};
+
 /** The whole filter, times of the claim included. */
 export function filterOf(filter: HistoryFilter): Condition {
-  const { sql, params } = conditionsOf(filter, pairCondition);
-  const { claimedAfter, claimedBefore } = filter;
-  const times = [
-    ...(claimedAfter === undefined ? [] : [{ sql: "h.claimed_at >= ?", param: claimedAfter }]),
-    ...(claimedBefore === undefined ? [] : [{ sql: "h.claimed_at < ?", param: claimedBefore }]),
-  ];
-  return { sql: [sql, ...times.map((time) => time.sql)].join(" AND "), params: [...params, ...times.map((time) => time.param)] };
-}
-
-function pairCondition(metadata: Pairs): readonly Condition[] {
-  return Object.keys(metadata).length === 0 ? [] : [{ sql: "h.metadata @> ?", params: [JSON.stringify(metadata)] }];
+  return allOf([conditionsOf(filter, dialect), ...timeConditions("h.claimed_at", filter.claimedAfter, filter.claimedBefore, dialect)]);
 }
 
 /** `?` as `$1`, `$2`, … No text of ours has a question mark of its own. */

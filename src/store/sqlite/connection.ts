@@ -12,7 +12,7 @@ export interface SqliteOptions {
   /** Path of the file, or `:memory:`. */
   readonly file: string;
   readonly clock: Clock;
-  readonly durability?: Durability;
+  readonly durability: Durability;
 }
 
 /** How long a statement waits for another process. It waits in place, so not long. */
@@ -33,7 +33,7 @@ export async function openSqlite(options: SqliteOptions): Promise<DatabaseSync> 
   }
 }
 
-function open({ file, clock, durability = "process-crash" }: SqliteOptions): DatabaseSync {
+function open({ file, clock, durability }: SqliteOptions): DatabaseSync {
   // Metadata may be private. SQLite gives the files beside it the same rights.
   if (file !== ":memory:") closeSync(openSync(file, "a", 0o600));
   const db = new DatabaseSync(file, { timeout: busyMs });
@@ -41,7 +41,8 @@ function open({ file, clock, durability = "process-crash" }: SqliteOptions): Dat
     db.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${durability === "power-loss" ? "FULL" : "NORMAL"};
-      PRAGMA cache_size = -8000;
+      PRAGMA cache_size = -32000;
+      PRAGMA wal_autocheckpoint = 4000;
     `);
     inTransaction(db, () => migrate(db, file, clock));
     return db;

@@ -6,13 +6,12 @@ import { parseRecord, type RecordWriter } from "./put.ts";
 export function prune(db: DatabaseSync, writer: RecordWriter, { olderThan, limit }: PruneRequest): number {
   return inTransaction(db, () => {
     const rows = db
-      .prepare("SELECT sandbox_id, record FROM history INDEXED BY history_by_age WHERE kept_since < ? ORDER BY kept_since LIMIT ?")
-      .all(olderThan, limit);
-    const remove = db.prepare("DELETE FROM history WHERE sandbox_id = ?");
-    for (const row of rows) {
-      writer.removePairs(parseRecord(row["record"]));
-      remove.run(String(row["sandbox_id"]));
-    }
+      .prepare(
+        `SELECT id, record FROM history INDEXED BY history_by_age JOIN history_record USING (id)
+         WHERE kept_since < ? ORDER BY kept_since LIMIT ?`,
+      )
+      .all(Date.parse(olderThan), limit);
+    for (const row of rows) writer.remove({ id: Number(row["id"]), record: parseRecord(row["record"]) });
     return rows.length;
   });
 }

@@ -4,64 +4,86 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { mergeRecords } from "../merge-records.ts";
 import { inTransaction } from "./connection.ts";
 
-interface Statements {
-  readonly read: StatementSync;
-  readonly write: StatementSync;
-  readonly addPair: StatementSync;
-  readonly removePair: StatementSync;
+export interface StoredRecord {
+  readonly id: number;
+  readonly record: SandboxRecord;
 }
 
-/** Puts and takes away records, with their pairs of metadata. */
+/** Puts and takes away records, each with its row, its text and its pairs of metadata. */
 export class RecordWriter {
   readonly #db: DatabaseSync;
-  readonly #statements: Statements;
+  readonly #read: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #update: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #writeText: StatementSync;
+  readonly #removeText: StatementSync;
+  readonly #addPair: StatementSync;
+  readonly #removePair: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#statements = {
-      read: db.prepare("SELECT record FROM history WHERE sandbox_id = ?"),
-      write: db.prepare(`
-        INSERT INTO history (sandbox_id, team, owner, pool, env, template, status, claimed_at, ended_at, kept_since, record)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (sandbox_id) DO UPDATE SET
-          pool = excluded.pool, env = excluded.env, template = excluded.template, status = excluded.status,
-          claimed_at = excluded.claimed_at, ended_at = excluded.ended_at, kept_since = excluded.kept_since, record = excluded.record
-      `),
-      addPair: db.prepare("INSERT INTO history_metadata (key, value, claimed_at, sandbox_id, team) VALUES (?, ?, ?, ?, ?)"),
-      removePair: db.prepare("DELETE FROM history_metadata WHERE key = ? AND value = ? AND claimed_at = ? AND sandbox_id = ?"),
-    };
+    this.#read = db.prepare("SELECT id, record FROM history JOIN history_record USING (id) WHERE sandbox_id = ?");
+    this.#insert = db.prepare(`
+      INSERT INTO history (sandbox_id, team, owner, pool, env, template, status, claimed_at, ended_at, kept_since)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `);
+    this.#update = db.prepare(`
+      UPDATE history SET (sandbox_id, team, owner, pool, env, template, status, claimed_at, ended_at, kept_since)
+        = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?
+    `);
+    this.#remove = db.prepare("DELETE FROM history WHERE id = ?");
+    this.#writeText = db.prepare("INSERT OR REPLACE INTO history_record (id, record) VALUES (?, ?)");
+    this.#removeText = db.prepare("DELETE FROM history_record WHERE id = ?");
+    this.#addPair = db.prepare("INSERT INTO history_metadata (key, value, claimed_at, sandbox_id) VALUES (?, ?, ?, ?)");
+    this.#removePair = db.prepare("DELETE FROM history_metadata WHERE key = ? AND value = ? AND claimed_at = ? AND sandbox_id = ?");
+  }
+
+  read(sandboxId: string): StoredRecord | undefined {
+    const row = this.#read.get(sandboxId);
+    return row === undefined ? undefined : { id: Number(row["id"]), record: parseRecord(row["record"]) };
   }
 
   put(incoming: SandboxRecord): void {
     inTransaction(this.#db, () => {
-      const row = this.#statements.read.get(incoming.sandboxId);
-      if (row === undefined) {
-        this.#write(incoming);
-        this.#addPairs(incoming);
+      const stored = this.read(incoming.sandboxId);
+      if (stored === undefined) {
+        const { lastInsertRowid } = this.#insert.run(...columnsOf(incoming));
+        this.#writeRest(Number(lastInsertRowid), incoming);
         return;
       }
-      const stored = parseRecord(row["record"]);
-      const merged = mergeRecords(stored, incoming);
-      if (isDeepStrictEqual(merged, stored)) return;
-      this.#write(merged);
-      this.removePairs(stored);
-      this.#addPairs(merged);
+      const merged = mergeRecords(stored.record, incoming);
+      if (isDeepStrictEqual(merged, stored.record)) return;
+      this.#update.run(...columnsOf(merged), stored.id);
+      this.#removePairs(stored.record);
+      this.#writeRest(stored.id, merged);
     });
   }
 
-  removePairs({ metadata, claimedAt, sandboxId }: SandboxRecord): void {
-    for (const [key, value] of Object.entries(metadata)) this.#statements.removePair.run(key, value, claimedAt, sandboxId);
+  /** In a transaction of the caller. */
+  remove({ id, record }: StoredRecord): void {
+    this.#remove.run(id);
+    this.#removeText.run(id);
+    this.#removePairs(record);
   }
 
-  #addPairs({ metadata, claimedAt, sandboxId, team }: SandboxRecord): void {
-    for (const [key, value] of Object.entries(metadata)) this.#statements.addPair.run(key, value, claimedAt, sandboxId, team);
+  #writeRest(id: number, record: SandboxRecord): void {
+    this.#writeText.run(id, JSON.stringify(record));
+    const claimedAt = Date.parse(record.claimedAt);
+    for (const [key, value] of Object.entries(record.metadata)) this.#addPair.run(key, value, claimedAt, record.sandboxId);
   }
 
-  #write(record: SandboxRecord): void {
-    const { sandboxId, team, user, poolName, envName, templateName, status, claimedAt, terminatedAt } = record;
-    const names = [sandboxId, team, user, poolName, envName ?? null, templateName ?? null, status];
-    this.#statements.write.run(...names, claimedAt, terminatedAt ?? null, terminatedAt ?? claimedAt, JSON.stringify(record));
+  #removePairs(record: SandboxRecord): void {
+    const claimedAt = Date.parse(record.claimedAt);
+    for (const [key, value] of Object.entries(record.metadata)) this.#removePair.run(key, value, claimedAt, record.sandboxId);
   }
+}
+
+function columnsOf(record: SandboxRecord): (string | number | null)[] {
+  const { sandboxId, team, user, poolName, envName, templateName, status } = record;
+  const claimedAt = Date.parse(record.claimedAt);
+  const endedAt = record.terminatedAt === undefined ? null : Date.parse(record.terminatedAt);
+  return [sandboxId, team, user, poolName, envName ?? null, templateName ?? null, status, claimedAt, endedAt, endedAt ?? claimedAt];
 }
 
 /** What RecordWriter wrote, and nobody else. */

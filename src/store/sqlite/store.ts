@@ -20,7 +20,7 @@ import { isInScope } from "../matches-filter.ts";
 import { openSqlite, type SqliteOptions } from "./connection.ts";
 import { explainFailure } from "./failures.ts";
 import { prune } from "./prune.ts";
-import { parseRecord, RecordWriter } from "./put.ts";
+import { RecordWriter } from "./put.ts";
 import { defaultLimits, search, type SearchLimits } from "./search.ts";
 import { statistics } from "./statistics.ts";
 
@@ -57,9 +57,8 @@ class SqliteHistory implements HistoryStore {
   async get(sandboxId: string, scope: HistoryScope): Promise<SandboxRecord | undefined> {
     const checked = checkedScope(scope);
     return this.#run(() => {
-      const row = this.#db.prepare("SELECT record FROM history WHERE sandbox_id = ?").get(sandboxId);
-      const record = row === undefined ? undefined : parseRecord(row["record"]);
-      return record !== undefined && isInScope(record, checked) ? deepFreeze(record) : undefined;
+      const stored = this.#writer.read(sandboxId);
+      return stored !== undefined && isInScope(stored.record, checked) ? deepFreeze(stored.record) : undefined;
     });
   }
 
@@ -70,7 +69,7 @@ class SqliteHistory implements HistoryStore {
 
   async statistics(query: StatisticsQuery): Promise<HistoryStatistics> {
     const checked = checkedStatisticsQuery(query);
-    return this.#run(() => statistics(this.#db, checked, this.#limits));
+    return this.#run(() => statistics(this.#db, checked, this.#limits.windowRows));
   }
 
   async prune({ olderThan, limit }: PruneRequest): Promise<number> {
