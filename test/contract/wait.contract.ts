@@ -176,6 +176,8 @@ export function waitContract(server: () => ContractServer): void {
     const { cache, namespace } = stage;
     await stage.client.create(SandboxPools, aPool(namespace, "py"));
     cache.pods.remember(await stage.idle("a"));
+    expect(cache.idlePod({ namespace, pool: "py" })).toBeUndefined();
+    cache.pods.remember(await stage.report("a", { Ready: "True" }));
     expect(cache.idlePod({ namespace, pool: "py" })?.metadata.name).toBe("a");
     cache.pods.remember(await stage.claim("a", "i1"));
     expect(cache.idlePod({ namespace, pool: "py" })).toBeUndefined();
