@@ -288,7 +288,7 @@ export class SimulatedPodRuntime implements PodRuntime {
       const times = { ...(startedAt === undefined ? {} : { startedAt }), ...(exit === undefined ? {} : { exit }) };
       return { id, name, attempt, imageId: image.id, imageDigest: image.digest, annotations, state, ...times };
     });
-    return { uid: plan.uid, namespace: plan.namespace, name: plan.name, ip: `10.88.0.${slot + 2}`, slot, frozen, containers: states };
+    return { uid: plan.uid, namespace: plan.namespace, name: plan.name, ip: addressOf(slot), slot, frozen, containers: states };
   }
 
   #freeSlot(): number {
@@ -300,4 +300,10 @@ export class SimulatedPodRuntime implements PodRuntime {
     const pod = this.#pods.get(uid);
     if (pod !== undefined) pod.frozen = frozen;
   }
+}
+
+/** Two are taken: that of the network and that of the machine. */
+function addressOf(slot: number): string {
+  const number = slot + 2;
+  return `10.88.${number >> 8}.${number & 255}`;
 }
