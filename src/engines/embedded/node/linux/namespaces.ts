@@ -1,8 +1,7 @@
 /** New user and network namespaces. A process cannot give itself one while it has threads, so a helper is born into it. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { systemCall } from "./libc.ts";
+import { withSmallShell } from "./small-shell.ts";
 
 const networkKind = 0x4000_0000;
 
@@ -19,26 +18,19 @@ export interface NamespaceOptions {
  * Runs `use` while a helper process lives in new namespaces; they last as long as somebody holds them: a mount of
  * `ns/user` or `ns/net` below the given folder, or a descriptor of it.
  */
-export async function withNewNamespaces<T>({ network, idMap }: NamespaceOptions, use: (folder: string) => T): Promise<T> {
-  const helper = spawn("unshare", ["--user", ...(network ? ["--net"] : []), "cat"], { stdio: ["pipe", "pipe", "pipe"] });
-  const complaint = once(helper.stderr, "data").then(
-    ([text]) => String(text).trim(),
-    () => "",
-  );
-  const ended = once(helper, "exit");
-  const failed = ended.then(async () => Promise.reject(new Error(`no new namespace: unshare ended early: ${await complaint}`)));
-  try {
-    // cat answers only after unshare has become cat, in the new namespaces.
-    helper.stdin.write("\n");
-    await Promise.race([once(helper.stdout, "data"), failed]);
-    writeFileSync(`/proc/${helper.pid}/uid_map`, idMap);
-    writeFileSync(`/proc/${helper.pid}/gid_map`, idMap);
-    return use(`/proc/${helper.pid}/ns`);
-  } finally {
-    failed.catch(() => {});
-    helper.stdin.end();
-    helper.stdout.resume();
-  }
+export function withNewNamespaces<T>({ network, idMap }: NamespaceOptions, use: (folder: string) => T): Promise<T> {
+  return withSmallShell(async (shell) => {
+    // It says its number when it is in the new namespaces, and stays until it hears a line.
+    shell.send(`unshare --user ${network ? "--net" : ""} sh -c 'echo $$; read end' 2>&1\necho over\n`);
+    const pid = await shell.line();
+    if (!/^\d+$/.test(pid)) throw new Error(`no new namespace: ${pid}`);
+    writeFileSync(`/proc/${pid}/uid_map`, idMap);
+    writeFileSync(`/proc/${pid}/gid_map`, idMap);
+    const result = use(`/proc/${pid}/ns`);
+    shell.send("\n");
+    await shell.line();
+    return result;
+  });
 }
 
 /** The map of a sandbox's own namespace: its ids are the range that starts at `first`. */
