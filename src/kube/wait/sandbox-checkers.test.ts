@@ -50,7 +50,11 @@ describe.for([
     ["is over after it, frozen or not", { ...endsAt("2026-01-01T09:00:00Z"), paused: {} }, { kind: "failed", reason: "PastEnd" }],
     ["says when it ended", endsAt("2026-01-01T11:00:00+02:00"), { message: "the sandbox's end time 2026-01-01T09:00:00.000Z was reached" }],
     ["lives before it", endsAt("2026-01-01T10:00:00.001Z"), { kind: "satisfied" }],
-    ["is out of its reach while it is wished paused", { ...endsAt(wish), pauseWish: wish, paused: {} }, { kind: "waiting" }],
+    [
+      "is out of its reach while it is wished paused",
+      { ...endsAt("2026-01-01T09:00:00Z"), pauseWish: wish, paused: {} },
+      { kind: "waiting" },
+    ],
     ["lives when the text is no time", endsAt("tomorrow"), { kind: "satisfied" }],
   ])("%s", ([, shape, verdict]) => {
     expect(check(running(shape))).toMatchObject(verdict);
