@@ -12,6 +12,7 @@ import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readdirSync, re
 import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
+import { runSmall } from "#engines/embedded/node/linux/small-shell.ts";
 import { openExecFifo, waitsAtFifo } from "./exec-fifo.ts";
 import { findCommand } from "./find-command.ts";
 import { type RuntimeTraits, runtimeTraits } from "./runtime-traits.ts";
@@ -76,20 +77,16 @@ export class OciRuntime {
   async create({ id, bundle, logFile, owner }: CreateCommand): Promise<number> {
     const pidFile = join(bundle, "pid");
     const log = openSync(logFile, "a", 0o600);
-    try {
-      fchownSync(log, owner, owner);
-      const args = ["create", "--bundle", bundle, "--pid-file", pidFile, id];
-      await this.#run(args, join(bundle, "create.log"), ["ignore", log, log]);
-    } finally {
-      closeSync(log);
-    }
+    fchownSync(log, owner, owner);
+    closeSync(log);
+    await this.#run(["create", "--bundle", bundle, "--pid-file", pidFile, id], join(bundle, "create.log"), logFile);
     return Number(readFileSync(pidFile, "utf8"));
   }
 
   /** Lets a created container go; `ended` resolves if its first process ends instead. */
   async start(id: string, ended: Promise<unknown>): Promise<void> {
     if (this.traits.startBy === "fifo") await openExecFifo(this.#fifo(id), ended);
-    else await this.#run(["start", id], this.#scratchLog(), quiet);
+    else await this.#run(["start", id], this.#scratchLog());
   }
 
   /** True if a container that was created has been let go; `pid` is its first process. */
@@ -100,21 +97,26 @@ export class OciRuntime {
   }
 
   async kill(id: string, signal: string): Promise<void> {
-    await this.#run(["kill", id, signal], this.#scratchLog(), quiet);
+    await this.#run(["kill", id, signal], this.#scratchLog());
   }
 
   /** Removes what the runtime has of a container, running or not, whole or in part; of none it is a success. */
   async delete(id: string): Promise<void> {
     if (!existsSync(join(this.#state, id))) return;
-    await this.#run(["delete", "--force", id], this.#scratchLog(), quiet);
+    await this.#run(["delete", "--force", id], this.#scratchLog());
   }
 
   /** Starts a command in a running container and gives the pid of its process, which is ours to wait for. */
   async exec({ id, folder, processFile, consoleSocket, stdio }: ExecRequest): Promise<number> {
     const pidFile = join(folder, "pid");
     const terminal = consoleSocket === undefined ? [] : ["--console-socket", consoleSocket];
-    const args = ["exec", "--detach", "--process", processFile, "--pid-file", pidFile, ...terminal, id];
-    await this.#run(args, join(folder, "exec.log"), stdio);
+    const log = join(folder, "exec.log");
+    const verb = ["exec", "--detach", "--process", processFile, "--pid-file", pidFile, ...terminal, id];
+    // Not by a small shell: it is to have the ends of our pipes.
+    const env = { PATH: process.env["PATH"] ?? "" };
+    const child = spawn(this.#command, this.#args(verb, log), { stdio: [...stdio], detached: true, env });
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    if (code !== 0) throw this.#failure(verb, log, code === null ? `killed by ${signal}` : `exit code ${code}`);
     return Number(readFileSync(pidFile, "utf8"));
   }
 
@@ -135,19 +137,23 @@ export class OciRuntime {
     return [...this.traits.flags, "--root", this.#state];
   }
 
-  async #run(args: readonly string[], log: string, stdio: ExecRequest["stdio"]): Promise<void> {
-    const all = [...this.#flags(), "--log", log, "--log-format", "json", ...args];
-    const child = spawn(this.#command, all, { stdio: [...stdio], detached: true, env: { PATH: process.env["PATH"] ?? "" } });
-    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
-    const lines = readIfPresent(log) ?? "";
+  /** `output`: file for what the command, and the container that it makes, write. */
+  async #run(verb: readonly string[], log: string, output?: string): Promise<void> {
+    const code = await runSmall({ argv: [this.#command, ...this.#args(verb, log)], output });
+    if (code !== 0) throw this.#failure(verb, log, `exit code ${code}`);
     rmSync(log, { force: true });
-    if (code === 0) return;
-    const said = lastMessage(lines) ?? (code === null ? `killed by ${signal}` : `exit code ${code}`);
-    throw new Error(`${this.traits.command} ${args[0]}: ${said}`);
+  }
+
+  #args(verb: readonly string[], log: string): string[] {
+    return [...this.#flags(), "--log", log, "--log-format", "json", ...verb];
+  }
+
+  #failure(verb: readonly string[], log: string, otherwise: string): Error {
+    const said = lastMessage(readIfPresent(log) ?? "") ?? otherwise;
+    rmSync(log, { force: true });
+    return new Error(`${this.traits.command} ${verb[0]}: ${said}`);
   }
 }
-
-const quiet = ["ignore", "ignore", "ignore"] as const;
 
 /** The runtime writes one JSON object per line; the last one says why it gave up. */
 function lastMessage(log: string): string | undefined {
