@@ -11,7 +11,7 @@ STAMP := node_modules/.agentbox-setup
 # What running sandboxes takes, and what their tests take. Without root there are no sandboxes, and nothing is asked for.
 AS_ROOT := $(filter 0,$(shell id -u))
 NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 /usr/bin/tini-static=tini,true)
-TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
+TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
 TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
 
 .PHONY: help
@@ -41,6 +41,12 @@ test: $(STAMP) ## Run all tests that need no Kubernetes
 	@$(NODE_PACKAGES)
 	@$(TEST_PACKAGES)
 	@node tools/run-tests.ts $(TEST_PROJECTS)
+
+.PHONY: test-node
+test-node: $(STAMP) ## Real containers killed again and again and in great numbers (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@$(TEST_PACKAGES)
+	@node tools/run-tests.ts node-endurance
 
 .PHONY: test-kubernetes
 test-kubernetes: $(STAMP) ## Run the same contracts on a real etcd and kube-apiserver (built the first time, about 8 minutes)

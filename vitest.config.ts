@@ -1,5 +1,7 @@
 import { defineConfig } from "vitest/config";
 
+const nodeEndurance = ["agent", "chaos", "endurance", "runtime"].map((folder) => `test/node/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   test: {
     // Real servers answer when they can; a test says what happens, never how fast.
@@ -23,9 +25,15 @@ export default defineConfig({
         test: {
           name: "node",
           include: ["test/node/**/*.test.ts", "test/images/**/*.test.ts"],
+          exclude: nodeEndurance,
           fileParallelism: false,
           testTimeout: 120_000,
         },
+      },
+      {
+        extends: true,
+        // The same, killed again and again or in great numbers: minutes each, in `make test-node`.
+        test: { name: "node-endurance", include: nodeEndurance, fileParallelism: false, testTimeout: 300_000 },
       },
       {
         extends: true,
