@@ -27,11 +27,6 @@ export function tracesOf(instance: string, home: string): MachineTraces {
   return traces({ name: `abx${instance}`, run: `/run/agentbox-${instance}`, home });
 }
 
-/** Those of all instances on this machine, whoever started them. */
-export function allTraces(): MachineTraces {
-  return traces({ name: "abx", run: "/run/agentbox-", home: undefined });
-}
-
 /**
  * Of those of one instance: what pods have. Without the instance's own bridge, tables and top folders, and without what is
  * kept ready for pods to come: a spare disk, and slots, so many at most.
@@ -53,7 +48,7 @@ interface Names {
   /** What names in the kernel begin with. */
   readonly name: string;
   readonly run: string;
-  readonly home: string | undefined;
+  readonly home: string;
 }
 
 function traces({ name, run, home }: Names): MachineTraces {

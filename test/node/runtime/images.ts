@@ -21,6 +21,7 @@ const applets = [
   "nc",
   "stty",
   "tty",
+  "ip",
 ];
 
 /** A small image without any library: one static program under many names. */
@@ -34,11 +35,6 @@ export function busyboxImage(folder: string): ResolvedImage {
   writeFileSync(join(layer, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\napp:x:1234:1234:app:/home/app:/bin/sh\n");
   writeFileSync(join(layer, "etc/group"), "root:x:0:\napp:x:1234:\nextra:x:77:app\n");
   return image("oci", [layer]);
-}
-
-/** One more layer on top of an image. */
-export function withLayer(below: ResolvedImage, layer: string): ResolvedImage {
-  return { ...below, layers: [layer, ...below.layers] };
 }
 
 function image(kind: ResolvedImage["kind"], layers: readonly string[]): ResolvedImage {

@@ -65,8 +65,3 @@ export function insideNetwork<T>(file: string, use: () => T): T {
     closeSync(here);
   }
 }
-
-/** True if user namespaces may be made at all; some hardened machines turn them off. */
-export function userNamespacesAllowed(): boolean {
-  return Number(readFileSync("/proc/sys/user/max_user_namespaces", "utf8")) > 0;
-}
