@@ -1,5 +1,5 @@
 /** New user and network namespaces. A process cannot give itself one while it has threads, so a helper is born into it. */
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { systemCall } from "./libc.ts";
 import { withSmallShell } from "./small-shell.ts";
 
