@@ -90,7 +90,7 @@ describe("live and ended sandboxes in one list", () => {
     expect(idsOf(page)).toEqual(["l4", "l1"]);
   });
 
-  test("live sandboxes are read only as far as the page goes", async () => {
+  test("W31: live sandboxes are read only as far as the page goes", async () => {
     let read = 0;
     const endless: LiveSandboxes = function* (after) {
       for (let second = after === undefined ? 80_000 : 70_000; ; second--) {
@@ -212,7 +212,7 @@ async function listEverything({ world, happenings, limit, examines }: Listing): 
   return all;
 }
 
-test("however sandboxes end while they are listed, none is missed and none is shown twice", async () => {
+test("W31: however sandboxes end while they are listed, none is missed and none is shown twice", async () => {
   await fc.assert(
     fc.asyncProperty(
       anySandboxes,

@@ -78,7 +78,7 @@ describeDatabases("many writers", (databases) => {
     expect(await everything(history)).toHaveLength(1);
   }, 120_000);
 
-  test("old records are forgotten while new ones are put, by several at once, and nothing else is (W9)", async () => {
+  test("old records are forgotten while new ones are put, by several at once, and nothing else is", async () => {
     const location = await databases.location();
     const stores = await Promise.all([1, 2, 3, 4].map(() => databases.open(location)));
     const [first] = stores;

@@ -3,7 +3,7 @@
  * us: the kernel ends it when we die.
  */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +56,12 @@ export class PostgresAddress {
   }
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+export interface PostgresOptions {
+  /** With it, the server lets nobody in over TCP without encryption. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
+}
+
+export async function startPostgres({ certificate }: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = await findBinaries();
   const folder = await mkdtemp(join(tmpdir(), "agentbox-postgres-"));
   if (isRoot) await chown(folder, nobody, nobody);
@@ -68,9 +73,18 @@ export async function startPostgres(): Promise<PostgresServer> {
   await execute("setpriv", [...asNobody, "--", join(bin, "initdb"), ...initdb, "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"], {
     cwd: folder,
   });
+  if (certificate !== undefined) await setUpTls(data, certificate);
   const server = new PostgresServer(bin, { folder, port: await freePort() });
   await server.start();
   return server;
+}
+
+async function setUpTls(data: string, { cert, key }: { readonly cert: string; readonly key: string }): Promise<void> {
+  await writeFile(join(data, "server.crt"), cert);
+  await writeFile(join(data, "server.key"), key, { mode: 0o600 });
+  if (isRoot) await chown(join(data, "server.key"), nobody, nobody);
+  await appendFile(join(data, "postgresql.conf"), "ssl = on\n");
+  await writeFile(join(data, "pg_hba.conf"), "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n");
 }
 
 export class PostgresServer extends PostgresAddress {

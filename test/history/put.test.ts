@@ -15,7 +15,7 @@ describeDatabases("putting a record", (databases) => {
     expect(Object.isFrozen(found?.metadata)).toBe(true);
   });
 
-  test("a record is there after the store was closed and opened again", async () => {
+  test("W9: a record is there after the store was closed and opened again", async () => {
     const location = await databases.location();
     {
       await using history = await databases.open(location);

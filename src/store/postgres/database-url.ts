@@ -56,7 +56,10 @@ export function describeAddress({ host, port, database }: DatabaseAddress): stri
   return `PostgreSQL at ${place}${database === undefined ? "" : `/${database}`}`;
 }
 
-/** The modes of libpq: `require` encrypts without asking who it is, `verify-ca` asks for a known signer, `verify-full` also for the name. */
+/**
+ * The modes of libpq: `require` encrypts without asking who it is, `verify-ca` asks for a known signer, `verify-full` also for the name.
+ * Whoever names a signer wants to know, so `require` is then `verify-ca`, as there.
+ */
 function tlsOptions(search: URLSearchParams, host: string): TlsOptions | false {
   const mode = tlsModes.find((known) => known === (search.get("sslmode") ?? "disable"));
   if (mode === undefined) throw wrong(`has an sslmode that is not known; there are ${tlsModes.join(", ")}`);
@@ -65,7 +68,8 @@ function tlsOptions(search: URLSearchParams, host: string): TlsOptions | false {
     if (rootFile !== null) throw wrong("names sslrootcert, but no sslmode that uses it: add sslmode=verify-full");
     return false;
   }
-  return { ...verification(mode, host), ...(rootFile === null ? {} : { ca: rootCertificate(rootFile) }) };
+  if (rootFile === null) return verification(mode, host);
+  return { ...verification(mode === "require" ? "verify-ca" : mode, host), ca: rootCertificate(rootFile) };
 }
 
 function verification(mode: Exclude<TlsMode, "disable">, host: string): TlsOptions {
