@@ -51,3 +51,9 @@ export function checkName(name: string, what: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return;
   throw new Error(`${JSON.stringify(name)} cannot be ${what}: letters, digits, dots, hyphens and underscores, at most 128 of them`);
 }
+
+/** Refuses what is no id of a container: runtimes' files are recognised by it. */
+export function checkContainerId(id: string): void {
+  if (!/^[0-9a-f]{64}$/.test(id))
+    throw new Error(`${JSON.stringify(id)} cannot be the id of a container: 64 hexadecimal digits in lower case`);
+}

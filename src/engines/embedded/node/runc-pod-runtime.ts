@@ -17,7 +17,7 @@ import { NodeContainer } from "./pods/node-container.ts";
 import type { NodeContext } from "./pods/node-context.ts";
 import { NodePod } from "./pods/node-pod.ts";
 import { SerialByKey } from "./pods/serial-by-key.ts";
-import { checkName } from "./node-paths.ts";
+import { checkContainerId, checkName } from "./node-paths.ts";
 import { noEgress } from "./network/egress.ts";
 import type {
   ContainerExit,
@@ -99,7 +99,7 @@ class RuncPodRuntime implements PodRuntime {
   }
 
   createContainer(plan: ContainerPlan): Promise<void> {
-    checkName(plan.id, "the id of a container");
+    checkContainerId(plan.id);
     return this.#serial.run(plan.podUid, async () => {
       const pod = this.#pods.get(plan.podUid);
       if (pod === undefined) throw new Error(`there is no pod ${plan.podUid} on this node for container ${plan.name}`);

@@ -139,7 +139,7 @@ export class Netlink implements Disposable {
 
   async addAddress(index: number, address: Buffer, prefixLength: number): Promise<void> {
     const both = [attribute(addressAttributes.local, address), attribute(addressAttributes.address, address)];
-    await this.#ask(`address ${address.join(".")}`, (sequence) =>
+    await this.#askNew(`address ${address.join(".")}`, (sequence) =>
       message("newAddress", sequence, addressHeader(index, prefixLength), ...both),
     );
   }
@@ -148,9 +148,18 @@ export class Netlink implements Disposable {
   async addGateway(index: number, gateway: Buffer): Promise<void> {
     const link = numberAttribute(routeAttributes.link, index);
     const toGateway = [routeHeader("link"), attribute(routeAttributes.destination, gateway), link];
-    await this.#ask(`route to ${gateway.join(".")}`, (sequence) => message("newRoute", sequence, ...toGateway));
+    await this.#askNew(`route to ${gateway.join(".")}`, (sequence) => message("newRoute", sequence, ...toGateway));
     const byGateway = [routeHeader("default"), attribute(routeAttributes.gateway, gateway), link];
-    await this.#ask(`default route by ${gateway.join(".")}`, (sequence) => message("newRoute", sequence, ...byGateway));
+    await this.#askNew(`default route by ${gateway.join(".")}`, (sequence) => message("newRoute", sequence, ...byGateway));
+  }
+
+  /** Asks for something that may be there already. */
+  async #askNew(what: string, build: (sequence: number) => Buffer): Promise<void> {
+    try {
+      await this.#ask(what, build);
+    } catch (error) {
+      if (!hasCode(error, "EEXIST")) throw error;
+    }
   }
 
   #ask(what: string, build: (sequence: number) => Buffer): Promise<Buffer | undefined> {

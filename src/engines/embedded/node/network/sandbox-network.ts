@@ -103,10 +103,13 @@ export class SandboxNetwork {
     const index = await this.#netlink.findLink(port);
     if (index === undefined) throw new Error(`port ${port} vanished while it was set up`);
     await this.#netlink.isolatePort(index);
-    using inner = insideNetwork(file, () => {
-      setInside(firstId(this.claim, slot));
-      return new Netlink();
-    });
+    insideNetwork(file, () => setInside(firstId(this.claim, slot)));
+    await this.configure(slot, file);
+  }
+
+  /** Gives the link in a slot's network its address and its way out; may be repeated. */
+  async configure(slot: number, file: string): Promise<void> {
+    using inner = insideNetwork(file, () => new Netlink());
     const link = await inner.findLink("eth0");
     if (link === undefined) throw new Error(`no eth0 in the network of slot ${slot}`);
     await inner.linkUp(loopback);

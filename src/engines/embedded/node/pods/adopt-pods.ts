@@ -30,7 +30,7 @@ async function adoptContainers(context: NodeContext, pod: NodePod, onExit: ExitH
   for (const id of pod.folder.containerIds()) {
     const found = pod.folder.readContainer(id);
     if (found === undefined) continue;
-    const runtime = await context.runtime(found.runtime);
+    const runtime = await context.formerRuntime(found.runtime);
     const container = new NodeContainer({ context, pod, runtime, record: found, onExit });
     if (await container.adopt()) pod.containers.set(id, container);
     else await container.remove();

@@ -33,7 +33,9 @@ export async function assemble(context: NodeContext, pod: NodePod, plan: Contain
     const writable = join(pod.diskFolder, "layers", plan.id);
     mkdirSync(writable, { recursive: true, mode: 0o700 });
     const mounted = mountRoot(stage, { image: plan.image, writable, idMap });
-    const user = resolveUser(plan.security.user, accountFiles(mounted.root), plan.security.supplementalGroups);
+    const accounts = accountFiles(mounted.root);
+    if (runtime.traits.opaque) pod.folder.writeAccounts(plan.id, accounts);
+    const user = resolveUser(plan.security.user, accounts, plan.security.supplementalGroups);
     const spec = renderSpec({
       plan,
       user,

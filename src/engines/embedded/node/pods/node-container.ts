@@ -70,6 +70,7 @@ export class NodeContainer {
     const folder = this.pod.folder;
     folder.writeContainer(this.#record);
     try {
+      if (this.#runtime.traits.opaque) await this.#context.network.configure(this.pod.slot.index, this.pod.slot.networkNamespace);
       const { stage, owner } = await assemble(this.#context, this.pod, plan, this.#runtime);
       try {
         const pid = await this.#runtime.create({ id: this.id, bundle: folder.container(this.id), logFile: plan.logFile, owner });

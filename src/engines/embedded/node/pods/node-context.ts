@@ -22,6 +22,8 @@ export interface NodeContext {
   readonly trash: Trash;
   /** The OCI runtime of a runtime class. */
   readonly runtime: (runtimeClassName: string | undefined) => Promise<OciRuntime>;
+  /** The same for containers that are there already, even if the machine has the runtime no longer. */
+  readonly formerRuntime: (runtimeClassName: string) => Promise<OciRuntime>;
   readonly maxOpenFiles: number;
   /** True if our daemon's folder is there to be mounted. */
   readonly hasDaemon: boolean;

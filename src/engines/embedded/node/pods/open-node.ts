@@ -127,6 +127,7 @@ async function openParts(
   sweepSlots(paths.slots, taken);
   const trash = new Trash(paths.trash, log);
   const idMaps = new MountIdMaps();
+  const folders = { state: paths.runtimes, scratch: paths.scratch };
   const pool = new SlotPool(
     {
       slots: network.claim.slots,
@@ -153,7 +154,8 @@ async function openParts(
     cgroups: openCgroups({ instance, clock }, mountTable()),
     disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
     trash,
-    runtime: cachedRuntimes({ state: paths.runtimes, scratch: paths.scratch }),
+    runtime: cachedRuntimes(folders),
+    formerRuntime: (name) => OciRuntime.openAny(name, folders),
     maxOpenFiles: Math.min(mostOpenFiles, openFilesLimit()),
     hasDaemon: mountDaemon(paths, options.daemonFolder),
   };

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { ExecCommand } from "#engines/embedded/node/pod-runtime.ts";
 import type { ExecDeps } from "#engines/embedded/node/runtime/exec-session.ts";
 import type { ContainerSpec, SpecProcess } from "#engines/embedded/node/runtime/spec/container-spec.ts";
-import { resolveUser } from "#engines/embedded/node/runtime/spec/user.ts";
+import { type AccountFiles, resolveUser } from "#engines/embedded/node/runtime/spec/user.ts";
 import { accountFiles } from "./assemble-container.ts";
 import type { NodeContainer } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
@@ -15,7 +15,8 @@ export function prepareExec(context: NodeContext, container: NodeContainer, comm
   if (pid === undefined) throw new Error(`container ${id} has ended, nothing can be run in it`);
   if (context.cgroups.isFrozen(pod.uid)) throw new Error(`pod ${pod.plan.name} is frozen; thaw it before running something in it`);
   const spec = JSON.parse(readFileSync(join(pod.folder.container(id), "config.json"), "utf8")) as ContainerSpec;
-  const process = commandProcess(spec.process, command, `/proc/${pid}/root`);
+  const accounts = (): AccountFiles => pod.folder.readAccounts(id) ?? accountFiles(`/proc/${pid}/root`);
+  const process = commandProcess(spec.process, command, accounts);
   return {
     runtime,
     containerId: id,
@@ -26,8 +27,8 @@ export function prepareExec(context: NodeContext, container: NodeContainer, comm
   };
 }
 
-function commandProcess(own: SpecProcess, { argv, env = {}, user, workingDir }: ExecCommand, root: string): SpecProcess {
-  const who = user === undefined ? undefined : resolveUser(user, accountFiles(root));
+function commandProcess(own: SpecProcess, { argv, env = {}, user, workingDir }: ExecCommand, accounts: () => AccountFiles): SpecProcess {
+  const who = user === undefined ? undefined : resolveUser(user, accounts());
   const added = { ...(who === undefined ? {} : { HOME: who.home }), ...env };
   const kept = own.env.filter((entry) => !(entry.slice(0, entry.indexOf("=")) in added));
   return {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import type { ProcessIdentity } from "#engines/embedded/node/linux/processes.ts";
 import type { ContainerExit, PodPlan } from "#engines/embedded/node/pod-runtime.ts";
+import type { AccountFiles } from "#engines/embedded/node/runtime/spec/user.ts";
 import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts"
  * memory like the containers themselves: a machine that was switched off has neither.
  *
  *   pods/UID/pod.json, removing, etc/, volumes/
- *   pods/UID/containers/ID/container.json, started.json, exit.json, config.json
+ *   pods/UID/containers/ID/container.json, started.json, exit.json, accounts.json, config.json
  */
 export interface PodRecord {
   readonly plan: PodPlan;
@@ -84,6 +85,15 @@ export class PodFolder {
   writeContainer(record: ContainerRecord): void {
     mkdirSync(this.container(record.id), { recursive: true, mode: 0o700 });
     writeRecord(join(this.container(record.id), "container.json"), record);
+  }
+
+  /** Who lives in the container's image, for containers that nobody can look into. */
+  readAccounts(id: string): AccountFiles | undefined {
+    return readRecord(join(this.container(id), "accounts.json")) as AccountFiles | undefined;
+  }
+
+  writeAccounts(id: string, accounts: AccountFiles): void {
+    writeRecord(join(this.container(id), "accounts.json"), accounts);
   }
 
   readStart(id: string): StartRecord | undefined {

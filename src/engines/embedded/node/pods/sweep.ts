@@ -30,7 +30,7 @@ export function sweepSlots(folder: string, taken: ReadonlySet<number>): void {
 
 async function sweepContainers(context: NodeContext, owned: ReadonlySet<string>): Promise<void> {
   for (const name of namesIn(context.paths.runtimes)) {
-    const runtime = await context.runtime(name);
+    const runtime = await context.formerRuntime(name);
     await Promise.all(runtime.list().flatMap((id) => (owned.has(id) ? [] : [runtime.delete(id)])));
   }
 }

@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, existsSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
@@ -46,11 +46,12 @@ export interface RuntimeFolders {
 export class OciRuntime {
   readonly traits: RuntimeTraits;
   readonly version: string;
-  readonly #command: string;
+  /** Undefined if the machine has it no longer: then its containers can only be removed. */
+  readonly #command: string | undefined;
   readonly #state: string;
   readonly #scratch: string;
 
-  private constructor(traits: RuntimeTraits, command: string, version: string, { state, scratch }: RuntimeFolders) {
+  private constructor(traits: RuntimeTraits, command: string | undefined, version: string, { state, scratch }: RuntimeFolders) {
     this.traits = traits;
     this.#command = command;
     this.version = version;
@@ -62,15 +63,18 @@ export class OciRuntime {
   static async open(runtimeClassName: string, { state, scratch }: RuntimeFolders): Promise<OciRuntime> {
     const traits = runtimeTraits(runtimeClassName);
     const command = findCommand(traits.command);
-    if (command === undefined) {
-      throw new Error(
-        `runtime class ${runtimeClassName} needs the command ${traits.command}, which is not on PATH; install it with: ${traits.install}`,
-      );
-    }
+    if (command === undefined) throw missing(traits);
     const version = /version\s+(\S+)/.exec(await runCommand([command, "--version"]))?.[1] ?? "unknown";
     const own = join(state, runtimeClassName);
     mkdirSync(own, { recursive: true, mode: 0o700 });
     return new OciRuntime(traits, command, version, { state: own, scratch });
+  }
+
+  /** A runtime that had containers and may be gone from the machine since then. */
+  static async openAny(runtimeClassName: string, folders: RuntimeFolders): Promise<OciRuntime> {
+    const traits = runtimeTraits(runtimeClassName);
+    if (findCommand(traits.command) !== undefined) return OciRuntime.open(runtimeClassName, folders);
+    return new OciRuntime(traits, undefined, "missing", { ...folders, state: join(folders.state, runtimeClassName) });
   }
 
   /** Creates a container that waits to be started; gives the pid of its first process. */
@@ -92,6 +96,8 @@ export class OciRuntime {
   /** True if a container that was created has been let go; `pid` is its first process. */
   async isStarted(id: string, pid: number): Promise<boolean> {
     if (this.traits.startBy === "fifo") return !waitsAtFifo(this.#fifo(id), pid);
+    // Nobody can start it any more.
+    if (this.#command === undefined) return true;
     const state = JSON.parse(await runCommand([this.#command, ...this.#flags(), "state", id])) as { status: string };
     return state.status !== "created" && state.status !== "creating";
   }
@@ -102,7 +108,8 @@ export class OciRuntime {
 
   /** Removes what the runtime has of a container, running or not, whole or in part; of none it is a success. */
   async delete(id: string): Promise<void> {
-    if (!existsSync(join(this.#state, id))) return;
+    if (!this.list().includes(id)) return;
+    if (this.#command === undefined) return this.#forget(id);
     await this.#run(["delete", "--force", id], this.#scratchLog());
   }
 
@@ -114,15 +121,26 @@ export class OciRuntime {
     const verb = ["exec", "--detach", "--process", processFile, "--pid-file", pidFile, ...terminal, id];
     // Not by a small shell: it is to have the ends of our pipes.
     const env = { PATH: process.env["PATH"] ?? "" };
-    const child = spawn(this.#command, this.#args(verb, log), { stdio: [...stdio], detached: true, env });
+    const child = spawn(this.#require(), this.#args(verb, log), { stdio: [...stdio], detached: true, env });
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     if (code !== 0) throw this.#failure(verb, log, code === null ? `killed by ${signal}` : `exit code ${code}`);
     return Number(readFileSync(pidFile, "utf8"));
   }
 
-  /** Ids of all containers that the runtime knows. */
+  /** Ids of all containers that the runtime knows. Its state is a folder or some files for each, with the id in their names. */
   list(): string[] {
-    return readdirSync(this.#state, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    const ids = readdirSync(this.#state).flatMap((name) => containerId.exec(name)?.[0] ?? []);
+    return [...new Set(ids)];
+  }
+
+  #require(): string {
+    if (this.#command === undefined) throw missing(this.traits);
+    return this.#command;
+  }
+
+  /** Its processes are killed by their group. */
+  #forget(id: string): void {
+    for (const name of readdirSync(this.#state).filter((each) => each.includes(id))) rmSync(join(this.#state, name), { recursive: true });
   }
 
   #scratchLog(): string {
@@ -139,7 +157,7 @@ export class OciRuntime {
 
   /** `output`: file for what the command, and the container that it makes, write. */
   async #run(verb: readonly string[], log: string, output?: string): Promise<void> {
-    const code = await runSmall({ argv: [this.#command, ...this.#args(verb, log)], output });
+    const code = await runSmall({ argv: [this.#require(), ...this.#args(verb, log)], output });
     if (code !== 0) throw this.#failure(verb, log, `exit code ${code}`);
     rmSync(log, { force: true });
   }
@@ -154,6 +172,12 @@ export class OciRuntime {
     return new Error(`${this.traits.command} ${verb[0]}: ${said}`);
   }
 }
+
+function missing({ command, install }: RuntimeTraits): Error {
+  return new Error(`the runtime class needs the command ${command}, which is not on PATH; install it with: ${install}`);
+}
+
+const containerId = /[0-9a-f]{64}/;
 
 /** The runtime writes one JSON object per line; the last one says why it gave up. */
 function lastMessage(log: string): string | undefined {

@@ -13,6 +13,8 @@ export interface RuntimeTraits {
   readonly startBy: "fifo" | "command";
   /** `process`: the process in the pid file is the container's PID 1; `command`: it is the runtime's own. */
   readonly signalBy: "process" | "command";
+  /** The container is not a Linux process tree: its root cannot be looked at, and the runtime takes the address for itself. */
+  readonly opaque: boolean;
   readonly adapt: (spec: ContainerSpec) => ContainerSpec;
 }
 
@@ -31,6 +33,7 @@ const runc: RuntimeTraits = {
   flags: [],
   startBy: "fifo",
   signalBy: "process",
+  opaque: false,
   adapt: same,
 };
 
@@ -41,9 +44,11 @@ const runtimes: Readonly<Record<string, RuntimeTraits>> = {
   runsc: {
     command: "runsc",
     install: "go install gvisor.dev/gvisor/runsc@latest",
-    flags: ["--platform=systrap", "--network=sandbox", "--allow-suid"],
+    // Its own overlay would keep what a sandbox writes in a file of its own, out of our writable layer.
+    flags: ["--platform=systrap", "--network=sandbox", "--allow-suid", "--overlay2=none"],
     startBy: "command",
     signalBy: "command",
+    opaque: true,
     adapt: forGvisor,
   },
 };
