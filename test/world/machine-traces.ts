@@ -90,13 +90,14 @@ function waitsForFirst(pid: string): boolean {
   return / Z 1 /.test(tryRead(`/proc/${pid}/stat`));
 }
 
-/** Processes whose first group is that of a container, by container: more than one first process would be a container that runs twice. */
+/** First processes of containers that run, by container. */
 export function firstProcesses(instance: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const pid of pids()) {
     const [, container] = new RegExp(`:/abx${instance}/[^/]+/([0-9a-f]{64})$`, "m").exec(tryRead(`/proc/${pid}/cgroup`)) ?? [];
-    const isFirst = /^NSpid:.*\t1$/m.test(tryRead(`/proc/${pid}/status`));
-    if (container !== undefined && isFirst) found.set(container, [...(found.get(container) ?? []), pid]);
+    const status = tryRead(`/proc/${pid}/status`);
+    const runs = /^NSpid:.*\t1$/m.test(status) && !/^State:\s+Z/m.test(status);
+    if (container !== undefined && runs) found.set(container, [...(found.get(container) ?? []), pid]);
   }
   return found;
 }

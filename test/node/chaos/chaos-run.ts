@@ -53,10 +53,19 @@ export async function chaosRun({ kills, seed, onRound }: ChaosOptions): Promise<
   return { steps: churn.steps, problems };
 }
 
-/** Lets it come to rest and says what is not as the objects want it. */
+/** Lets it come to rest and says what is still not as the objects want it. */
 async function settled(up: UpProcess, churn: Churn): Promise<string[]> {
   await up.process.complete();
-  const pods = await up.podsWhen((all) => all.every(isAsWanted), patienceMs);
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const problems = await troubles(up, churn);
+    if (problems.length === 0 || performance.now() > until) return problems;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function troubles(up: UpProcess, churn: Churn): Promise<string[]> {
+  const pods = await up.pods();
   const problems = pods.filter((pod) => !isAsWanted(pod)).map((pod) => `${pod.metadata.name} is not as wanted: ${JSON.stringify(pod)}`);
   const ofPool = pods.filter(({ metadata }) => metadata.ownerReferences !== undefined);
   if (ofPool.length !== 3) problems.push(`the pool has ${ofPool.length} pods instead of 3`);
