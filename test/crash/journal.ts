@@ -10,10 +10,12 @@ export class Journal {
   readonly #newest = new Map<string, Acknowledged>();
   readonly #byVersion = new Map<number, string>();
   readonly problems: string[] = [];
+  #awaited: { readonly writes: number; readonly tell: () => void } | undefined;
 
   /** A write that the server acknowledged. */
   acknowledged(write: Acknowledged): void {
     this.#written.push(write);
+    if (this.#awaited !== undefined && this.#written.length >= this.#awaited.writes) this.#awaited.tell();
     this.#newest.set(write.name, write);
     this.#seen(write, "acknowledged");
   }
@@ -24,6 +26,12 @@ export class Journal {
     const before = this.#byVersion.get(version);
     if (before !== undefined && before !== what) this.problems.push(`version ${version} was ${before} and is ${what} (${by})`);
     this.#byVersion.set(version, what);
+  }
+
+  /** Resolves when so many more writes have been acknowledged. */
+  async more(count: number): Promise<void> {
+    const writes = this.#written.length + count;
+    await new Promise<void>((tell) => (this.#awaited = { writes, tell }));
   }
 
   get writes(): number {
