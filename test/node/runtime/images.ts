@@ -21,6 +21,7 @@ const applets = [
   "nc",
   "stty",
   "tty",
+  "tr",
   "ip",
 ];
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { aPod, NodeWorld } from "./node-world.ts";
 
@@ -30,6 +30,26 @@ describe("a container", () => {
       security: { user: "app" },
     });
     expect(log).toBe("a\nb\n");
+  });
+
+  test("writes its log on its pod's disk; what it wrote last is kept when it is replaced, and its room is free again", async () => {
+    const { uid } = await world.pod();
+    const box = await world.start(uid, { argv: ["/bin/sh", "-c", "echo first; sleep 1000"] });
+    await expect.poll(() => world.logOf(box)).toBe("first\n");
+    expect(lstatSync(box.logFile).isSymbolicLink()).toBe(true);
+    await world.sh(box.id, "dd if=/dev/zero bs=1M count=12 | tr '\\0' x >> /proc/1/fd/1; echo last >> /proc/1/fd/1");
+    const before = (await world.runtime.usage(uid)).diskBytes;
+    await world.runtime.removeContainer(box.id);
+    expect(lstatSync(box.logFile).isFile()).toBe(true);
+    expect(statSync(box.logFile).size).toBe(10 * 2 ** 20);
+    expect(world.logOf(box).slice(-6)).toBe("xlast\n");
+    expect((await world.runtime.usage(uid)).diskBytes).toBeLessThan(before - 12e6);
+  });
+
+  test("does not see from its log where the machine keeps it", async () => {
+    const { uid } = await world.pod();
+    const { log } = await world.run(uid, { argv: ["/bin/sh", "-c", "ls -l /proc/1/fd/1"] });
+    expect(log).toMatch(/\/proc\/1\/fd\/1 -> \/[0-9a-f]{64}\n$/);
   });
 
   test("whose PID 1 handles SIGTERM ends by it", async () => {

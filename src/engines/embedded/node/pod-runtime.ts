@@ -109,8 +109,9 @@ export interface ContainerPlan {
   /** Kept with the container, for an agent that comes later: what it was made from. Means nothing to the runtime. */
   readonly annotations: Readonly<Record<string, string>>;
   /**
-   * Where stdout and stderr go, one file, written by the container itself so that it goes on when the agent is gone.
-   * Its folder is there. Opened for appending, so that the agent can cut it short under a writer.
+   * Where stdout and stderr can be read, one file, written by the container itself so that it goes on when the agent is
+   * gone. Its folder is there. Opened for appending, so that the agent can cut it short under a writer. While the container
+   * is there this is a link to a file on the pod's disk; when it is removed the end of its log takes the link's place.
    */
   readonly logFile: string;
   /** Put our daemon and its init in place under /.envd. */
@@ -160,7 +161,7 @@ export interface ContainerStarted {
 }
 
 export interface ContainerExit {
-  /** 128 + signal number when it was killed by one. */
+  /** 128 + signal number when it was killed by one; 255 when it ended while no node was there to see how. */
   readonly code: number;
   readonly signal?: number;
   readonly oomKilled: boolean;

@@ -1,5 +1,5 @@
 /** One container on this node, from its creation to its removal. */
-import { rmSync } from "node:fs";
+import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerExit, ContainerPlan, ContainerStarted, ContainerStateOnNode } from "#engines/embedded/node/pod-runtime.ts";
 import { identify, type ProcessExit, type Signal } from "#engines/embedded/node/linux/processes.ts";
@@ -8,6 +8,7 @@ import { ContainerProcess } from "#engines/embedded/node/runtime/container-proce
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { assemble } from "./assemble-container.ts";
+import { keepContainerLog, type LogPlace, openContainerLog } from "./container-log.ts";
 import type { NodeContext } from "./node-context.ts";
 import type { NodePod } from "./node-pod.ts";
 import type { ContainerRecord } from "./records.ts";
@@ -61,8 +62,9 @@ export class NodeContainer {
   }
 
   static record(plan: ContainerPlan, runtimeClassName: string | undefined): ContainerRecord {
-    const { id, name, attempt, annotations, image } = plan;
-    return { id, name, attempt, annotations, imageId: image.id, imageDigest: image.digest, runtime: runtimeClassName ?? defaultRuntime };
+    const { id, name, attempt, annotations, image, logFile } = plan;
+    const runtime = runtimeClassName ?? defaultRuntime;
+    return { id, name, attempt, annotations, imageId: image.id, imageDigest: image.digest, runtime, logFile };
   }
 
   /** Creates it, or leaves nothing of it. */
@@ -73,7 +75,7 @@ export class NodeContainer {
       if (this.#runtime.traits.opaque) await this.#context.network.configure(this.pod.slot.index, this.pod.slot.networkNamespace);
       const { stage, owner } = await assemble(this.#context, this.pod, plan, this.#runtime);
       try {
-        const pid = await this.#runtime.create({ id: this.id, bundle: folder.container(this.id), logFile: plan.logFile, owner });
+        const pid = await this.#createAs(owner);
         const process = identify(pid);
         if (process === undefined) throw new Error(`container ${this.id} was gone as soon as it was created`);
         this.#record = { ...this.#record, process };
@@ -85,6 +87,15 @@ export class NodeContainer {
     } catch (error) {
       await this.remove();
       throw error;
+    }
+  }
+
+  async #createAs(owner: number): Promise<number> {
+    const log = openContainerLog(this.#logPlace, owner);
+    try {
+      return await this.#runtime.create({ id: this.id, bundle: this.pod.folder.container(this.id), log });
+    } finally {
+      closeSync(log);
     }
   }
 
@@ -117,6 +128,7 @@ export class NodeContainer {
   /** Kills what runs and removes everything; may be repeated. */
   async remove(): Promise<void> {
     await this.stop();
+    await keepContainerLog(this.#logPlace);
     this.#context.trash.take(this.writableFolder);
     rmSync(this.pod.folder.container(this.id), { recursive: true, force: true });
   }
@@ -132,6 +144,10 @@ export class NodeContainer {
   /** What the container has changed, on the pod's disk. */
   get writableFolder(): string {
     return join(this.pod.diskFolder, "layers", this.id);
+  }
+
+  get #logPlace(): LogPlace {
+    return { disk: this.pod.diskFolder, id: this.id, link: this.#record.logFile };
   }
 
   /** Lets go of it; it goes on. */

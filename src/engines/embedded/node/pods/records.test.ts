@@ -11,7 +11,16 @@ beforeEach(() => {
 afterEach(() => rmSync(pods, { recursive: true }));
 
 const plan = { uid: "u", namespace: "n", name: "p", hostname: "h", limits: { pids: 1 } };
-const container = { id: "c1", name: "main", attempt: 2, annotations: { a: "b" }, imageId: "i", imageDigest: "d", runtime: "runc" };
+const container = {
+  id: "c1",
+  name: "main",
+  attempt: 2,
+  annotations: { a: "b" },
+  imageId: "i",
+  imageDigest: "d",
+  runtime: "runc",
+  logFile: "/log",
+};
 
 test("what is written is read by the next life", () => {
   const folder = new PodFolder(pods, "u");

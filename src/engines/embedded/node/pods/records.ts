@@ -27,6 +27,8 @@ export interface ContainerRecord {
   readonly imageId: string;
   readonly imageDigest: string;
   readonly runtime: string;
+  /** Where its log is looked for. */
+  readonly logFile: string;
   /** Known when the container has been created as a whole. */
   readonly process?: ProcessIdentity;
 }

@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, fchownSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
@@ -21,10 +21,8 @@ export interface CreateCommand {
   readonly id: string;
   /** Folder with config.json; also for the pid file and the runtime's own log. */
   readonly bundle: string;
-  /** stdout and stderr of the container, a file that it may open again by name: so it belongs to it. */
-  readonly logFile: string;
-  /** User outside who the container's process is. */
-  readonly owner: number;
+  /** Descriptor of the file for stdout and stderr of the container. */
+  readonly log: number;
 }
 
 export interface ExecRequest {
@@ -78,12 +76,10 @@ export class OciRuntime {
   }
 
   /** Creates a container that waits to be started; gives the pid of its first process. */
-  async create({ id, bundle, logFile, owner }: CreateCommand): Promise<number> {
+  async create({ id, bundle, log }: CreateCommand): Promise<number> {
     const pidFile = join(bundle, "pid");
-    const log = openSync(logFile, "a", 0o600);
-    fchownSync(log, owner, owner);
-    closeSync(log);
-    await this.#run(["create", "--bundle", bundle, "--pid-file", pidFile, id], join(bundle, "create.log"), logFile);
+    const verb = ["create", "--bundle", bundle, "--pid-file", pidFile, id];
+    await this.#run(verb, join(bundle, "create.log"), `/proc/${process.pid}/fd/${log}`);
     return Number(readFileSync(pidFile, "utf8"));
   }
 
