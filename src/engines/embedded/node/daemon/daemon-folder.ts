@@ -38,6 +38,8 @@ export const daemonCommand: readonly string[] = [
   // A waiting daemon has one connection at a time; four worker threads for the garbage collector are memory for nothing.
   "--v8-pool-size=0",
   "--max-semi-space-size=1",
+  // What is asked of it once a second is compiled some day; on a thread of its own that leaves 11 MB behind.
+  "--no-concurrent-recompilation",
   "/.envd/envd.cjs",
 ];
 
