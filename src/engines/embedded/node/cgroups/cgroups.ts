@@ -13,6 +13,8 @@ export interface PodCounters {
 }
 
 export interface Cgroups {
+  /** Whether a limit of memory and swap together can be set. */
+  readonly countsSwap: boolean;
   /** For the runtime's specification. */
   pathOf(pod: string, container: string): string;
   /** Makes the pod's group, with limits over all of its containers together. */

@@ -68,6 +68,12 @@ test("freezing is over as soon as the state says so", async () => {
   expect(groups.isFrozen("pod-a")).toBe(false);
 });
 
+test("swap is counted where the kernel has a file for it", () => {
+  expect(open().countsSwap).toBe(false);
+  write("memory/memory.memsw.limit_in_bytes", "9223372036854771712\n");
+  expect(open().countsSwap).toBe(true);
+});
+
 test("all trees lose the groups of a removed pod, and the instance's own at the end", async () => {
   for (const tree of trees) mkdirSync(join(root, tree, "abx1/pod-a/c1"), { recursive: true });
   const groups = open();

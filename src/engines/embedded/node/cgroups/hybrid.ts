@@ -15,12 +15,14 @@ const thawedMs = 3;
 type Controller = (typeof needed)[number];
 
 export class HybridCgroups implements Cgroups {
+  readonly countsSwap: boolean;
   readonly #options: CgroupOptions;
   readonly #top: string;
 
   constructor(options: CgroupOptions) {
     this.#options = options;
     this.#top = `abx${options.instance}`;
+    this.countsSwap = readIfPresent(join(options.root, "memory", "memory.memsw.limit_in_bytes")) !== undefined;
     const missing = needed.filter((controller) => childGroups(options.root).length > 0 && !this.#has(controller));
     if (missing.length > 0)
       throw new Error(

@@ -8,6 +8,8 @@ import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 const needed = ["cpu", "memory", "pids"];
 
 export class UnifiedCgroups implements Cgroups {
+  /** Runtimes leave it out by themselves where the kernel does not have it. */
+  readonly countsSwap = true;
   readonly #options: CgroupOptions;
   readonly #top: string;
 

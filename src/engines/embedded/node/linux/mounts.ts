@@ -46,7 +46,7 @@ export function setTreeAttributes(tree: number, { flags = [], idMap }: TreeAttri
   );
 }
 
-export function attachTree(tree: number, target: string): void {
+function attachTree(tree: number, target: string): void {
   systemCall("move_mount", [tree, "", currentFolder, target, moveFromEmptyPath], `to ${target}`);
 }
 

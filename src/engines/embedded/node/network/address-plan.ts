@@ -29,7 +29,7 @@ export function portPrefix(instance: string): string {
   return `${bridgeName(instance)}-`;
 }
 
-export function portName(instance: string, slot: number): string {
+function portName(instance: string, slot: number): string {
   return `${portPrefix(instance)}${slot}`;
 }
 

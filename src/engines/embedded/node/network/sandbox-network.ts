@@ -119,15 +119,6 @@ export class SandboxNetwork {
     await inner.addGateway(link, addressBytes(gatewayAddress(this.#addresses)));
   }
 
-  /** Names of ports that exist now. */
-  ports(): string[] {
-    return readdirSync("/sys/class/net").filter((name) => name.startsWith(portPrefix(this.#addresses.instance)));
-  }
-
-  async removePort(name: string): Promise<void> {
-    await this.#netlink.deleteLink(name);
-  }
-
   close(): void {
     this.#netlink[Symbol.dispose]();
   }

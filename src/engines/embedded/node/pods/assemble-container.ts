@@ -46,6 +46,7 @@ export async function assemble(context: NodeContext, pod: NodePod, plan: Contain
       firstUid: pod.slot.firstUid,
       cgroupsPath: context.cgroups.pathOf(pod.uid, plan.id),
       maxOpenFiles: context.maxOpenFiles,
+      countsSwap: context.cgroups.countsSwap,
       machine: process.arch,
     });
     writeFileSync(join(pod.folder.container(plan.id), "config.json"), JSON.stringify(runtime.traits.adapt(spec)));

@@ -27,6 +27,7 @@ import type { ExitHandler } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
 import type { NodePod } from "./node-pod.ts";
 import { namesIn, PodFolder, type PodRecord } from "./records.ts";
+import { checkFileSystem, checkMachine } from "./requirements.ts";
 import { waitForStragglers } from "./stragglers.ts";
 import { sweep, sweepSlots } from "./sweep.ts";
 
@@ -61,6 +62,7 @@ export interface OpenNode {
 }
 
 export async function openNode(options: NodeOptions & { clock: Clock; log: Logger }, onExit: ExitHandler): Promise<OpenNode> {
+  checkMachine(process.getuid?.());
   checkInstanceId(options.instance);
   const paths = nodePaths(options.home, options.instance);
   const lock = await lockHome(paths, options);
@@ -73,6 +75,7 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
     detachStages(paths.stage);
     const parts = await openParts(options, paths, readPodRecords(paths.pods));
     context = parts;
+    checkFileSystem(paths.disks, await parts.idMaps.get(parts.network.claim.firstUid));
     await adoptPods(parts, pods, onExit);
     await sweep(parts, pods);
     return { context: parts, pods, close: () => closeParts(parts, pods, lock) };
@@ -154,7 +157,7 @@ async function openParts(
     cgroups: openCgroups({ instance, clock }, mountTable()),
     disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
     trash,
-    runtime: cachedRuntimes(folders),
+    runtime: cachedRuntimes(folders, log),
     formerRuntime: (name) => OciRuntime.openAny(name, folders),
     maxOpenFiles: Math.min(mostOpenFiles, openFilesLimit()),
     hasDaemon: mountDaemon(paths, options.daemonFolder),
@@ -172,10 +175,15 @@ async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext,
 }
 
 /** Each runtime is looked for once; one that was missing is looked for again. */
-function cachedRuntimes(folders: RuntimeFolders): NodeContext["runtime"] {
+function cachedRuntimes(folders: RuntimeFolders, log: Logger): NodeContext["runtime"] {
   const known = new Map<string, Promise<OciRuntime>>();
+  const look = async (name: string): Promise<OciRuntime> => {
+    const found = await OciRuntime.open(name, folders);
+    log.info({ runtime: name, version: found.version }, "container runtime found");
+    return found;
+  };
   return (name = defaultRuntime) => {
-    const found = known.get(name) ?? OciRuntime.open(name, folders);
+    const found = known.get(name) ?? look(name);
     known.set(name, found);
     found.catch(() => known.delete(name));
     return found;

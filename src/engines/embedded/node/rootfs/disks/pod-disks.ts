@@ -4,8 +4,7 @@
  * system in it), memory-disks.ts (tmpfs), choose.ts (which
  * of them this machine can have).
  */
-export const diskKinds = ["none", "loop", "tmpfs"] as const;
-export type DiskKind = (typeof diskKinds)[number];
+export type DiskKind = "none" | "loop" | "tmpfs";
 
 export interface PodDisks {
   /** The folder of the pod's disk; made if it is not there. */

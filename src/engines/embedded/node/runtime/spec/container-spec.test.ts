@@ -42,6 +42,7 @@ const input: SpecInput = {
   firstUid: 1_879_048_192,
   cgroupsPath: "/abx1/pod/c",
   maxOpenFiles: 20_000,
+  countsSwap: true,
   machine: "x64",
 };
 

@@ -23,6 +23,7 @@ export interface SpecInput {
   readonly firstUid: number;
   readonly cgroupsPath: string;
   readonly maxOpenFiles: number;
+  readonly countsSwap: boolean;
   /** `process.arch`. */
   readonly machine: string;
 }
@@ -97,7 +98,7 @@ export function renderSpec(input: SpecInput): ContainerSpec {
       uidMappings: mapping,
       gidMappings: mapping,
       cgroupsPath: input.cgroupsPath,
-      resources: linuxResources(input.plan.resources),
+      resources: linuxResources(input.plan.resources, input.countsSwap),
       seccomp: seccompProfile(input.machine),
       maskedPaths,
       readonlyPaths,

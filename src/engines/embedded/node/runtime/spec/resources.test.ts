@@ -16,9 +16,13 @@ test.each([
     { cpu: { shares: 1024, quota: 100_000, period: 100_000 }, memory: { limit: 1000, swap: 1000 } },
   ],
 ])("%s", (_, resources, expected) => {
-  expect(linuxResources(resources)).toEqual({ devices, ...expected });
+  expect(linuxResources(resources, true)).toEqual({ devices, ...expected });
 });
 
 test("what is no quantity is refused", () => {
-  expect(() => linuxResources({ limits: { memory: "lots" } })).toThrow(/quantit/);
+  expect(() => linuxResources({ limits: { memory: "lots" } }, true)).toThrow(/quantit/);
+});
+
+test("where the machine does not count swap it is not limited", () => {
+  expect(linuxResources({ limits: { memory: "1Mi" } }, false).memory).toEqual({ limit: 1_048_576 });
 });

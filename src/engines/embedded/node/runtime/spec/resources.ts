@@ -5,7 +5,7 @@ import type { ResourceRequirements } from "#model/pod.ts";
 export interface LinuxResources {
   readonly devices: readonly { readonly allow: boolean; readonly access: string }[];
   readonly cpu?: { readonly shares?: number; readonly quota?: number; readonly period?: number };
-  readonly memory?: { readonly limit: number; readonly swap: number };
+  readonly memory?: { readonly limit: number; readonly swap?: number };
 }
 
 const periodMicros = 100_000;
@@ -13,8 +13,8 @@ const periodMicros = 100_000;
 const smallestQuota = 1000;
 const smallestShares = 2;
 
-/** A container's limits and shares, from the pod's resources. */
-export function linuxResources({ limits = {}, requests = {} }: ResourceRequirements): LinuxResources {
+/** A container's limits and shares, from the pod's resources. `countsSwap`: the machine can limit swap too. */
+export function linuxResources({ limits = {}, requests = {} }: ResourceRequirements, countsSwap: boolean): LinuxResources {
   const cpuLimit = cores(limits["cpu"]);
   const cpuShare = cores(requests["cpu"]) ?? cpuLimit;
   const memory = bytes(limits["memory"]);
@@ -22,7 +22,7 @@ export function linuxResources({ limits = {}, requests = {} }: ResourceRequireme
     devices: [{ allow: false, access: "rwm" }],
     ...(cpuLimit === undefined && cpuShare === undefined ? {} : { cpu: { ...shares(cpuShare), ...quota(cpuLimit) } }),
     // No swap on top: a limit that can be passed by the size of the swap is none.
-    ...(memory === undefined ? {} : { memory: { limit: memory, swap: memory } }),
+    ...(memory === undefined ? {} : { memory: { limit: memory, ...(countsSwap ? { swap: memory } : {}) } }),
   };
 }
 
