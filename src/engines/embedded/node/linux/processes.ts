@@ -41,11 +41,6 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return stat === undefined ? undefined : { pid, startTime: stat.startTime };
 }
 
-export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
-  const stat = readStat(pid);
-  return stat !== undefined && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
-}
-
 /**
  * From now on orphaned descendants become our children, whose exit codes wait for us. Nobody but `readExit` collects
  * them; Node collects only those it started itself.
