@@ -14,7 +14,7 @@ const base: SandboxTemplate = {
   spec: {
     version: "v1.0.0",
     description: "This machine's own programs under a clean root",
-    runtimes: [{ name: "e2b", port: 49_983, readinessProbe: { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 1 } }],
+    runtimes: [{ name: "e2b", port: 49_983, readinessProbe: { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 10 } }],
     template: {
       spec: {
         terminationGracePeriodSeconds: 1,
