@@ -29,6 +29,7 @@ class NodeChild {
   }
 
   async kill(): Promise<void> {
+    if (this.#child.exitCode !== null) throw new Error(`the node's process ended by itself with ${this.#child.exitCode}`);
     const ended = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
     await ended;
@@ -106,8 +107,10 @@ async function useAndRemove(world: NodeWorld): Promise<string[]> {
       if (state === "exited") continue;
       if (state === "created") await world.runtime.startContainer(id);
       const said = await world.sh(id, "echo alive").then(({ out }) => out, String);
-      // It may have been killed together with its node, and end only now.
-      if (said !== "alive\n" && !said.includes("has ended")) broken.push(`${id}: ${said}`);
+      if (said === "alive\n") continue;
+      // It may have been killed by its node, together with it, and end only now.
+      const ended = await Promise.race([world.exitOf(id), new Promise((resolve) => setTimeout(resolve, 500, undefined))]);
+      if (ended === undefined) broken.push(`${id}: ${said}`);
     }
     await world.runtime.removePod(pod.uid);
   }

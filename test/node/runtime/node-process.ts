@@ -3,6 +3,7 @@
  * pods without end. Speaks JSON lines.
  */
 import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
 import type { ContainerPlan } from "#engines/embedded/node/pod-runtime.ts";
 import { openPodRuntime, type PodRuntimeOptions } from "#engines/embedded/node/runc-pod-runtime.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -36,14 +37,20 @@ async function makePods(): Promise<void> {
 async function churn(): Promise<never> {
   for (;;) {
     const { uid } = await runtime.ensurePod(aPod({ limits: { pids: 50, ephemeralStorageBytes: 20 << 20 } }));
-    const plan = { ...(task.containers[0] as ContainerPlan), podUid: uid, id: randomBytes(32).toString("hex") };
+    const plan = aContainer(uid);
     await runtime.createContainer(plan);
     await runtime.startContainer(plan.id);
     console.log(JSON.stringify({ uid }));
     await runtime.removeContainer(plan.id);
-    const next = { ...plan, id: randomBytes(32).toString("hex"), attempt: 1 };
+    const next = { ...aContainer(uid), attempt: 1 };
     await runtime.createContainer(next);
     await runtime.startContainer(next.id);
     await runtime.removePod(uid);
   }
+}
+
+function aContainer(podUid: string): ContainerPlan {
+  const id = randomBytes(32).toString("hex");
+  const like = task.containers[0] as ContainerPlan;
+  return { ...like, podUid, id, logFile: join(dirname(like.logFile), id) };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { quoted, runSmall, withSmallShell } from "./small-shell.ts";
+import { ownerOfShell, quoted, runSmall, withSmallShell } from "./small-shell.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -66,4 +66,10 @@ describe("a shell", () => {
     await expect(used).rejects.toThrow("has ended");
     expect(await runSmall({ argv: ["true"] })).toBe(0);
   });
+});
+
+test("a shell says by its command line whose it is, and nothing else does", () => {
+  expect(ownerOfShell(["/bin/sh", "-s", "agentbox-4242", ""])).toBe(4242);
+  for (const other of [["/bin/sh"], ["/bin/sh", "-c", "agentbox-1"], ["/bin/sh", "-s", "agentbox-x"], []])
+    expect(ownerOfShell(other)).toBeUndefined();
 });

@@ -22,7 +22,7 @@ export class SmallShell {
   constructor() {
     // In a session of its own: Ctrl-C for us must not stop what it runs half way.
     const env = { PATH: process.env["PATH"] ?? "" };
-    this.#child = spawn("/bin/sh", [], { stdio: ["pipe", "pipe", "ignore"], detached: true, cwd: "/", env });
+    this.#child = spawn("/bin/sh", ["-s", shellName(process.pid)], { stdio: ["pipe", "pipe", "ignore"], detached: true, cwd: "/", env });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
     this.#child.stdin.on("error", () => {});
     this.#child.on("error", (error) => this.#end(error));
@@ -73,6 +73,17 @@ export class SmallShell {
     this.#waiting?.reject(error);
     this.#waiting = undefined;
   }
+}
+
+/** By its name a shell says whose it is: one that outlives its process still does what it was told last. */
+function shellName(owner: number): string {
+  return `agentbox-${owner}`;
+}
+
+/** The process that a shell of ours works for, from the shell's command line; undefined for everything else. */
+export function ownerOfShell(commandLine: readonly string[]): number | undefined {
+  const owner = commandLine[1] === "-s" ? /^agentbox-(\d+)$/.exec(commandLine[2] ?? "")?.[1] : undefined;
+  return owner === undefined ? undefined : Number(owner);
 }
 
 const idle: SmallShell[] = [];

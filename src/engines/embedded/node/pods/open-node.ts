@@ -70,8 +70,8 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
   let context: NodeContext | undefined;
   try {
     adoptOrphans();
-    prepareRunFolder(paths);
     await waitForStragglers(paths.runtimes, options.clock);
+    prepareRunFolder(paths);
     detachStages(paths.stage);
     const parts = await openParts(options, paths, readPodRecords(paths.pods));
     context = parts;

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { type Clock, sleep } from "#lib/clock.ts";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { ownerOfShell } from "#engines/embedded/node/linux/small-shell.ts";
 import { namesIn } from "./records.ts";
 
 const patienceMs = 10_000;
@@ -20,9 +22,15 @@ function isBusy(stateFolder: string): boolean {
   return namesIn("/proc").some((pid) => /^\d+$/.test(pid) && worksIn(pid, stateFolder));
 }
 
+/** A command that works in the folder, or a shell that may yet start one because its process was killed. */
 function worksIn(pid: string, stateFolder: string): boolean {
   const args = readCommandLine(pid).split("\0");
-  return args[args.indexOf("--root") + 1]?.startsWith(`${stateFolder}/`) === true;
+  return args[args.indexOf("--root") + 1]?.startsWith(`${stateFolder}/`) === true || isOrphanedShell(args);
+}
+
+function isOrphanedShell(commandLine: readonly string[]): boolean {
+  const owner = ownerOfShell(commandLine);
+  return owner !== undefined && !existsSync(`/proc/${owner}`);
 }
 
 function readCommandLine(pid: string): string {
