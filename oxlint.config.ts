@@ -11,8 +11,23 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["model", "lib"],
   scheduling: ["sandbox", "model", "lib"],
   autoscaling: ["sandbox", "model", "lib"],
-  controllers: ["scheduling", "autoscaling", "sandbox", "kube", "store", "images", "plugins", "model", "lib"],
-  services: ["scheduling", "autoscaling", "sandbox", "kube", "store", "images", "plugins", "model", "lib"],
+  "daemon-client": ["envd-protocol", "sandbox", "model", "lib"],
+  lifecycle: ["daemon-client", "sandbox", "kube", "store", "images", "model", "lib"],
+  controllers: ["lifecycle", "daemon-client", "scheduling", "autoscaling", "sandbox", "kube", "store", "images", "plugins", "model", "lib"],
+  services: [
+    "lifecycle",
+    "daemon-client",
+    "envd-protocol",
+    "scheduling",
+    "autoscaling",
+    "sandbox",
+    "kube",
+    "store",
+    "images",
+    "plugins",
+    "model",
+    "lib",
+  ],
   store: ["model", "lib"],
   images: ["model", "lib"],
   plugins: ["model", "lib"],
@@ -51,7 +66,10 @@ const walls = Object.entries(mayImport).map(([layer, allowed]): OxlintOverride =
 function portOnly(layer: string): { regex: string; message: string }[] {
   if (layer !== "engines" && layer !== "cli") return [];
   return [
-    { regex: "^#kube/(?!object-client\\.ts$|api-error\\.ts$)", message: "Only the port: #kube/object-client.ts and #kube/api-error.ts." },
+    {
+      regex: "^#kube/(?!object-client\\.ts$|api-error\\.ts$|pod-access\\.ts$)",
+      message: "Only the ports: #kube/object-client.ts, #kube/pod-access.ts, and #kube/api-error.ts.",
+    },
   ];
 }
 

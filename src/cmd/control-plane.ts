@@ -1,6 +1,6 @@
 /** The control plane over an object store: caches and controllers. */
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
-import type { ImageDigests } from "#controllers/pool/pool-deps.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";

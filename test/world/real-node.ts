@@ -8,7 +8,7 @@ import { Registry } from "prom-client";
 import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../src/cmd/embedded-node.ts";
 import { startControlPlane } from "../../src/cmd/control-plane.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
-import type { ExecCommand } from "#engines/embedded/node/pod-runtime.ts";
+import type { ExecCommand } from "#kube/pod-access.ts";
 import { openObjectStore, type ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { systemClock } from "#lib/clock.ts";

@@ -3,6 +3,7 @@
  * a test wants, and which notices what no real runtime may be asked to do. It outlives the agents that drive it, as a
  * machine does; `reboot` is the end of everything on it.
  */
+import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import { PassThrough } from "node:stream";
 import type {
   ContainerExit,
@@ -10,8 +11,6 @@ import type {
   ContainerSignal,
   ContainerStarted,
   ContainerStateOnNode,
-  ExecCommand,
-  ExecSession,
   PodPlan,
   PodRuntime,
   PodState,

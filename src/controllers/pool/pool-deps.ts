@@ -2,6 +2,7 @@ import type { Expectations } from "#kube/controller/expectations.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import type { Logger } from "#lib/log.ts";
 
 /** What the behaviours of a pool work with. */
@@ -18,9 +19,4 @@ export interface PoolDeps {
   readonly publicKey: string;
   /** How many pods are created at once. */
   readonly creationsAtOnce: number;
-}
-
-/** What a tag means today. */
-export interface ImageDigests {
-  resolve(image: string, options: { readonly signal: AbortSignal }): Promise<{ readonly digest: string }>;
 }

@@ -1,4 +1,5 @@
 import type { ResolvedImage } from "#images/resolved-image.ts";
+import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
 
 /**
@@ -166,24 +167,6 @@ export interface ContainerExit {
   readonly signal?: number;
   readonly oomKilled: boolean;
   readonly finishedAt: number;
-}
-
-export interface ExecCommand {
-  readonly argv: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly user?: string;
-  readonly workingDir?: string;
-  readonly tty?: { readonly rows: number; readonly cols: number };
-  readonly signal?: AbortSignal;
-}
-
-export interface ExecSession {
-  readonly stdin: NodeJS.WritableStream;
-  readonly stdout: NodeJS.ReadableStream;
-  /** Empty when there is a tty. */
-  readonly stderr: NodeJS.ReadableStream;
-  resize(rows: number, cols: number): void;
-  readonly exitCode: Promise<number>;
 }
 
 export interface PodUsage {

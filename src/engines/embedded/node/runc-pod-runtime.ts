@@ -10,6 +10,7 @@
  * M3 A removed pod leaves nothing: no process, mount, namespace, group, link, rule or file.
  * M4 Every call may be repeated, and calls for one pod happen one after another.
  */
+import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { eraseNode } from "./pods/erase-node.ts";
@@ -24,8 +25,6 @@ import type {
   ContainerPlan,
   ContainerSignal,
   ContainerStarted,
-  ExecCommand,
-  ExecSession,
   PodPlan,
   PodRuntime,
   PodState,

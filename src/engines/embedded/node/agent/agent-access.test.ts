@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { aContainer, NodeWorld } from "../../../../../test/world/node-world.ts";
 import { eventually } from "../../../../../test/world/eventually.ts";
-import type { ReadLogs } from "./pod-access.ts";
+import type { ReadLogs } from "#kube/pod-access.ts";
 
 const key = { namespace: "default", name: "a" };
 

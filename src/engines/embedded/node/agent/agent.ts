@@ -24,13 +24,14 @@ import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { Pods } from "#model/pod.ts";
-import type { ExecSession, PodRuntime } from "../pod-runtime.ts";
+import type { PodRuntime } from "../pod-runtime.ts";
 import { machineCapacity } from "./container/node-capacity.ts";
 import { EventRecorder } from "./event/event-recorder.ts";
 import { ContainerLogs } from "./log/container-logs.ts";
 import type { LogLimits } from "./log/rotate-log.ts";
 import type { NodeLabels } from "./plan/placement.ts";
-import { type ExecInPod, execInPod, type ReadLogs, readLogs } from "./pod-access.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import { execInPod, readLogs } from "./pod-access.ts";
 import type { NodeImages, PodBinder, PodNetwork } from "./ports.ts";
 import { podNetwork } from "./probe/pod-network.ts";
 import { Prober } from "./probe/prober.ts";
@@ -62,11 +63,9 @@ export interface NodeAgentOptions {
   readonly random?: Random;
 }
 
-export interface NodeAgent {
+export interface NodeAgent extends PodAccess {
   /** Lets go of everything; containers go on running. */
   stop(): Promise<void>;
-  readLogs(request: ReadLogs): AsyncIterable<Buffer>;
-  exec(request: ExecInPod): Promise<ExecSession>;
 }
 
 const defaultPidsLimit = 2_048;

@@ -1,43 +1,11 @@
 /** What others ask of pods on this node: what they wrote, and to run something in them. */
 import type { Informer } from "#kube/informer/informer.ts";
-import type { ObjectKey } from "#kube/object-client.ts";
+import { type ExecInPod, type ExecSession, PodAccessError, type ReadLogs } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Pod } from "#model/pod.ts";
-import type { ContainerStateOnNode, ExecCommand, ExecSession, PodRuntime } from "../pod-runtime.ts";
+import type { ContainerStateOnNode, PodRuntime } from "../pod-runtime.ts";
 import type { ContainerLogs } from "./log/container-logs.ts";
 import { type NodePod, nodePod } from "./pod-fields.ts";
-
-export interface ReadLogs {
-  readonly pod: ObjectKey;
-  /** The first one when left out. */
-  readonly container?: string;
-  /** Only so many lines from the end. */
-  readonly tail?: number;
-  /** Only what was written in the last so many milliseconds, to the second or so. */
-  readonly sinceMs?: number;
-  /** What the attempt before the present one wrote. */
-  readonly previous?: boolean;
-  /** Set to go on until the container ends or the signal does. */
-  readonly follow?: AbortSignal;
-}
-
-export interface ExecInPod {
-  readonly pod: ObjectKey;
-  /** The first one when left out. */
-  readonly container?: string;
-  readonly command: ExecCommand;
-}
-
-/** What was asked of a pod that is not here, or not in a state for it. */
-export class PodAccessError extends Error {
-  override readonly name = "PodAccessError";
-  readonly code: "not_found" | "not_running";
-
-  constructor(code: PodAccessError["code"], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
 
 export interface PodAccessDeps {
   readonly informer: Informer<Pod>;

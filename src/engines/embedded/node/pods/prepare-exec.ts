@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
-import type { ExecCommand } from "#engines/embedded/node/pod-runtime.ts";
+import type { ExecCommand } from "#kube/pod-access.ts";
 import type { ExecDeps } from "#engines/embedded/node/runtime/exec-session.ts";
 import type { ContainerSpec, SpecProcess } from "#engines/embedded/node/runtime/spec/container-spec.ts";
 import { type AccountFiles, resolveUser } from "#engines/embedded/node/runtime/spec/user.ts";

@@ -16,7 +16,7 @@ import type { Clock } from "#lib/clock.ts";
 import { DescriptorInbox } from "#engines/embedded/node/linux/passed-descriptor.ts";
 import { identify, signalGroup } from "#engines/embedded/node/linux/processes.ts";
 import { openPipe, resizeTerminal } from "#engines/embedded/node/linux/terminal.ts";
-import type { ExecCommand, ExecSession } from "#engines/embedded/node/pod-runtime.ts";
+import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import { ContainerProcess } from "./container-process.ts";
 import { endWhenQuiet } from "./end-when-quiet.ts";
 import type { OciRuntime } from "./oci-runtime.ts";

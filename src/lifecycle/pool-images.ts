@@ -1,0 +1,48 @@
+/** What the pods of a pool are made from: its template as it is now, and what the tags in it mean. */
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { type ContainerImages, idleContainerImages, type TargetImages, targetsOf } from "#sandbox/images.ts";
+import { type PoolTemplate, type ResolvedTemplate, resolveTemplate } from "#sandbox/resolve-template.ts";
+
+/** What a tag means today. Answers are kept for a while, so asking again costs nothing. */
+export interface ImageDigests {
+  resolve(image: string, options: { readonly signal: AbortSignal }): Promise<{ readonly digest: string }>;
+}
+
+export interface PoolImagesDeps {
+  readonly cache: Pick<SandboxCache, "templates">;
+  readonly digests: ImageDigests;
+}
+
+export function templateOf({ cache }: Pick<PoolImagesDeps, "cache">, pool: SandboxPool): ResolvedTemplate {
+  const { templateName } = pool.spec;
+  return resolveTemplate(pool, templateName === undefined ? undefined : cache.templates.objects.get({ name: templateName }));
+}
+
+/** Image to digest. Fails as the first of them fails. */
+export async function digestsOf(
+  { digests }: Pick<PoolImagesDeps, "digests">,
+  images: Iterable<string>,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  const resolved = await Promise.all(
+    Array.from(new Set(images), async (image) => [image, await digests.resolve(image, { signal })] as const),
+  );
+  return Object.fromEntries(resolved.map(([image, { digest }]) => [image, digest]));
+}
+
+/** Every container with the image it is to run, and that image's digest. */
+export async function targetImages(
+  deps: Pick<PoolImagesDeps, "digests">,
+  images: ContainerImages,
+  signal: AbortSignal,
+): Promise<TargetImages> {
+  const resolved = targetsOf(images, await digestsOf(deps, Object.values(images), signal));
+  if (resolved.kind === "targets") return resolved.targets;
+  throw new Error(`no digest is known of ${resolved.missing.join(", ")}`);
+}
+
+/** What idle pods of the template wait on. */
+export function waitingImages(deps: Pick<PoolImagesDeps, "digests">, template: PoolTemplate, signal: AbortSignal): Promise<TargetImages> {
+  return targetImages(deps, idleContainerImages(template), signal);
+}

@@ -1,0 +1,155 @@
+/**
+ * The use cases of sandboxes, as every API sees them. Each throws ServiceError. What is behind them is in the files beside this one.
+ */
+import type { TimeoutAction } from "#model/keys.ts";
+import type { ExecSession } from "#kube/pod-access.ts";
+import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
+import type { PodStatusDetail } from "#sandbox/diagnosis.ts";
+import type { Caller } from "./caller.ts";
+
+export interface SandboxService {
+  /**
+   * Resolves with an armed sandbox (I5), or with one that is `Starting` when the caller does not want to wait.
+   * When the signal is aborted the request leaves the queue, or the pod it got goes back.
+   */
+  create(caller: Caller, command: CreateSandbox, options: CreateOptions): Promise<CreatedSandbox>;
+  /** `atLeast` of them or none: what is too few goes back. Left out: all of them. */
+  createMany(caller: Caller, command: CreateSandbox, options: CreateOptions & BatchOptions): Promise<CreatedBatch>;
+  get(caller: Caller, sandboxId: string): Promise<SandboxDetail>;
+  list(caller: Caller, query: ListSandboxes): Promise<SandboxPage>;
+  /** Ending a sandbox that has ended is a success; one that there never was is not_found. */
+  end(caller: Caller, sandboxId: string): Promise<void>;
+  setTimeouts(caller: Caller, sandboxId: string, change: TimeoutChange): Promise<SandboxView>;
+  pause(caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView>;
+  resume(caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView>;
+  /** The sandbox now, and again whenever it changes, until it has ended or the signal is aborted. */
+  watch(caller: Caller, sandboxId: string, signal: AbortSignal): AsyncIterable<SandboxDetail>;
+  logs(caller: Caller, sandboxId: string, request: LogRequest): AsyncIterable<Buffer>;
+  exec(caller: Caller, sandboxId: string, command: ExecRequest): Promise<ExecSession>;
+}
+
+export interface CreateSandbox {
+  /** A pool (later also an Env): `name`, or `namespace/name`. */
+  readonly from: string;
+  /** For the first container; `containerImages` goes before it. */
+  readonly image?: string;
+  readonly containerImages?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly startupTimeoutMs?: number;
+  /** 0: none, whatever the pool says. */
+  readonly idleTimeoutMs?: number;
+  /** How long it lives at most, from its start. */
+  readonly lifetimeMs?: number;
+  readonly onTimeout?: TimeoutAction;
+  /** Given to the daemon, and nowhere written down. */
+  readonly envVars?: Readonly<Record<string, string>>;
+  /** Whether the daemon asks for the sandbox's access token. */
+  readonly secure?: boolean;
+  readonly postStartHooks?: readonly PostStartHook[];
+  /** The same key again, from the same caller: the same sandbox. */
+  readonly idempotencyKey?: string;
+}
+
+/** Run in order once the sandbox is armed. Each is tried again for a while; the first that fails for good fails the create. */
+export type PostStartHook =
+  | { readonly exec: { readonly command: readonly string[]; readonly user?: string; readonly timeoutMs?: number } }
+  | {
+      readonly http: {
+        readonly port: number;
+        readonly path?: string;
+        readonly method?: "GET" | "POST" | "PUT";
+        readonly headers?: Readonly<Record<string, string>>;
+        readonly body?: string;
+        readonly timeoutMs?: number;
+      };
+    };
+
+export interface CreateOptions {
+  readonly signal: AbortSignal;
+  /** False: the answer comes with the claim. Starting, arming and hooks go on, and what fails then ends the sandbox. */
+  readonly wait: boolean;
+}
+
+export interface BatchOptions {
+  readonly count: number;
+  readonly atLeast?: number;
+}
+
+export interface CreatedSandbox {
+  readonly sandbox: SandboxView;
+  /** Of the daemon, when the sandbox is secure. Never stored: made from the id and the control plane's key. */
+  readonly accessToken?: string;
+}
+
+export interface CreatedBatch {
+  readonly sandboxes: readonly CreatedSandbox[];
+  /** Why the others are missing. */
+  readonly failures: readonly { readonly code: string; readonly message: string }[];
+}
+
+/** A record with what only a live sandbox has. */
+export interface SandboxView extends SandboxRecord {
+  readonly startupTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+  /** ISO 8601. */
+  readonly endTime?: string;
+  readonly onTimeout?: TimeoutAction;
+  readonly lastActiveAt?: string;
+}
+
+export interface SandboxDetail extends SandboxView {
+  /** Why it is where it is, with the Warning events about it. */
+  readonly diagnosis?: PodStatusDetail;
+}
+
+export interface ListSandboxes {
+  /** 1 to 1000; 100 when left out. */
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly cursor?: string;
+  readonly pool?: string;
+  readonly env?: string;
+  readonly template?: string;
+  readonly status?: readonly SandboxRecordStatus[];
+  readonly claimedAfter?: string;
+  readonly claimedBefore?: string;
+  readonly endedAfter?: string;
+  readonly endedBefore?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly idPrefix?: string;
+}
+
+/** Newest first. A page may be short and still have a next one. */
+export interface SandboxPage {
+  readonly sandboxes: readonly SandboxRecord[];
+  readonly next?: string;
+}
+
+/** What is left out stays as it is. Times are from now on. */
+export interface TimeoutChange {
+  /** 0: none. */
+  readonly idleTimeoutMs?: number;
+  /** Null: no end time. */
+  readonly lifetimeMs?: number | null;
+  /** An end time that is already later stays. */
+  readonly onlyLater?: boolean;
+}
+
+export interface LogRequest {
+  readonly container?: string;
+  readonly tail?: number;
+  readonly sinceMs?: number;
+  readonly follow?: AbortSignal;
+}
+
+export interface ExecRequest {
+  readonly container?: string;
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly user?: string;
+  readonly workingDir?: string;
+  readonly tty?: { readonly rows: number; readonly cols: number };
+  readonly signal?: AbortSignal;
+}
