@@ -1,0 +1,23 @@
+/** Who asks, on the request: set once by authentication, read by every route. */
+import type { FastifyRequest } from "fastify";
+import type { Caller } from "#services/caller.ts";
+import { ServiceError } from "#services/service-error.ts";
+
+/** Beside the request and not on it, so that no header or body can ever be taken for it. */
+const callers = new WeakMap<FastifyRequest, Caller>();
+
+export function setCaller(request: FastifyRequest, caller: Caller): void {
+  callers.set(request, caller);
+}
+
+/** A route that was mounted outside of authentication fails closed. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request);
+  if (caller === undefined) throw new ServiceError("unauthenticated", "this request carries no API key");
+  return caller;
+}
+
+/** For logs and metrics, which are also about requests that nobody is known for. */
+export function callerIfKnown(request: FastifyRequest): Caller | undefined {
+  return callers.get(request);
+}
