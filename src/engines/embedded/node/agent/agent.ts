@@ -26,7 +26,7 @@ import type { Metrics } from "#lib/metrics.ts";
 import { Pods } from "#model/pod.ts";
 import type { PodRuntime } from "../pod-runtime.ts";
 import { machineCapacity } from "./container/node-capacity.ts";
-import { EventRecorder } from "./event/event-recorder.ts";
+import { PodEvents } from "./event/pod-events.ts";
 import { ContainerLogs } from "./log/container-logs.ts";
 import type { LogLimits } from "./log/rotate-log.ts";
 import type { NodeLabels } from "./plan/placement.ts";
@@ -76,7 +76,7 @@ const sweepEveryMs = 60_000;
 export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
   const { client, runtime, clock, log, metrics, nodeName, random = Math.random, network = podNetwork } = options;
   const informer = new Informer({ client, clock, log, random }, { type: Pods });
-  const events = new EventRecorder({ client, clock, log, metrics, nodeName });
+  const events = new PodEvents({ client, clock, log, metrics, nodeName });
   const logs = new ContainerLogs({ home: options.home, clock, log, limits: options.logLimits });
   const prober = new Prober({ runtime, network, clock, random });
   const numbers = nodeMetrics(metrics, () => informer.objects.size);

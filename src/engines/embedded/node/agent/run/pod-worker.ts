@@ -13,7 +13,7 @@ import type { Key } from "#kube/controller/key.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Pod } from "#model/pod.ts";
-import type { EventRecorder } from "../event/event-recorder.ts";
+import type { PodEvents } from "../event/pod-events.ts";
 import type { ContainerStateOnNode, PodState } from "../../pod-runtime.ts";
 import type { Plan } from "../plan/action.ts";
 import { planPod } from "../plan/plan-pod.ts";
@@ -28,7 +28,7 @@ import { writeStatus } from "./write-status.ts";
 export interface PodWorkerDeps extends PodActionDeps, PlaceDeps {
   readonly informer: Informer<Pod>;
   readonly prober: Prober;
-  readonly events: EventRecorder;
+  readonly events: PodEvents;
   readonly log: Logger;
   /** Runs the pod's key again: now, or after exactly this time. */
   readonly wake: (key: Key, afterMs?: number) => void;

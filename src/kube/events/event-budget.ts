@@ -1,4 +1,4 @@
-/** How many events one pod may make: a few at once, then one in a while. What a broken pod repeats is not worth a store full of it. */
+/** How many events one object may make: a few at once, then one in a while. What a broken one repeats is not worth a store full of it. */
 export interface EventBudget {
   readonly tokens: number;
   readonly at: number;

@@ -1,7 +1,7 @@
 /**
- * Events about pods: one object for each thing that happens, counted up when it happens again. The object's name follows
- * from what it says, so an agent that comes later goes on counting in it. Nobody waits for an event; what cannot be
- * written is dropped and counted (event-budget.ts keeps a broken pod from filling the store).
+ * Events about objects, for people: one Event for each thing that happens, counted up when it happens again. The name of an Event
+ * follows from what it says, so a process that comes later goes on counting in it. Nobody waits for an event; what cannot be
+ * written is dropped and counted. Beside it: `event-budget.ts` keeps a broken object from filling the store.
  */
 import { createHash } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";
@@ -10,8 +10,6 @@ import { type Clock, kubernetesTime } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Counter, Metrics } from "#lib/metrics.ts";
 import { Events, type ObjectEvent } from "#model/core-kinds.ts";
-import type { PlannedEvent } from "../plan/action.ts";
-import type { NodePod } from "../pod-fields.ts";
 import { type EventBudget, spend } from "./event-budget.ts";
 
 export interface EventRecorderDeps {
@@ -19,13 +17,38 @@ export interface EventRecorderDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly nodeName: string;
+  /** Who tells, such as agentbox-node. */
+  readonly component: string;
+  /** Which one of them: the name of its node, or of its machine. */
+  readonly host: string;
 }
 
-const component = "agentbox-node";
+/** What an event is about: an object that the server has named. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Left out for cluster-scoped objects. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+  /** The part of the object that it is about. */
+  readonly fieldPath?: string | undefined;
+}
+
+export interface Happening {
+  readonly type: "Normal" | "Warning";
+  /** One CamelCase word, for programs. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Where events about cluster-scoped objects are kept: an Event itself always has a namespace. */
+const clusterNamespace = "default";
 /** Waiting to be written; more than these only when the store does not answer. */
 const maxWaiting = 1_000;
 const maxMessage = 1_024;
+/** A name is at most 253 characters, and the hash takes 17 of them. */
+const maxNamePart = 236;
 
 /** Something that happened `count` times since it was last written. */
 interface Waiting {
@@ -38,41 +61,41 @@ export class EventRecorder {
   readonly #deps: EventRecorderDeps;
   readonly #waiting = new Map<string, Waiting>();
   readonly #budgets = new Map<string, EventBudget>();
-  readonly #dropped: Counter<"why">;
+  readonly #dropped: Counter<"component" | "why">;
   #writing: Promise<void> | undefined;
 
   constructor(deps: EventRecorderDeps) {
     this.#deps = deps;
     this.#dropped = deps.metrics.counter({
-      name: "agentbox_node_events_dropped_total",
-      help: "Events about pods that were not written.",
-      labels: ["why"],
+      name: "agentbox_events_dropped_total",
+      help: "Events that were not written, by who had something to tell and why it was dropped.",
+      labels: ["component", "why"],
     });
   }
 
-  record(pod: NodePod, planned: PlannedEvent): void {
+  record(subject: EventSubject, happening: Happening): void {
     const now = this.#deps.clock.now();
-    const event = this.#eventOf(pod, planned);
-    const { name } = event.metadata;
-    const same = this.#waiting.get(name);
+    const event = this.#eventOf(subject, happening);
+    const key = `${event.metadata.namespace}/${event.metadata.name}`;
+    const same = this.#waiting.get(key);
     if (same !== undefined) {
       same.count += 1;
       same.at = now;
       return;
     }
     // What goes well must not use up what trouble will need.
-    const account = `${pod.metadata.uid} ${planned.type}`;
+    const account = `${subject.uid} ${happening.type}`;
     const budget = spend(this.#budgets.get(account), now);
     if (budget === undefined || this.#waiting.size >= maxWaiting) {
-      this.#dropped.add({ why: budget === undefined ? "too many about one pod" : "store too slow" });
+      this.#drop(budget === undefined ? "too many about one object" : "store too slow");
       return;
     }
     this.#budgets.set(account, budget);
-    this.#waiting.set(name, { event, count: 1, at: now });
+    this.#waiting.set(key, { event, count: 1, at: now });
     this.#writing ??= this.#write();
   }
 
-  /** The pod is gone; its events go by their age. */
+  /** The object is gone; its events go by their age. */
   forget(uid: string): void {
     for (const type of ["Normal", "Warning"]) this.#budgets.delete(`${uid} ${type}`);
   }
@@ -91,7 +114,7 @@ export class EventRecorder {
       } catch (error) {
         // A namespace that is going takes no more events; that is no trouble.
         if (!isApiError(error, "Forbidden", "NotFound")) this.#deps.log.warn({ error, event: key }, "event not written");
-        this.#dropped.add({ why: "refused" });
+        this.#drop("refused");
       }
     }
     this.#writing = undefined;
@@ -110,23 +133,28 @@ export class EventRecorder {
     }
   }
 
-  #eventOf({ metadata }: NodePod, { type, reason, message: whole, container }: PlannedEvent): Waiting["event"] {
-    const { name, namespace, uid } = metadata;
+  #drop(why: string): void {
+    this.#dropped.add({ component: this.#deps.component, why });
+  }
+
+  #eventOf(subject: EventSubject, { type, reason, message: whole }: Happening): Waiting["event"] {
+    const { component, host } = this.#deps;
+    const { apiVersion, kind, name, namespace, uid, fieldPath } = subject;
     const message = whole.slice(0, maxMessage);
-    const fieldPath = container === undefined ? undefined : `spec.${container.isInit ? "initContainers" : "containers"}{${container.name}}`;
     const what = createHash("sha256")
       .update(JSON.stringify([uid, fieldPath, type, reason, message]))
       .digest("hex")
       .slice(0, 16);
+    const place = namespace === undefined ? {} : { namespace };
     return {
-      metadata: { name: `${name}.${what}`, namespace },
-      involvedObject: { kind: "Pod", apiVersion: "v1", namespace, name, uid, ...(fieldPath === undefined ? {} : { fieldPath }) },
+      metadata: { name: `${name.slice(0, maxNamePart)}.${what}`, namespace: namespace ?? clusterNamespace },
+      involvedObject: { apiVersion, kind, ...place, name, uid, ...(fieldPath === undefined ? {} : { fieldPath }) },
       type,
       reason,
       message,
-      source: { component, host: this.#deps.nodeName },
+      source: { component, host },
       reportingComponent: component,
-      reportingInstance: this.#deps.nodeName,
+      reportingInstance: host,
     };
   }
 }

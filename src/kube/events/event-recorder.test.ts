@@ -6,19 +6,12 @@ import { ApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { Events, Namespaces, type ObjectEvent } from "#model/core-kinds.ts";
-import { recordedLog } from "../../../../../../test/world/recorded-log.ts";
-import { factsOf } from "../../../../../../test/world/rendered-container.ts";
-import { SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
-import type { PlannedEvent } from "../plan/action.ts";
-import { EventRecorder } from "./event-recorder.ts";
+import { recordedLog } from "../../../test/world/recorded-log.ts";
+import { SteppedClock } from "../../../test/world/stepped-clock.ts";
+import { type EventSubject, type Happening, EventRecorder } from "./event-recorder.ts";
 
-const { pod } = factsOf({});
-const started: PlannedEvent = {
-  type: "Normal",
-  reason: "Started",
-  message: "Container started",
-  container: { name: "main", isInit: false },
-};
+const pool: EventSubject = { apiVersion: "agents.navix.sh/v1alpha1", kind: "SandboxPool", namespace: "ns", name: "py", uid: "uid-1" };
+const started: Happening = { type: "Normal", reason: "ScalingUp", message: "one more" };
 
 class Scene implements Disposable {
   readonly clock = new SteppedClock();
@@ -34,7 +27,8 @@ class Scene implements Disposable {
       clock: this.clock,
       log: this.logged.log,
       metrics: this.metrics,
-      nodeName: "node-1",
+      component: "agentbox-controller",
+      host: "machine-1",
     });
   }
 
@@ -54,73 +48,82 @@ async function scene(): Promise<Scene> {
   return made;
 }
 
-test("an event is beside its pod and tells which container it is about", async () => {
+test("an event is beside its object and says who tells it", async () => {
   using world = await scene();
-  world.recorder.record(pod, started);
+  world.recorder.record(pool, started);
   expect(await world.events()).toMatchObject([
     {
-      metadata: { namespace: "ns", name: expect.stringMatching(/^box\.[0-9a-f]{16}$/) as string },
-      involvedObject: { kind: "Pod", apiVersion: "v1", namespace: "ns", name: "box", uid: "uid-1", fieldPath: "spec.containers{main}" },
+      metadata: { namespace: "ns", name: expect.stringMatching(/^py\.[0-9a-f]{16}$/) as string },
+      involvedObject: { kind: "SandboxPool", apiVersion: "agents.navix.sh/v1alpha1", namespace: "ns", name: "py", uid: "uid-1" },
       type: "Normal",
-      reason: "Started",
-      message: "Container started",
+      reason: "ScalingUp",
+      message: "one more",
       count: 1,
       firstTimestamp: "2026-01-01T00:00:00Z",
       lastTimestamp: "2026-01-01T00:00:00Z",
-      source: { component: "agentbox-node", host: "node-1" },
+      source: { component: "agentbox-controller", host: "machine-1" },
     },
   ]);
 });
 
+test("an event about a cluster-scoped object is in the namespace default", async () => {
+  using world = await scene();
+  await world.store.create(Namespaces, { metadata: { name: "default" } }).catch(() => {});
+  const { namespace: _, ...template } = pool;
+  world.recorder.record({ ...template, kind: "SandboxTemplate", name: "x".repeat(253) }, started);
+  const [event] = await world.events();
+  expect(event?.metadata.namespace).toBe("default");
+  expect(event?.involvedObject).not.toHaveProperty("namespace");
+  expect(event?.metadata.name).toHaveLength(253);
+});
+
 test("the same again is counted in the same object", async () => {
   using world = await scene();
-  world.recorder.record(pod, started);
+  world.recorder.record(pool, started);
   await world.events();
   await world.clock.step(60_000);
-  world.recorder.record(pod, started);
-  world.recorder.record(pod, started);
+  world.recorder.record(pool, started);
+  world.recorder.record(pool, started);
   expect(await world.events()).toMatchObject([{ count: 3, firstTimestamp: "2026-01-01T00:00:00Z", lastTimestamp: "2026-01-01T00:01:00Z" }]);
 });
 
-test("a new agent goes on counting where another stopped", async () => {
+test("a new process goes on counting where another stopped", async () => {
   using world = await scene();
-  world.recorder.record(pod, started);
+  world.recorder.record(pool, started);
   await world.events();
   const next = world.recorderOver(world.store);
-  next.record(pod, started);
+  next.record(pool, started);
   await next.written();
   expect(await world.events()).toMatchObject([{ count: 2 }]);
 });
 
-test("another message, container or pod is another event", async () => {
+test("another message, part or object is another event", async () => {
   using world = await scene();
-  world.recorder.record(pod, started);
-  world.recorder.record(pod, { ...started, message: "another" });
-  world.recorder.record(pod, { ...started, container: { name: "init", isInit: true } });
-  world.recorder.record({ ...pod, metadata: { ...pod.metadata, uid: "uid-2" } }, started);
-  const events = await world.events();
-  expect(events).toHaveLength(4);
-  expect(events.map(({ involvedObject }) => involvedObject.fieldPath)).toContain("spec.initContainers{init}");
+  world.recorder.record(pool, started);
+  world.recorder.record(pool, { ...started, message: "another" });
+  world.recorder.record({ ...pool, fieldPath: "spec.template" }, started);
+  world.recorder.record({ ...pool, uid: "uid-2" }, started);
+  expect(await world.events()).toHaveLength(4);
 });
 
-describe("a pod that makes too many", () => {
+describe("an object that makes too many", () => {
   test("gets a few at once, then one every ten seconds, without harm to others", async () => {
     using world = await scene();
-    for (let number = 0; number < 100; number++) world.recorder.record(pod, { ...started, message: `event ${number}` });
+    for (let number = 0; number < 100; number++) world.recorder.record(pool, { ...started, message: `event ${number}` });
     expect(await world.events()).toHaveLength(25);
     await world.clock.step(30_000);
-    for (let number = 100; number < 200; number++) world.recorder.record(pod, { ...started, message: `event ${number}` });
+    for (let number = 100; number < 200; number++) world.recorder.record(pool, { ...started, message: `event ${number}` });
     expect(await world.events()).toHaveLength(28);
-    world.recorder.record({ ...pod, metadata: { ...pod.metadata, name: "other", uid: "uid-2" } }, started);
+    world.recorder.record({ ...pool, name: "other", uid: "uid-2" }, started);
     expect(await world.events()).toHaveLength(29);
-    expect(await world.registry.getSingleMetricAsString("agentbox_node_events_dropped_total")).toContain("172");
+    expect(await world.registry.getSingleMetricAsString("agentbox_events_dropped_total")).toContain("172");
   });
 });
 
 test("trouble is told however much went well before", async () => {
   using world = await scene();
-  for (let number = 0; number < 100; number++) world.recorder.record(pod, { ...started, message: `event ${number}` });
-  world.recorder.record(pod, { type: "Warning", reason: "Failed", message: "no luck" });
+  for (let number = 0; number < 100; number++) world.recorder.record(pool, { ...started, message: `event ${number}` });
+  world.recorder.record(pool, { type: "Warning", reason: "Failed", message: "no luck" });
   expect((await world.events()).map(({ reason }) => reason)).toContain("Failed");
 });
 
@@ -137,8 +140,8 @@ describe("what cannot be written", () => {
       },
     });
     const recorder = world.recorderOver(client);
-    recorder.record(pod, started);
-    recorder.record(pod, { ...started, message: "another" });
+    recorder.record(pool, started);
+    recorder.record(pool, { ...started, message: "another" });
     await recorder.written();
     expect(await world.events()).toMatchObject([{ message: "another" }]);
     expect(world.logged.lines).toMatchObject([{ msg: "event not written" }]);
@@ -146,7 +149,7 @@ describe("what cannot be written", () => {
 
   test("because the namespace is gone is no trouble", async () => {
     using world = await scene();
-    world.recorder.record({ ...pod, metadata: { ...pod.metadata, namespace: "gone" } }, started);
+    world.recorder.record({ ...pool, namespace: "gone" }, started);
     expect(await world.events()).toEqual([]);
     expect(world.logged.lines).toEqual([]);
   });
@@ -154,6 +157,6 @@ describe("what cannot be written", () => {
 
 test("a message that is too long is cut", async () => {
   using world = await scene();
-  world.recorder.record(pod, { ...started, message: "x".repeat(5_000) });
+  world.recorder.record(pool, { ...started, message: "x".repeat(5_000) });
   expect((await world.events())[0]?.message).toHaveLength(1_024);
 });
