@@ -104,6 +104,9 @@ export const finalizers = {
   pool: "agentbox.navix.sh/finalizer",
 } as const;
 
+/** `type` of the Secrets in the system namespace that are API keys. */
+export const apiKeySecretType = "agentbox.navix.sh/api-key";
+
 /** Value of labelKeys.managedBy. */
 export const managedBySandboxApiServer = "sandbox-api-server";
 
