@@ -48,7 +48,8 @@ export function liveRecordFromPod(pod: Pod): SandboxRecord | undefined {
   return base === undefined || status === undefined ? undefined : { ...base, status };
 }
 
-function liveStatusOf(pod: Pod): LiveSandboxStatus | undefined {
+/** Undefined for a phase in which a pod carries no sandbox. */
+export function liveStatusOf(pod: Pod): LiveSandboxStatus | undefined {
   const phase = sandboxPhaseOf(pod);
   if (phase === "starting") return "Starting";
   if (phase === "stopping") return "Stopping";
@@ -57,7 +58,7 @@ function liveStatusOf(pod: Pod): LiveSandboxStatus | undefined {
 }
 
 /** Every claim writes it; without one the pod's own age is the nearest there is. */
-function claimTime({ metadata: { annotations, creationTimestamp } }: Pod): string {
+export function claimTime({ metadata: { annotations, creationTimestamp } }: Pod): string {
   return normalTime(annotations?.[annotationKeys.claimedAt]) ?? normalTime(creationTimestamp) ?? formatTime(0);
 }
 

@@ -3,7 +3,7 @@
  *
  * What is kept
  * - data-file.ts opens the file for one process; revision-log.ts is the log of all writes in it, the only thing on disk.
- * - store-state.ts is what is true now; it holds an object-table.ts per kind (with sorted-entries.ts, kind-traits.ts), and
+ * - store-state.ts is what is true now; it holds an object-table.ts per kind (with kind-traits.ts), and
  *   its `commit` is the one way to write.
  * What is asked
  * - create.ts, update.ts (updates and patches, with merge-patch.ts and json-patch.ts) and scale.ts; read-body.ts takes

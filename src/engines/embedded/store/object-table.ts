@@ -7,7 +7,7 @@ import { type CollectorNote, readNote } from "./collector-note.ts";
 import { EventTail } from "./event-tail.ts";
 import { type KindTraits, traitsOf } from "./kind-traits.ts";
 import type { RevisionLog } from "./revision-log.ts";
-import { SortedEntries } from "./sorted-entries.ts";
+import { SortedEntries } from "#lib/sorted-entries.ts";
 
 /** One object that is there. It stays the same entry through all changes of the object, until the object is removed. */
 export interface Entry {

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { after } from "./sorted-entries.ts";
+import { after } from "#lib/sorted-entries.ts";
 
 /** One write as it is kept: the object's state from this version on, or its end. */
 export interface Revision {

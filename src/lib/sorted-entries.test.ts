@@ -17,6 +17,8 @@ test("entries come in the order of their keys, whatever was inserted and removed
       }
       const wanted = [...model].sort();
       expect(sorted.size).toBe(wanted.length);
+      expect(Array.from(sorted.backwards(), (entry) => entry.key)).toEqual(wanted.toReversed());
+      expect(Array.from(sorted.backwards(from), (entry) => entry.key)).toEqual(wanted.filter((one) => one < from).toReversed());
       for (const prefix of ["", "a/", "a-b/", "b/", "d/"]) {
         const inPrefix = wanted.filter((one) => one.startsWith(prefix));
         expect(Array.from(sorted.range(prefix), (entry) => entry.key)).toEqual(inPrefix);
@@ -35,6 +37,7 @@ test("thousands of entries in any order stay sorted and can all be taken out aga
   const keys = Array.from({ length: 5000 }, (_, i) => String((i * 7919) % 5000).padStart(5, "0"));
   for (const one of keys) sorted.insert({ key: one });
   expect(Array.from(sorted.range(""), (entry) => entry.key)).toEqual(keys.toSorted());
+  expect(Array.from(sorted.backwards("03000"), (entry) => entry.key)).toEqual(keys.toSorted().slice(0, 3000).toReversed());
   expect(sorted.count("", "02500")).toBe(2500);
   for (const one of keys) sorted.remove(one);
   expect(sorted.size).toBe(0);

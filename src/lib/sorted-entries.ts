@@ -43,6 +43,17 @@ export class SortedEntries<E extends { readonly key: string }> {
     }
   }
 
+  /** Entries with keys below `end`, all when it is left out, from the highest down. Do not insert or remove while iterating. */
+  *backwards(end?: string): Generator<E> {
+    for (let at = end === undefined ? this.#chunks.length - 1 : this.#chunkFor(end); at >= 0; at--) {
+      const chunk = this.#chunkAt(at);
+      for (let i = (end === undefined ? chunk.length : lowerBound(chunk, end)) - 1; i >= 0; i--) {
+        const entry = chunk[i];
+        if (entry !== undefined) yield entry;
+      }
+    }
+  }
+
   /** How many entries `range` would give, without giving them. */
   count(prefix: string, from: string = prefix): number {
     const start = from > prefix ? from : prefix;

@@ -1,0 +1,41 @@
+/** One sandbox: from its pod while it has one, with what is wrong with it, and from the history afterwards. */
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { Logger } from "#lib/log.ts";
+import { Events, type ObjectEvent } from "#model/core-kinds.ts";
+import type { Pod } from "#model/pod.ts";
+import { statusDetailWithEvents } from "#sandbox/diagnosis-events.ts";
+import type { Caller } from "./caller.ts";
+import { type FindDeps, findPod, findRecord, noSuchSandbox } from "./find-sandbox.ts";
+import type { SandboxDetail } from "./sandbox-service.ts";
+import { viewOf } from "./sandbox-view.ts";
+
+export interface GetDeps extends FindDeps {
+  readonly client: Pick<ObjectClient, "list">;
+  readonly log: Logger;
+}
+
+/** More than anybody reads; a pod that fails for hours repeats itself in a few. */
+const maxEvents = 100;
+
+export async function getSandbox(deps: GetDeps, caller: Caller, sandboxId: string): Promise<SandboxDetail> {
+  const pod = findPod(deps, caller, sandboxId);
+  const view = pod === undefined ? undefined : viewOf(pod);
+  if (pod === undefined || view === undefined) {
+    const record = await findRecord(deps, caller, sandboxId);
+    if (record === undefined) throw noSuchSandbox(sandboxId);
+    return record;
+  }
+  const diagnosis = statusDetailWithEvents(pod, await warningsAbout(deps, pod));
+  return diagnosis === undefined ? view : { ...view, diagnosis };
+}
+
+/** What cannot be read is left out: a sandbox can be shown without it. */
+async function warningsAbout({ client, log }: GetDeps, { metadata: { namespace, uid } }: Pod): Promise<readonly ObjectEvent[]> {
+  const fieldSelector = `involvedObject.uid=${uid ?? ""},type=Warning`;
+  try {
+    return (await client.list(Events, { namespace, fieldSelector, limit: maxEvents })).items;
+  } catch (error) {
+    log.warn({ podUid: uid, error }, "events of a sandbox could not be read");
+    return [];
+  }
+}

@@ -1,0 +1,29 @@
+/** A live sandbox as replies show it: its record, and what only its pod knows. */
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import { annotationKeys, timeoutActions } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
+import { formatTime, parseSeconds, parseTime } from "#sandbox/annotation-values.ts";
+import { liveRecordFromPod } from "#sandbox/sandbox-base.ts";
+import type { SandboxView } from "./sandbox-service.ts";
+
+/** Undefined for a pod that carries no sandbox. */
+export function viewOf(pod: Pod): SandboxView | undefined {
+  const record = liveRecordFromPod(pod);
+  if (record === undefined) return undefined;
+  const { annotations = {} } = pod.metadata;
+  return {
+    ...record,
+    ...withoutUndefined({
+      startupTimeoutMs: parseSeconds(annotations[annotationKeys.startupTimeout]),
+      idleTimeoutMs: parseSeconds(annotations[annotationKeys.idleTimeout]),
+      endTime: timeOf(annotations[annotationKeys.endTime]),
+      onTimeout: timeoutActions.find((action) => action === annotations[annotationKeys.onTimeout]),
+      lastActiveAt: timeOf(annotations[annotationKeys.lastActive]),
+    }),
+  };
+}
+
+function timeOf(text: string | undefined): string | undefined {
+  const ms = parseTime(text);
+  return ms === undefined ? undefined : formatTime(ms);
+}
