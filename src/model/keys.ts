@@ -49,6 +49,12 @@ export const annotationKeys = {
   onTimeout: "agentbox.navix.sh/on-timeout",
   /** RFC 3339: since when the sandbox is wished paused; absent: it is to run. The node answers with podConditions.paused. */
   paused: "agentbox.navix.sh/paused",
+  /** "true": traffic wakes the paused sandbox. */
+  autoResume: "agentbox.navix.sh/auto-resume",
+  /** "true": whoever wants to reach a port of the sandbox, other than its daemon's, shows the sandbox's traffic token. */
+  privateTraffic: "agentbox.navix.sh/private-traffic",
+  /** What programs in the sandbox see as the host of a request; `${PORT}` stands for the port. Absent: what the client named. */
+  maskHost: "agentbox.navix.sh/mask-request-host",
   /** JSON object: what the caller wants remembered about the sandbox. */
   sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
   /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */
