@@ -207,6 +207,24 @@ export const poolConditionReasons = {
   unhealthyIdlePods: "UnhealthyIdlePods",
   failedPodsPresent: "FailedPodsPresent",
   unhealthyAndFailedPods: "UnhealthyAndFailedPods",
+  /** Nothing can be made: there is no template of that name, or nothing in it to run. */
+  templateMissing: "TemplateMissing",
+  templateInvalid: "TemplateInvalid",
+  /** A registry does not know an image, or does not answer. */
+  imageUnavailable: "ImageUnavailable",
+  /** The server refuses the pods. */
+  podsRefused: "PodsRefused",
+} as const;
+
+export const templateConditionReasons = {
+  podsAvailable: "PodsAvailable",
+  noPodsAvailable: "NoPodsAvailable",
+  poolsUpToDate: "PoolsUpToDate",
+  poolsOutdated: "PoolsOutdated",
+  poolsHealthy: "PoolsHealthy",
+  poolsDegraded: "PoolsDegraded",
+  templateInvalid: "TemplateInvalid",
+  notUsed: "NotUsed",
 } as const;
 
 export const envConditions = {

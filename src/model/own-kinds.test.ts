@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { fallingVersions } from "../../test/contract/bad-templates.ts";
 import { badObjects } from "../../test/contract/bad-objects.ts";
 import { goodObjects } from "../../test/contract/good-objects.ts";
 import { arbitraryValue } from "../../test/world/arbitrary-object.ts";
@@ -64,6 +65,11 @@ describe("the corpora", () => {
     expect(refusedByRule.map(({ title }) => title)).toEqual([
       "template with a probe of no sort",
       "template with a probe of two sorts",
+      ...fallingVersions.map(([from, to]) => `changed template that goes from version ${from} to ${to}`),
+      "template that changes and keeps its version",
+      "template that changes in a field nobody here knows",
+      "template that loses its version",
+      "template that changes who sees it and keeps its version",
       "pool with nothing to make pods from",
       "env with a default instance type without a multiplier",
       "env with a default multiplier of nothing",

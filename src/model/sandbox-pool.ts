@@ -6,7 +6,7 @@ import type { Frozen } from "./frozen.ts";
 import type { ApiObject } from "./meta.ts";
 import type { ResourceType } from "./resource.ts";
 import { embeddedTemplate } from "./sandbox-runtime.ts";
-import { choice, count, duration, int32, int64, objectName, rules, stringMap, text, time } from "./schema-builders.ts";
+import { choice, count, duration, int32, int64, listMap, objectName, rules, stringMap, text, time } from "./schema-builders.ts";
 
 /** PoolDefaultImage: pods start on the template's image, so that a claim for it needs no swap. IdleImage: pods start on idleImage. */
 export const podCreationImagePolicies = ["PoolDefaultImage", "IdleImage"] as const;
@@ -72,6 +72,15 @@ const autoscalingStatusSchema = Type.Object(
   { description: "What the autoscaler remembers. Absent while it is off for this pool." },
 );
 
+const resolvedImageSchema = Type.Object(
+  {
+    image: text("Image as the template names it."),
+    digest: text("What that meant, such as sha256:…"),
+    resolvedAt: Type.Optional(time("Since when it means this.")),
+  },
+  { description: "An image of the pool and the very one that its tag stood for." },
+);
+
 const statusSchema = Type.Object(
   {
     phase: Type.Optional(
@@ -94,6 +103,9 @@ const statusSchema = Type.Object(
     conditions: Type.Optional(
       conditions("Available: a pod can be claimed. Scaling: the number of pods is changing. Degraded: some are unhealthy."),
     ),
+    resolvedImages: Type.Optional(
+      listMap(resolvedImageSchema, "image", { description: "What the tags of the pool's images were last seen to mean." }),
+    ),
     autoscaling: Type.Optional(autoscalingStatusSchema),
   },
   { description: "What the control plane has seen." },
@@ -101,6 +113,7 @@ const statusSchema = Type.Object(
 
 export type SandboxPoolSpec = Frozen<Static<typeof specSchema>>;
 export type SandboxPoolStatus = Frozen<Static<typeof statusSchema>>;
+export type ResolvedPoolImage = Frozen<Static<typeof resolvedImageSchema>>;
 export type PoolAutoScalingStatus = Frozen<Static<typeof autoscalingStatusSchema>>;
 
 export interface SandboxPool extends ApiObject {

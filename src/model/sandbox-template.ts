@@ -5,8 +5,9 @@ import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
 import type { Frozen } from "./frozen.ts";
 import type { ApiObject } from "./meta.ts";
 import type { ResourceType } from "./resource.ts";
+import { risingVersionRule } from "./rising-version.ts";
 import { embeddedTemplate } from "./sandbox-runtime.ts";
-import { text, version } from "./schema-builders.ts";
+import { rules, text, version } from "./schema-builders.ts";
 
 const visibilityRuleSchema = Type.Object(
   {
@@ -21,15 +22,19 @@ const visibilitySchema = Type.Object(
   { description: "Who sees the template. Everybody when it is left out or has no rules." },
 );
 
-const specSchema = Type.Object(
-  {
-    ...embeddedTemplate,
-    version: Type.Optional(version("Semantic version, such as v1.2.0.")),
-    description: Type.Optional(text("For people.")),
-    visibility: Type.Optional(visibilitySchema),
-  },
-  { description: "What sandboxes made from this template are like." },
-);
+const specProperties = {
+  ...embeddedTemplate,
+  version: Type.Optional(
+    version("Semantic version, such as v1.2.0. Once there is one, every change but of the description needs a higher."),
+  ),
+  description: Type.Optional(text("For people.")),
+  visibility: Type.Optional(visibilitySchema),
+};
+
+const specSchema = Type.Object(specProperties, {
+  description: "What sandboxes made from this template are like.",
+  ...rules(risingVersionRule(Object.keys(specProperties))),
+});
 
 const statusSchema = Type.Object(
   { conditions: Type.Optional(conditions("Available, Progressing, Degraded.")) },

@@ -17,6 +17,23 @@ const condition = {
 
 const { message: _, ...conditionWithoutMessage } = condition;
 
+const changed = (number: number): JsonObject => ({ template: containers, idleImage: `registry.invalid/idle:${number}` });
+const versioned = (more: JsonObject): JsonObject => ({ template: containers, version: "v1.2.0", ...more });
+const withField = (number: number): JsonObject => ({
+  template: { spec: { containers: [{ name: "sandbox", image: "host", env: [{ name: "N", value: `${number}` }] }], priority: number } },
+});
+
+/** Of a template that changes. */
+export const fallingVersions = [
+  ["v1.2.0", "v1.1.9"],
+  ["v1.10.0", "v1.9.0"],
+  ["2.0.0", "v1.99.99"],
+  ["1.0.10", "1.0.9"],
+  ["1.0.0", "1.0.0-rc1"],
+  ["1.0.0-rc2", "1.0.0-rc1"],
+  ["1.0.0+a", "1.0.0+b"],
+] as const;
+
 export const badTemplates = [
   bad.metadata("template name with a space", { name: "a shell" }, ["metadata.name", "FieldValueInvalid"]),
   bad.metadata("template name of 254 characters", { name: "a".repeat(254) }, ["metadata.name", "FieldValueInvalid"]),
@@ -144,5 +161,28 @@ export const badTemplates = [
   bad.status("template with two conditions of one type", { conditions: [condition, condition] }, [
     "status.conditions[1]",
     "FieldValueDuplicate",
+  ]),
+  ...fallingVersions.map(([from, to]) =>
+    bad.update(
+      `changed template that goes from version ${from} to ${to}`,
+      { from: { ...changed(1), version: from }, to: { ...changed(2), version: to } },
+      ["spec.version", "FieldValueInvalid"],
+    ),
+  ),
+  bad.update("template that changes and keeps its version", { from: versioned({}), to: versioned(changed(2)) }, [
+    "spec.version",
+    "FieldValueInvalid",
+  ]),
+  bad.update("template that changes in a field nobody here knows", { from: versioned(withField(1)), to: versioned(withField(2)) }, [
+    "spec.version",
+    "FieldValueInvalid",
+  ]),
+  bad.update("template that loses its version", { from: versioned({}), to: { template: containers } }, [
+    "spec.version",
+    "FieldValueInvalid",
+  ]),
+  bad.update("template that changes who sees it and keeps its version", { from: versioned({}), to: versioned({ visibility: {} }) }, [
+    "spec.version",
+    "FieldValueInvalid",
   ]),
 ];
