@@ -1,6 +1,7 @@
 /** The process: reads who it is from its environment and serves until it is told to stop, which it does at once. */
 import { readFileSync } from "node:fs";
 import { envdPort } from "#envd-protocol/arming.ts";
+import { collectGarbage, keepSmall } from "./idle-memory.ts";
 import { envdServer } from "./server.ts";
 
 function required(name: string): string {
@@ -22,5 +23,6 @@ server.on("error", (error) => {
   console.error(`envd: ${error.message}`);
   process.exit(1);
 });
+keepSmall(server, setTimeout, collectGarbage);
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 server.listen(Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort), "0.0.0.0");

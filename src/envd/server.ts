@@ -1,7 +1,8 @@
 /**
  * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
  * `node:` modules only.
- * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `main.ts`: the process.
+ * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so,
+ * - `idle-memory.ts`: keeps it small while it waits, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { header } from "#envd-protocol/arming.ts";

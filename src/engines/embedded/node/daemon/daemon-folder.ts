@@ -40,6 +40,8 @@ export const daemonCommand: readonly string[] = [
   "--max-semi-space-size=1",
   // What is asked of it once a second is compiled some day; on a thread of its own that leaves 11 MB behind.
   "--no-concurrent-recompilation",
+  // A waiting daemon tidies up after itself (envd/idle-memory.ts).
+  "--expose-gc",
   "/.envd/envd.cjs",
 ];
 
