@@ -2,7 +2,8 @@
  * Ends a sandbox with one conditional write, whoever asks for it: an API process or a controller. The plan is
  * `sandbox/release-patch.ts`; here it is sent, and decided anew when the pod has changed meanwhile.
  *
- * Beside it: `pool-images.ts` (what a pool's pods run).
+ * Beside it: `pool-images.ts` (what a pool's pods run), `record-end.ts` (the end of a sandbox, into the history), `patch-pod.ts` (one
+ * planned write), `delete-pod.ts` (the end of a pod).
  */
 import { isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
@@ -34,16 +35,23 @@ export type ReleaseOutcome =
   | { readonly kind: "released"; readonly pod: Pod }
   /** Somebody was first (W1). */
   | { readonly kind: "already-stopping" }
-  /** The pod is gone, carries another sandbox, or is not in the phase that was asked for. Nothing was written. */
+  /** The pod is gone, carries another sandbox, is not in the phase that was asked for, or not as it was seen. Nothing was written. */
   | { readonly kind: "not-there"; readonly why: string };
 
 /** A pod changes a few times in its life, so somebody who loses this often has met something else. */
 const maxTries = 8;
 
+export interface WantedRelease extends Omit<Release, "fate"> {
+  /**
+   * Only in the very state that was seen. For whoever ends a sandbox because of that state: its owner may have given it more time since.
+   */
+  readonly asSeen?: boolean;
+}
+
 export async function releaseSandbox(
   deps: ReleaseDeps,
   seen: Pod,
-  release: Omit<Release, "fate">,
+  { asSeen = false, ...release }: WantedRelease,
   signal: AbortSignal,
 ): Promise<ReleaseOutcome> {
   let pod = seen;
@@ -58,7 +66,9 @@ export async function releaseSandbox(
       deps.cache.pods.remember(released);
       return { kind: "released", pod: released };
     } catch (error) {
-      if (!isLostRace(error) || attempt === maxTries) throw error;
+      if (!isLostRace(error)) throw error;
+      if (asSeen) return { kind: "not-there", why: `pod ${name} is no longer as it was seen` };
+      if (attempt === maxTries) throw error;
     }
     const now = await current(deps, { namespace, name }, signal);
     if (now === undefined) return { kind: "not-there", why: `pod ${name} is gone` };

@@ -69,8 +69,19 @@ function limitsOf(snapshot: EndSnapshot): readonly Limit[] {
   return [...unarmed, ...endTimeLimit(pod), ...idleLimit(snapshot)];
 }
 
-function startupLimit({ pod, defaultStartupTimeoutMs }: EndSnapshot, since: number | undefined, what: string): readonly Limit[] {
-  const timeout = parseSeconds(pod.metadata.annotations?.[annotationKeys.startupTimeout]) ?? defaultStartupTimeoutMs;
+/** From when on a running sandbox that nobody has armed has failed; before, its maker may be about to. Undefined: no limit is known. */
+export function armingDueMs(snapshot: Pick<EndSnapshot, "pod" | "defaultStartupTimeoutMs">): number | undefined {
+  const timeout = startupTimeoutOf(snapshot);
+  const since = claimedAt(snapshot.pod);
+  return timeout === undefined || since === undefined ? undefined : since + timeout;
+}
+
+function startupTimeoutOf({ pod, defaultStartupTimeoutMs }: Pick<EndSnapshot, "pod" | "defaultStartupTimeoutMs">): number | undefined {
+  return parseSeconds(pod.metadata.annotations?.[annotationKeys.startupTimeout]) ?? defaultStartupTimeoutMs;
+}
+
+function startupLimit(snapshot: EndSnapshot, since: number | undefined, what: string): readonly Limit[] {
+  const timeout = startupTimeoutOf(snapshot);
   if (timeout === undefined || since === undefined) return [];
   const failureMessage = `${what} within ${timeout / 1000} s`;
   const verdict = {

@@ -15,8 +15,11 @@ import type { Clock, Timer } from "#lib/clock.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { type QueueMetrics, queueMetrics } from "./work-queue-metrics.ts";
 
-/** A wish to be run again after about this time even if nothing happens; `undefined` is content until something does. */
-export type Requeue = { readonly afterMs: number } | undefined;
+/**
+ * A wish to be run again after about this time even if nothing happens; `undefined` is content until something does. `exact` for whoever
+ * waits for a deadline: it then is this time, and not about.
+ */
+export type Requeue = { readonly afterMs: number; readonly exact?: boolean } | undefined;
 
 /** Trying again cannot help until the object changes: reported once, not retried. */
 export class TerminalError extends Error {
@@ -212,7 +215,8 @@ export class WorkQueue {
     if (outcome.kind === "done") {
       this.#failures.delete(key);
       if (addedAgainAt === undefined && outcome.requeue !== undefined) {
-        this.#runLater(key, spread(outcome.requeue.afterMs, requeueSpread, this.#random));
+        const { afterMs, exact = false } = outcome.requeue;
+        this.#runLater(key, exact ? afterMs : spread(afterMs, requeueSpread, this.#random));
       }
     } else {
       const retryInMs = this.#failed(key, outcome.error);

@@ -1,0 +1,26 @@
+import { isLostRace } from "#kube/lost-race.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { JsonPatch } from "#model/patch.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+
+export interface PatchPodDeps {
+  readonly client: ObjectClient;
+  readonly cache: Pick<SandboxCache, "pods">;
+}
+
+/**
+ * Sends what was planned on this very pod, and gives its answer to the cache. Undefined when the pod has changed since or is gone: then
+ * nothing was written, and whoever changed it has woken whoever must look again.
+ */
+export async function patchPodAsSeen(deps: PatchPodDeps, pod: Pod, patch: JsonPatch, signal?: AbortSignal): Promise<Pod | undefined> {
+  const { namespace, name = "" } = pod.metadata;
+  try {
+    const written = await deps.client.patch(Pods, { namespace, name }, patch, { signal });
+    deps.cache.pods.remember(written);
+    return written;
+  } catch (error) {
+    if (isLostRace(error)) return undefined;
+    throw error;
+  }
+}
