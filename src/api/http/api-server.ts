@@ -1,0 +1,77 @@
+/**
+ * The HTTP server of all our APIs. Each API is a face: a plugin with its own error shape; what they have in common is here.
+ *
+ * - `authenticate.ts`     who asks: API keys, impersonation     - `presented-key.ts`   where a key stands in a request
+ * - `caller-of.ts`        the caller, as routes see him         - `rate-limiter.ts`    how often a key may ask
+ * - `failure.ts`          errors of all sorts as one            - `status.ts`          codes as HTTP
+ * - `error-shape.ts`      failures as an API writes them        - `problem.ts`         … and how the native one does
+ * - `unknown-routes.ts`   404 and 405                           - `status-routes.ts`   health and metrics
+ * - `observe-requests.ts` metrics and the audit log             - `request-signal.ts`  when nobody waits any more
+ * - `listen.ts`           its address, and its end
+ *
+ * There is no CORS: browsers are not to send keys from pages that we do not serve.
+ */
+import { randomUUID } from "node:crypto";
+import Fastify, { type FastifyInstance } from "fastify";
+import type { Clock } from "#lib/clock.ts";
+import { requireKey } from "./authenticate.ts";
+import { type ErrorShape, useErrorShape } from "./error-shape.ts";
+import { type ObserveDeps, observeRequests } from "./observe-requests.ts";
+import { problemShape } from "./problem.ts";
+import { type RateLimit, rateLimiter } from "./rate-limiter.ts";
+import { endStreamsOnClose } from "./request-signal.ts";
+import { type StatusDeps, statusRoutes } from "./status-routes.ts";
+import { answerUnknownRoutes, rememberRoutes } from "./unknown-routes.ts";
+import type { KeyService } from "#services/keys/key-service.ts";
+
+export interface ApiServerDeps extends ObserveDeps, StatusDeps {
+  readonly keys: Pick<KeyService, "authenticate">;
+  readonly clock: Clock;
+  readonly rateLimit: RateLimit;
+  readonly faces: readonly ApiFace[];
+}
+
+/** One API on the server. Its routes want a key, but those whose config says `public`. */
+export interface ApiFace {
+  readonly errors: ErrorShape;
+  readonly routes: (app: FastifyInstance) => void | Promise<void>;
+}
+
+/** Large enough for any object of ours; files go to the sandbox, not through here. */
+const bodyLimit = 1024 * 1024;
+
+export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
+  const app = Fastify({
+    bodyLimit,
+    genReqId: (request) => requestId(request.headers["x-request-id"]),
+    // Unknown fields are refused where a schema says so, and never taken away in silence.
+    ajv: { customOptions: { removeAdditional: false, allErrors: false } },
+    // Connections that wait for a next request end at once when the server does; those with an answer under way may end it.
+    forceCloseConnections: "idle",
+    // While it ends, a request on an open connection still gets its answer.
+    return503OnClosing: false,
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    void reply.headers({ "x-content-type-options": "nosniff", "x-request-id": request.id, "cache-control": "no-store" });
+  });
+  endStreamsOnClose(app);
+  const routes = rememberRoutes(app);
+  observeRequests(app, deps);
+  useErrorShape(app, problemShape, deps.log);
+  answerUnknownRoutes(app, routes, problemShape);
+  statusRoutes(app, deps);
+  const limiter = rateLimiter(deps.rateLimit, deps.clock);
+  for (const face of deps.faces) {
+    await app.register(async (inside) => {
+      useErrorShape(inside, face.errors, deps.log);
+      requireKey(inside, { keys: deps.keys, limiter });
+      await face.routes(inside);
+    });
+  }
+  return app;
+}
+
+/** A caller's own id is kept, so that he finds his request in our log; nothing of it may break a line there. */
+function requestId(given: string | readonly string[] | undefined): string {
+  return typeof given === "string" && /^[\w.:-]{1,100}$/.test(given) ? given : randomUUID();
+}

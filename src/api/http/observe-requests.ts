@@ -1,0 +1,70 @@
+/** What is known of requests afterwards: numbers about all of them, and a log line about each that may have changed something. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import { callerIfKnown } from "./caller-of.ts";
+import { failureAnswered } from "./error-shape.ts";
+
+export interface ObserveDeps {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+const subjects = new WeakMap<FastifyRequest, Readonly<Record<string, string>>>();
+
+/** Adds to the audit line what the path does not say, such as the id of what was made. Never what came in a body. */
+export function noteSubject(request: FastifyRequest, subject: Readonly<Record<string, string>>): void {
+  subjects.set(request, { ...subjects.get(request), ...subject });
+}
+
+export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveDeps): void {
+  const requests = metrics.counter({
+    name: "agentbox_http_requests_total",
+    help: "Requests to the APIs that were answered, streams when they end",
+    labels: ["route", "method", "code"],
+  });
+  const seconds = metrics.histogram({
+    name: "agentbox_http_request_duration_seconds",
+    help: "Time from a request to the APIs to the end of its answer",
+    labels: ["route", "method", "code"],
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    // Paths that nobody serves are one label: callers must not be able to make up new ones.
+    const labels = { route: routeOf(request), method: request.method, code: String(reply.statusCode) };
+    requests.add(labels);
+    seconds.observe(labels, reply.elapsedTime / 1000);
+    if (mayChange(request)) log.info(auditFields(request, reply), "change");
+  });
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.is404 ? "none" : (request.routeOptions.url ?? "none");
+}
+
+/** With a caller: what was refused before that changed nothing, and could fill the log from outside. */
+function mayChange(request: FastifyRequest): boolean {
+  return !["GET", "HEAD", "OPTIONS"].includes(request.method) && callerIfKnown(request) !== undefined;
+}
+
+function auditFields(request: FastifyRequest, reply: FastifyReply): Readonly<Record<string, unknown>> {
+  const { role, team, user, keyId } = callerIfKnown(request) ?? {};
+  return {
+    keyId,
+    role,
+    ...(team !== "" && { team }),
+    ...(user !== undefined && { user }),
+    method: request.method,
+    route: routeOf(request),
+    ...(request.params as object),
+    ...subjects.get(request),
+    status: reply.statusCode,
+    ...codeOf(request),
+    ms: Math.round(reply.elapsedTime),
+    requestId: request.id,
+  };
+}
+
+function codeOf(request: FastifyRequest): { readonly code?: string } {
+  const failure = failureAnswered(request);
+  return failure === undefined ? {} : { code: failure.code };
+}
