@@ -19,7 +19,7 @@ import { publicKeyText } from "#envd-protocol/arming.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import { startControlPlane } from "./control-plane.ts";
+import { startControlPlane, startHistory } from "./control-plane.ts";
 import { controlPlaneKey } from "./control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { ResourceType } from "#model/resource.ts";
@@ -33,6 +33,8 @@ import { startStatusServer } from "./status-server.ts";
 export interface AllInOneOptions extends ServeRequest {
   readonly home: HomeFolder;
   readonly version: string;
+  /** Where the history is kept; in the home folder when left out. */
+  readonly databaseUrl?: string | undefined;
   readonly clock: Clock;
   /** Aborted when it is to end. */
   readonly signal: AbortSignal;
@@ -105,7 +107,9 @@ async function startSandboxes(options: AllInOneOptions, running: SandboxParts, p
   const { startEmbeddedNode } = await import("./embedded-node.ts");
   const node = parts.use(await startEmbeddedNode({ ...running, home: home.folder, clock, publicKey }).catch(asCliError));
   await createFirstObjects(running.store);
-  parts.use(await startControlPlane({ ...running, client: running.store, clock, publicKey, digests: node.digests }));
+  const location = options.databaseUrl ?? home.historyFile;
+  const { history } = parts.use(await startHistory({ location, clock, log: running.log }).catch(asHistoryFailure));
+  parts.use(await startControlPlane({ ...running, history, client: running.store, clock, publicKey, digests: node.digests }));
   return "running";
 }
 
@@ -113,6 +117,10 @@ async function startSandboxes(options: AllInOneOptions, running: SandboxParts, p
 function asCliError(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
   throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
+}
+
+function asHistoryFailure(error: unknown): never {
+  throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 async function refuseSecond(home: HomeFolder): Promise<void> {

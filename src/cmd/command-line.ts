@@ -58,6 +58,7 @@ function contextFor(home: HomeFolder): CliContext {
         ...request,
         home,
         version,
+        databaseUrl: process.env["DATABASE_URL"],
         clock: systemClock,
         signal: stop.signal,
         stdout: process.stdout,

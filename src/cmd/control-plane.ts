@@ -1,33 +1,95 @@
-/** The control plane over an object store: caches and controllers. */
+/** The control plane over an object store: caches, controllers, and the history that they write. */
+import { hostname } from "node:os";
+import { ArmingWatch } from "#controllers/idle-timeout/arming-watch.ts";
+import { annotatedActivity } from "#controllers/idle-timeout/last-active-sources.ts";
+import { startTimeoutController } from "#controllers/idle-timeout/reconcile-timeouts.ts";
+import { defaultTimeoutLimits } from "#controllers/idle-timeout/timeout-deps.ts";
+import { EndRecorder } from "#controllers/pod/end-recorder.ts";
+import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
+import { podMetrics } from "#controllers/pod/pod-metrics.ts";
+import { startPodController } from "#controllers/pod/reconcile-pod.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
-import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
+import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { type HistoryOptions, openHistory } from "#store/open-history.ts";
+import { runRetention } from "#store/retention.ts";
 
 export interface ControlPlaneOptions {
   readonly client: ObjectClient;
+  readonly history: HistoryStore;
   readonly digests: ImageDigests;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly publicKey: string;
+  /** Left out: no sandbox ends by the clock, because nobody could say whether it was armed. */
+  readonly daemon?: Pick<DaemonClient, "health">;
 }
 
 const creationsAtOnce = 8;
+/** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
+const maxUses = 100;
 
 export async function startControlPlane(options: ControlPlaneOptions): Promise<AsyncDisposable> {
   const { client, clock, log } = options;
   const cache = new SandboxCache({ client, clock, log });
-  const pools = startPoolController({ ...options, cache, expectations: new Expectations(clock), random: Math.random, creationsAtOnce });
+  const controllers = startControllers(options, cache);
   await cache.run();
   return {
     [Symbol.asyncDispose]: async () => {
-      await pools.stop();
+      await Promise.all(controllers.map((controller) => controller.stop()));
       await cache.stop();
+    },
+  };
+}
+
+function startControllers(options: ControlPlaneOptions, cache: SandboxCache): readonly Controller[] {
+  const { clock, metrics, daemon } = options;
+  const events = new EventRecorder({ ...options, component: "agentbox-controller", host: hostname() });
+  const observer = podMetrics({ metrics, clock });
+  const random = Math.random;
+  const common = { ...options, cache, events, observer, random, maxUses };
+  return [
+    startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
+    startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
+    ...(daemon === undefined
+      ? []
+      : [
+          startTimeoutController({
+            ...common,
+            arming: new ArmingWatch({ daemon, clock, random }),
+            // Without a gateway nothing comes to a sandbox but through the API, whose processes note it on the pod.
+            lastActive: annotatedActivity,
+            limits: defaultTimeoutLimits,
+          }),
+        ]),
+  ];
+}
+
+export interface StartedHistory extends AsyncDisposable {
+  readonly history: HistoryStore;
+}
+
+/** The history, and the loop that forgets what is old in it. Throws HistoryError. */
+export async function startHistory(options: HistoryOptions): Promise<StartedHistory> {
+  const history = await openHistory(options);
+  const stop = new AbortController();
+  const retention = runRetention({ ...options, history }, stop.signal);
+  return {
+    history,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error("the history is closed"));
+      await retention;
+      await history.close();
     },
   };
 }

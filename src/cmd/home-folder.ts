@@ -7,6 +7,8 @@ export interface HomeFolder {
   readonly folder: string;
   /** Objects, in SQLite. */
   readonly dataFile: string;
+  /** Ended sandboxes, in SQLite, unless DATABASE_URL says where else. */
+  readonly historyFile: string;
   /** Things that are true only while the server runs; for its user alone. */
   readonly runFolder: string;
   readonly socketPath: string;
@@ -30,6 +32,7 @@ export function homeFolder(env: Readonly<Record<string, string | undefined>>): H
   return {
     folder,
     dataFile: join(folder, "objects.db"),
+    historyFile: join(folder, "history.db"),
     runFolder,
     socketPath,
     serverFile: join(runFolder, "server.json"),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Registry } from "prom-client";
 import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../src/cmd/embedded-node.ts";
-import { startControlPlane } from "../../src/cmd/control-plane.ts";
+import { startControlPlane, startHistory } from "../../src/cmd/control-plane.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import type { ExecCommand } from "#kube/pod-access.ts";
 import { openObjectStore, type ObjectStore } from "#engines/embedded/store/object-store.ts";
@@ -50,7 +50,10 @@ export async function startRealNode(options: { readonly pools?: boolean } = {}):
   parts.defer(() => store.close());
   const shared = { clock: systemClock, log, metrics, publicKey };
   const node = parts.use(await startEmbeddedNode({ ...shared, home, store }));
-  if (options.pools === true) parts.use(await startControlPlane({ ...shared, client: store, digests: node.digests }));
+  if (options.pools === true) {
+    const { history } = parts.use(await startHistory({ ...shared, location: join(home, "history.db") }));
+    parts.use(await startControlPlane({ ...shared, history, client: store, digests: node.digests }));
+  }
   return {
     home,
     store,

@@ -27,4 +27,5 @@ export async function letGoOfDeleted(deps: PodDeps, pod: Pod, signal: AbortSigna
   deps.observer.ended(record);
   // One that was released before has been told of then.
   if (record.status === "Failed" && sandboxPhaseOf(pod) !== "stopping") tellFailed(deps.events, pod, record);
+  deps.events.forget(pod.metadata.uid ?? "");
 }

@@ -14,7 +14,7 @@ export interface PodDeps extends ReleaseDeps {
 }
 
 /** For people: why a sandbox failed, on its pod. */
-export type PodEvents = Pick<EventRecorder, "record">;
+export type PodEvents = Pick<EventRecorder, "record" | "forget">;
 
 /** How an exchange of a pod's containers went: `starting` for a sandbox, `stopping` after one. */
 export interface ExchangeEnd {

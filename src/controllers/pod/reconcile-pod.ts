@@ -40,15 +40,18 @@ export async function reconcilePod(deps: PodDeps, key: Key, signal: AbortSignal)
     await letGoOfDeleted(deps, pod, signal);
     return undefined;
   }
-  if (hasEnded(pod)) {
-    await deleteRecorded(deps, pod, signal);
-    return undefined;
-  }
   return reconcilePhase(deps, pod, signal);
 }
 
 async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<Requeue> {
-  switch (sandboxPhaseOf(pod)) {
+  const phase = sandboxPhaseOf(pod);
+  // Of another version of ours, or of nobody: not for us to judge.
+  if (phase === undefined) return undefined;
+  if (hasEnded(pod)) {
+    await deleteRecorded(deps, pod, signal);
+    return undefined;
+  }
+  switch (phase) {
     case "idle":
       deps.recorder.forget(keyOf(pod));
       await checkIdle(deps, pod, signal);
@@ -64,9 +67,6 @@ async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Pro
     case "failed":
       await deleteRecorded(deps, pod, signal);
       return undefined;
-    case undefined:
-      // A phase of another version of ours, or of nobody: not for us to judge.
-      return undefined;
   }
 }
 
@@ -75,6 +75,9 @@ const concurrency = 16;
 
 export function startPodController(deps: PodDeps & ControllerDeps): Controller {
   const stopFollowing = followRunning(deps);
+  const gone = deps.cache.pods.onChange((now, before) => {
+    if (now === undefined) deps.events.forget(before?.metadata.uid ?? "");
+  });
   const controller = startController(deps, {
     name: "pod",
     reconcile: (key, signal) => reconcilePod(deps, key, signal),
@@ -85,6 +88,7 @@ export function startPodController(deps: PodDeps & ControllerDeps): Controller {
     ...controller,
     stop: async (withinMs) => {
       stopFollowing();
+      gone.remove();
       await controller.stop(withinMs);
     },
   };
