@@ -14,8 +14,8 @@ export interface GetDeps extends FindDeps {
   readonly log: Logger;
 }
 
-/** More than anybody reads; a pod that fails for hours repeats itself in a few. */
-const maxEvents = 100;
+/** More than a pod makes: those that repeat themselves are counted in one. */
+const maxEvents = 500;
 
 export async function getSandbox(deps: GetDeps, caller: Caller, sandboxId: string): Promise<SandboxDetail> {
   const pod = findPod(deps, caller, sandboxId);

@@ -31,27 +31,13 @@ function ofHistory(error: HistoryError): unknown {
 }
 
 function ofApi(error: ApiError): unknown {
-  switch (error.reason) {
-    case "Unreachable":
-    case "ServiceUnavailable":
-    case "ServerTimeout":
-    case "Timeout":
-    case "TooManyRequests":
-      return new ServiceError("unavailable", "the object server does not answer now", {
-        retryAfterSeconds: Math.max(1, Math.ceil((error.retryAfterMs ?? 1000) / 1000)),
-        cause: error,
-      });
-    case "Conflict":
-    case "AlreadyExists":
-      return new ServiceError("conflict", error.message, { cause: error });
-    case "RequestEntityTooLarge":
-      return new ServiceError("too_large", error.message, { cause: error });
-    case "Invalid":
-    case "BadRequest":
-      return ofInvalid(error);
-    default:
-      return error;
+  if (isApiError(error, "Unreachable", "ServiceUnavailable", "ServerTimeout", "Timeout", "TooManyRequests")) {
+    const retryAfterSeconds = Math.max(1, Math.ceil((error.retryAfterMs ?? 1000) / 1000));
+    return new ServiceError("unavailable", "the object server does not answer now", { retryAfterSeconds, cause: error });
   }
+  if (isApiError(error, "Conflict", "AlreadyExists")) return new ServiceError("conflict", error.message, { cause: error });
+  if (isApiError(error, "RequestEntityTooLarge")) return new ServiceError("too_large", error.message, { cause: error });
+  return isApiError(error, "Invalid", "BadRequest") ? ofInvalid(error) : error;
 }
 
 const unknownField = /unknown field "([^"]+)"/;

@@ -1,0 +1,38 @@
+/** Changes the pod of a live sandbox with one conditional write, and decides anew when the pod has changed meanwhile. */
+import { isLostRace } from "#kube/lost-race.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import { type PodChange, podPatch } from "#sandbox/pod-patch.ts";
+import { type CarriedDeps, currentPod, type Wanted } from "./carried-pod.ts";
+import { livePod } from "./find-sandbox.ts";
+import { asServiceError } from "./service-failure.ts";
+
+export interface ChangeDeps extends CarriedDeps {
+  readonly client: Pick<ObjectClient, "get" | "patch">;
+}
+
+/** A pod changes a few times in its life, so somebody who loses this often has met something else. */
+const maxTries = 8;
+
+/** `decide` gives undefined when the pod is as it should be, and may throw a ServiceError. Resolves with the pod as it is then. */
+export async function changeSandbox(
+  deps: ChangeDeps,
+  wanted: Wanted,
+  decide: (pod: Pod) => PodChange | undefined,
+  signal?: AbortSignal,
+): Promise<Pod> {
+  let pod = await livePod(deps, wanted.caller, wanted.sandboxId, wanted.wish);
+  for (let attempt = 1; ; attempt++) {
+    const change = decide(pod);
+    if (change === undefined) return pod;
+    try {
+      const changed = await deps.client.patch(Pods, keyOf(pod), podPatch(pod, change), { signal });
+      deps.cache.pods.remember(changed);
+      return changed;
+    } catch (error) {
+      if (!isLostRace(error) || attempt === maxTries) throw asServiceError(error);
+    }
+    pod = await currentPod(deps, wanted, pod, signal);
+  }
+}

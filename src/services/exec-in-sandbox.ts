@@ -1,0 +1,45 @@
+/** Runs a program in a running sandbox. */
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import type { ExecSession, PodAccess } from "#kube/pod-access.ts";
+import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isFrozen, pauseWish } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+import type { Caller } from "./caller.ts";
+import { type CarriedDeps, carriedPod, containerIn } from "./carried-pod.ts";
+import type { ExecActivity } from "./exec-activity.ts";
+import type { ExecRequest } from "./sandbox-service.ts";
+import { ServiceError } from "./service-error.ts";
+import { translated } from "./service-failure.ts";
+
+export interface ExecDeps extends CarriedDeps {
+  readonly pods: Pick<PodAccess, "exec">;
+  readonly activity: Pick<ExecActivity, "begin">;
+}
+
+export async function execInSandbox(deps: ExecDeps, caller: Caller, sandboxId: string, request: ExecRequest): Promise<ExecSession> {
+  const { container, ...command } = request;
+  if (command.argv.length === 0) throw new ServiceError("invalid_request", "a command is needed", { field: "command" });
+  const pod = await carriedPod(deps, { caller, sandboxId, wish: "running a command in it" }, request.signal);
+  refuseUnready(pod, sandboxId);
+  const name = containerIn(pod, container);
+  const end = deps.activity.begin(sandboxId);
+  try {
+    const session = await translated(deps.pods.exec({ pod: keyOf(pod), container: name, command }));
+    // Its failure is for whoever waits for it; here it is only known that it is over.
+    session.exitCode.then(end, end);
+    return session;
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+/** A container that is about to be exchanged loses what is started in it, and a frozen one does not answer. */
+function refuseUnready(pod: Pod, sandboxId: string): void {
+  if (sandboxPhaseOf(pod) !== "running") {
+    throw new ServiceError("conflict", `sandbox ${sandboxId} is starting: a command can be run when it is running`);
+  }
+  if (isFrozen(pod) || pauseWish(pod) !== undefined) {
+    throw new ServiceError("conflict", `sandbox ${sandboxId} is paused: resume it to run a command`);
+  }
+}

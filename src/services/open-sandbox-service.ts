@@ -1,0 +1,56 @@
+/**
+ * All use cases of sandboxes put together. Creating and ending them is `sandbox-claims.ts`; what reads and changes live ones is here:
+ *
+ * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`  see them; `sandbox-view.ts` is how
+ * - `set-timeouts.ts`, `pause-sandbox.ts`  change them, with one conditional write each (`change-sandbox.ts`)
+ * - `sandbox-logs.ts`, `exec-in-sandbox.ts`  go into them; `exec-tokens.ts` who may later, `exec-activity.ts` that this is use
+ * - `find-sandbox.ts`, `carried-pod.ts`  which one is meant, from the cache and by the server's word; `caller.ts` who asks
+ * - `live-sandboxes.ts`  the order of the live ones; `service-failure.ts` what failures below mean
+ */
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import type { ExecActivity } from "./exec-activity.ts";
+import { execInSandbox } from "./exec-in-sandbox.ts";
+import { getSandbox } from "./get-sandbox.ts";
+import { listSandboxes } from "./list-sandboxes.ts";
+import type { LiveSandboxes } from "./live-sandboxes.ts";
+import { pauseSandbox, resumeSandbox } from "./pause-sandbox.ts";
+import type { SandboxClaims } from "./sandbox-claims.ts";
+import { sandboxLogs } from "./sandbox-logs.ts";
+import type { SandboxService } from "./sandbox-service.ts";
+import { setTimeouts } from "./set-timeouts.ts";
+import { watchSandbox } from "./watch-sandbox.ts";
+
+export interface SandboxServiceDeps {
+  readonly client: ObjectClient;
+  readonly cache: SandboxCache;
+  readonly history: HistoryStore;
+  readonly pods: PodAccess;
+  /** Made over the pods of the same cache. */
+  readonly live: LiveSandboxes;
+  readonly activity: ExecActivity;
+  readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function openSandboxService(deps: SandboxServiceDeps): SandboxService {
+  const { claims } = deps;
+  return {
+    create: (caller, command, options) => claims.create(caller, command, options),
+    createMany: (caller, command, options) => claims.createMany(caller, command, options),
+    end: (caller, sandboxId) => claims.end(caller, sandboxId),
+    get: (caller, sandboxId) => getSandbox(deps, caller, sandboxId),
+    list: (caller, query) => listSandboxes(deps, caller, query),
+    setTimeouts: (caller, sandboxId, change) => setTimeouts(deps, caller, sandboxId, change),
+    pause: (caller, sandboxId, signal) => pauseSandbox(deps, caller, sandboxId, signal),
+    resume: (caller, sandboxId, signal) => resumeSandbox(deps, caller, sandboxId, signal),
+    watch: (caller, sandboxId, signal) => watchSandbox(deps, caller, sandboxId, signal),
+    logs: (caller, sandboxId, request) => sandboxLogs(deps, caller, sandboxId, request),
+    exec: (caller, sandboxId, command) => execInSandbox(deps, caller, sandboxId, command),
+  };
+}

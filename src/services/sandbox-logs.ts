@@ -1,0 +1,68 @@
+/**
+ * What a sandbox's container has written since the claim. A recycled pod has a new container, so its log is this sandbox's own; one
+ * that waited on the run image (the fast path) has written before its claim, but for nobody: it was fresh. Both are cut off at the
+ * claim, so that no sandbox ever shows what is not its own. What the attempt before wrote is never asked for: it was another's.
+ */
+import { ChildAbort } from "#lib/abortable.ts";
+import type { Clock } from "#lib/clock.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import type { Pod } from "#model/pod.ts";
+import { claimTime } from "#sandbox/sandbox-base.ts";
+import type { Caller } from "./caller.ts";
+import { type CarriedDeps, carriedPod, containerIn } from "./carried-pod.ts";
+import { findPod } from "./find-sandbox.ts";
+import type { LiveSandboxes } from "./live-sandboxes.ts";
+import type { LogRequest } from "./sandbox-service.ts";
+import { asServiceError } from "./service-failure.ts";
+
+export interface LogDeps extends CarriedDeps {
+  readonly pods: Pick<PodAccess, "readLogs">;
+  readonly live: Pick<LiveSandboxes, "follow">;
+  readonly clock: Clock;
+}
+
+const nothingYet = Buffer.alloc(0);
+
+/** An empty piece comes first, once it is known that there is such a sandbox and container (W13). */
+export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: string, request: LogRequest): AsyncGenerator<Buffer, void> {
+  const pod = await carriedPod(deps, { caller, sandboxId, wish: "reading its log" }, request.follow);
+  const container = containerIn(pod, request.container);
+  yield nothingYet;
+  using following = new Following(deps, caller, sandboxId, request.follow);
+  const { follow } = following;
+  const sinceMs = Math.min(request.sinceMs ?? Infinity, sinceClaim(pod, deps.clock));
+  try {
+    const { tail } = request;
+    yield* deps.pods.readLogs({ pod: keyOf(pod), container, sinceMs, ...withoutUndefined({ tail, follow }) });
+  } catch (error) {
+    if (follow?.aborted !== true) throw asServiceError(error);
+  }
+}
+
+function sinceClaim(pod: Pod, clock: Clock): number {
+  return Math.max(0, clock.now() - Date.parse(claimTime(pod)));
+}
+
+/** Following ends with the sandbox, whatever goes on in its pod. */
+class Following implements Disposable {
+  readonly follow: AbortSignal | undefined;
+  readonly #abort: ChildAbort | undefined;
+  readonly #unfollow: () => void = () => {};
+
+  constructor(deps: LogDeps, caller: Caller, sandboxId: string, wished: AbortSignal | undefined) {
+    if (wished === undefined) return;
+    const abort = new ChildAbort(wished);
+    this.#abort = abort;
+    this.follow = abort.signal;
+    this.#unfollow = deps.live.follow(sandboxId, () => {
+      if (findPod(deps, caller, sandboxId) === undefined) abort.abort(new Error("the sandbox has ended"));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#unfollow();
+    this.#abort?.[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,121 @@
+/** Making, replacing, scaling and deleting pools. Every write is tied to the pool that the caller's right was checked on. */
+import { isApiError } from "#kube/api-error.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import { isLostRace } from "#kube/lost-race.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+import { type Caller, mayUse } from "./caller.ts";
+import { checkMayChange, findPool, noSuchPool } from "./find-pool.ts";
+import type { PoolName } from "./pool-service.ts";
+import { ServiceError } from "./service-error.ts";
+import { asServiceError } from "./service-failure.ts";
+import { storedPool } from "./stored-pool.ts";
+import { maySee } from "./template-visibility.ts";
+
+export interface PoolDeps {
+  readonly client: ObjectClient;
+  readonly cache: Pick<SandboxCache, "pools" | "listPools" | "templates">;
+  /** Where pools are made when nobody says where; the only place for tenants. */
+  readonly namespace: string;
+}
+
+const maxTries = 8;
+const strict = { fieldValidation: "Strict" } as const;
+
+export async function createPool(deps: PoolDeps, caller: Caller, body: SandboxPool): Promise<SandboxPool> {
+  const namespace = body.metadata.namespace ?? deps.namespace;
+  if (caller.role === "tenant" && caller.team === "") throw new ServiceError("forbidden", "a key without a team owns no pools");
+  if (caller.role === "tenant" && namespace !== deps.namespace) {
+    const message = `metadata.namespace must be ${deps.namespace}, or left out`;
+    throw new ServiceError("invalid_request", message, { field: "metadata.namespace" });
+  }
+  if (body.metadata.name === undefined || body.metadata.name === "") {
+    throw new ServiceError("invalid_request", "metadata.name is needed", { field: "metadata.name" });
+  }
+  const pool = storedPool(caller, { ...body, metadata: { ...body.metadata, namespace } }, undefined);
+  checkTemplate(deps, caller, pool);
+  const { resourceVersion: _, ...metadata } = pool.metadata;
+  try {
+    return remembered(deps, await deps.client.create(SandboxPools, { ...pool, metadata }, strict));
+  } catch (error) {
+    if (!isApiError(error, "AlreadyExists")) throw asServiceError(error);
+    throw new ServiceError("conflict", `the name ${JSON.stringify(metadata.name)} is taken`, { field: "metadata.name", cause: error });
+  }
+}
+
+export async function replacePool(deps: PoolDeps, caller: Caller, wanted: PoolName, body: SandboxPool): Promise<SandboxPool> {
+  const sameName = body.metadata.name === undefined || body.metadata.name === wanted.name;
+  if (!sameName) throw new ServiceError("invalid_request", `metadata.name must be ${wanted.name}`, { field: "metadata.name" });
+  const tries = body.metadata.resourceVersion === undefined ? maxTries : 1;
+  return changed(deps, { caller, wanted, tries }, async (present) => {
+    const pool = storedPool(caller, body, present);
+    checkTemplate(deps, caller, pool);
+    return deps.client.update(SandboxPools, pool, strict);
+  });
+}
+
+export async function scalePool(deps: PoolDeps, caller: Caller, wanted: PoolName, replicas: number): Promise<SandboxPool> {
+  return changed(deps, { caller, wanted, tries: maxTries }, (present) =>
+    deps.client.patch(SandboxPools, keyOf(present), {
+      type: "json",
+      operations: [
+        { op: "test", path: "/metadata/uid", value: present.metadata.uid ?? "" },
+        { op: "replace", path: "/spec/replicas", value: replicas },
+      ],
+    }),
+  );
+}
+
+export async function deletePool(deps: PoolDeps, caller: Caller, wanted: PoolName): Promise<void> {
+  const pool = findPool(deps, caller, wanted);
+  checkMayChange(caller, pool);
+  try {
+    await deps.client.delete(SandboxPools, keyOf(pool), { preconditions: { uid: pool.metadata.uid }, propagationPolicy: "Background" });
+  } catch (error) {
+    if (!isApiError(error, "NotFound")) throw asServiceError(error);
+  }
+}
+
+/** A pool that changes meanwhile is looked at again, also with regard to whose it is; unless the caller named the version he means. */
+async function changed(
+  deps: PoolDeps,
+  { caller, wanted, tries }: { readonly caller: Caller; readonly wanted: PoolName; readonly tries: number },
+  write: (present: SandboxPool) => Promise<SandboxPool>,
+): Promise<SandboxPool> {
+  let present = findPool(deps, caller, wanted);
+  for (let attempt = 1; ; attempt++) {
+    checkMayChange(caller, present);
+    try {
+      return remembered(deps, await write(present));
+    } catch (error) {
+      if (!isLostRace(error) || attempt === tries) throw asServiceError(error);
+    }
+    present = await reread(deps, caller, wanted, present);
+  }
+}
+
+async function reread(deps: PoolDeps, caller: Caller, wanted: PoolName, { metadata }: SandboxPool): Promise<SandboxPool> {
+  const { namespace, name = "" } = metadata;
+  try {
+    const pool = remembered(deps, await deps.client.get(SandboxPools, { namespace, name }));
+    if (mayUse(caller, pool)) return pool;
+  } catch (error) {
+    if (!isApiError(error, "NotFound")) throw asServiceError(error);
+  }
+  throw noSuchPool(wanted);
+}
+
+/** A template that the caller does not see cannot be built on; an admin's pool may name one that comes later. */
+function checkTemplate({ cache }: PoolDeps, caller: Caller, { spec: { templateName } }: SandboxPool): void {
+  if (caller.role === "admin" || templateName === undefined) return;
+  const template = cache.templates.objects.get({ name: templateName });
+  if (template !== undefined && maySee(caller, template)) return;
+  const message = `there is no template ${JSON.stringify(templateName)}`;
+  throw new ServiceError("invalid_request", message, { field: "spec.templateName" });
+}
+
+function remembered({ cache }: PoolDeps, pool: SandboxPool): SandboxPool {
+  cache.pools.remember(pool);
+  return pool;
+}
