@@ -1,0 +1,67 @@
+/**
+ * When each sandbox last had traffic, as this gateway saw it. A request and an open stream are traffic as long as they last (W21).
+ * Asking and noting cost the same however many sandboxes there are; `activity-writer.ts` carries it to the pods.
+ */
+import type { Clock } from "#lib/clock.ts";
+import { sandboxIdOf } from "#model/claimed-pod.ts";
+import type { Pod } from "#model/pod.ts";
+import type { Activity } from "#sandbox/end.ts";
+import type { LastActiveSource } from "#sandbox/last-active-source.ts";
+
+export interface Traffic {
+  readonly open: number;
+  readonly lastMs: number;
+}
+
+export type TrafficListener = (sandboxId: string, pod: Pod) => void;
+
+export class TrafficLog implements LastActiveSource {
+  readonly #clock: Clock;
+  readonly #traffic = new Map<string, { open: number; lastMs: number }>();
+  #onTraffic: TrafficListener = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Told at every beginning and end. */
+  follow(listener: TrafficListener): void {
+    this.#onTraffic = listener;
+  }
+
+  /** Notes that something begins; the returned function notes its end, and may be called again without harm. */
+  begin(sandboxId: string, pod: Pod): () => void {
+    const traffic = this.#traffic.get(sandboxId) ?? { open: 0, lastMs: 0 };
+    this.#traffic.set(sandboxId, traffic);
+    traffic.open++;
+    this.#note(sandboxId, pod, traffic);
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      traffic.open--;
+      this.#note(sandboxId, pod, traffic);
+    };
+  }
+
+  of(sandboxId: string): Traffic | undefined {
+    return this.#traffic.get(sandboxId);
+  }
+
+  forget(sandboxId: string): void {
+    // What is still open notes its end in what is thrown away here.
+    this.#traffic.delete(sandboxId);
+  }
+
+  async activityOf(pod: Pod): Promise<Activity> {
+    const traffic = this.#traffic.get(sandboxIdOf(pod) ?? "");
+    return traffic === undefined
+      ? { kind: "known", inUse: false }
+      : { kind: "known", inUse: traffic.open > 0, lastActiveMs: traffic.lastMs };
+  }
+
+  #note(sandboxId: string, pod: Pod, traffic: { lastMs: number }): void {
+    traffic.lastMs = Math.max(traffic.lastMs, this.#clock.now());
+    this.#onTraffic(sandboxId, pod);
+  }
+}

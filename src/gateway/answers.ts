@@ -1,0 +1,76 @@
+/** What the gateway itself answers: for programs as E2B's clients expect it, for a person before a browser as a page. */
+import type { SandboxRecord } from "#model/sandbox-record.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>> & { readonly message: string };
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The message is one that clients look for. How it ended is told beside it, when it is known. */
+export function notFound(sandboxId: string, ended?: SandboxRecord): Answer {
+  const body = { sandboxId, message: "The sandbox was not found", code: 502 };
+  if (ended?.terminatedAt === undefined) return { status: 502, body };
+  const { failureReason, stopReason, terminatedAt } = ended;
+  const cause = failureReason ?? stopReason ?? "";
+  return { status: 502, body: { ...body, endedAt: terminatedAt, cause, detail: `It ended at ${terminatedAt} (${cause}).` } };
+}
+
+export function paused(sandboxId: string): Answer {
+  return { status: 502, body: { sandboxId, message: "The sandbox is paused", code: 502, detail: "Connect to it or resume it first." } };
+}
+
+export function closedPort(sandboxId: string, port: number): Answer {
+  const detail = `Nothing in the sandbox answers on port ${port}. Is the program started?`;
+  return { status: 502, body: { sandboxId, message: "The sandbox is running but port is not open", port, code: 502, detail } };
+}
+
+export function brokenAnswer(sandboxId: string, port: number): Answer {
+  const message = "The program in the sandbox ended the connection without an answer, or its answer is not HTTP";
+  return { status: 502, body: { sandboxId, message, port, code: 502 } };
+}
+
+export function inTransition(sandboxId: string, message: string): Answer {
+  return { status: 409, body: { sandboxId, message, code: 409 }, headers: { "retry-after": "1" } };
+}
+
+export function badRequest(message: string): Answer {
+  return { status: 400, body: { message, code: 400 } };
+}
+
+export function forbidden(sandboxId: string, message: string): Answer {
+  return { status: 403, body: { sandboxId, message, code: 403 } };
+}
+
+export function noSuchRoute(path: string): Answer {
+  return { status: 404, body: { message: `there is nothing at ${path}`, code: 404 } };
+}
+
+export function unavailable(message: string): Answer {
+  return { status: 503, body: { message, code: 503 }, headers: { "retry-after": "1" } };
+}
+
+/** A person has opened the address: programs that merely take anything get JSON. */
+export function isForPeople(method: string, accept: string | undefined): boolean {
+  return method === "GET" && accept !== undefined && accept.split(",").some((kind) => kind.trim().startsWith("text/html"));
+}
+
+export interface Encoded {
+  readonly type: string;
+  readonly text: string;
+}
+
+export function encode({ status, body }: Answer, forPeople: boolean): Encoded {
+  if (!forPeople) return { type: "application/json; charset=utf-8", text: JSON.stringify(body) };
+  const { sandboxId, detail } = body;
+  const about = typeof sandboxId === "string" ? `<p>Sandbox <code>${escaped(sandboxId)}</code></p>` : "";
+  const more = typeof detail === "string" ? `<p>${escaped(detail)}</p>` : "";
+  const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(body.message)}</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1rem;color:#222}code{background:#eee;padding:.1em .3em;border-radius:3px}small{color:#777}</style></head><body><h1>${escaped(body.message)}</h1>${about}${more}<small>${status} · AgentBox</small></body></html>`;
+  return { type: "text/html; charset=utf-8", text };
+}
+
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
+}

@@ -1,0 +1,41 @@
+/** What is special about the daemon's port: some of its routes are the control plane's, and pages of any origin may talk to it. */
+import { defaultDaemonPort } from "#sandbox/runtimes.ts";
+
+/** Clients always ask for this one, wherever the daemon of a template listens. */
+export const publicDaemonPort = defaultDaemonPort;
+
+const internalRoutes: ReadonlySet<string> = new Set(["/init", "/freeze", "/unfreeze", "/fsfreeze", "/fsthaw", "/collapse", "/upgrade"]);
+
+/** However the path is written: encoded, with dots, with more slashes than needed. */
+export function isInternalRoute(url: string): boolean {
+  const path = url.split(/[?#]/, 1)[0] ?? "/";
+  let plain = path;
+  try {
+    plain = decodeURIComponent(path);
+  } catch {
+    // Not a text that anybody could have meant a route by; compared as it is.
+  }
+  const parts: string[] = [];
+  for (const part of plain.split(/[/\\]/)) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return internalRoutes.has(`/${parts[0]?.toLowerCase() ?? ""}`);
+}
+
+const exposed = { "access-control-allow-origin": "*", "access-control-expose-headers": "*" };
+
+export const corsHeaders: Readonly<Record<string, string>> = exposed;
+
+export function isPreflight(method: string, askedMethod: string | undefined): boolean {
+  return method === "OPTIONS" && askedMethod !== undefined;
+}
+
+export function preflightHeaders(askedHeaders: string | undefined): Readonly<Record<string, string>> {
+  return {
+    ...exposed,
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    "access-control-allow-headers": askedHeaders ?? "*",
+    "access-control-max-age": "7200",
+  };
+}

@@ -1,0 +1,104 @@
+/** Carries a connection that becomes something else than HTTP, such as a WebSocket: after the answer, bytes in both directions. */
+import { type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Answer, brokenAnswer, closedPort, encode } from "./answers.ts";
+import { responseHeaders } from "./headers.ts";
+import { connectUpstream, PortClosed, type TunnelTokenOf, type Upstream } from "./upstream.ts";
+
+export interface UpgradeForwarding {
+  readonly tunnelTokenOf: TunnelTokenOf;
+  readonly upstream: Upstream;
+  readonly url: string;
+  /** Raw, without those about the connection. */
+  readonly headers: string[];
+}
+
+export interface Upgrading {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** What the client has sent already behind the head. */
+  readonly head: Buffer;
+}
+
+/** Resolves when both sides have closed. */
+export async function forwardUpgrade({ request, socket, head }: Upgrading, forwarding: UpgradeForwarding): Promise<void> {
+  const { upstream, url, headers, tunnelTokenOf } = forwarding;
+  let connection;
+  try {
+    connection = await connectUpstream(upstream, tunnelTokenOf, { halfOpen: true });
+  } catch (error) {
+    const { sandboxId, port } = upstream;
+    endWith(socket, error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port));
+    return;
+  }
+  if (socket.destroyed) {
+    connection.destroy();
+    return;
+  }
+  const outgoing = httpRequest({
+    createConnection: () => connection,
+    method: request.method ?? "GET",
+    path: url,
+    headers: [...headers, "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""],
+    setHost: false,
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  outgoing.on("upgrade", (answer, sandbox, first) => {
+    socket.write(headText(answer, ["Connection", "Upgrade", "Upgrade", answer.headers.upgrade ?? request.headers.upgrade ?? ""]));
+    if (first.length > 0) socket.write(first);
+    if (head.length > 0) sandbox.write(head);
+    join(socket, sandbox, resolve);
+  });
+  outgoing.on("response", (answer) => {
+    // It does not want to: its answer is an ordinary one, and the last on this connection.
+    socket.write(headText(answer, ["Connection", "close"]));
+    answer.pipe(socket);
+    answer.on("close", resolve);
+  });
+  outgoing.on("error", () => {
+    endWith(socket, brokenAnswer(upstream.sandboxId, upstream.port));
+    resolve();
+  });
+  socket.once("close", () => outgoing.destroy());
+  socket.once("error", () => outgoing.destroy());
+  outgoing.end();
+  await promise;
+}
+
+/** A head that was refused before there was anybody to send it to. */
+export function endWith(socket: Duplex, answer: Answer): void {
+  if (socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { type, text } = encode(answer, false);
+  const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + text);
+}
+
+function headText(answer: IncomingMessage, about: readonly string[]): string {
+  const headers = [...responseHeaders(answer.rawHeaders), ...about];
+  const lines = [`HTTP/1.1 ${answer.statusCode ?? 502} ${answer.statusMessage ?? ""}`];
+  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at] ?? ""}: ${headers[at + 1] ?? ""}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+/** Each direction ends by itself; a failure of either side ends both. */
+function join(client: Duplex, sandbox: Duplex, done: () => void): void {
+  let open = 2;
+  const close = (): void => {
+    if (--open === 0) done();
+  };
+  for (const [from, to] of [
+    [client, sandbox],
+    [sandbox, client],
+  ] as const) {
+    from.pipe(to);
+    from.on("error", () => to.destroy());
+    from.on("close", () => {
+      // Closed without an end: there is nothing left that could come.
+      if (!from.readableEnded) to.destroy();
+      close();
+    });
+  }
+}

@@ -1,0 +1,88 @@
+/** The servers in front of a gateway: plain, and encrypted with HTTP/1.1 and HTTP/2. */
+import { createServer, type Server, type ServerOptions } from "node:http";
+import { createSecureServer, type Http2SecureServer } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { badRequest } from "./answers.ts";
+import { endWith } from "./forward-upgrade.ts";
+import type { Gateway } from "./gateway.ts";
+
+export interface Listening {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** PEM. With it: encrypted. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+export interface GatewayServer {
+  readonly port: number;
+  /** Takes a new certificate for new connections. */
+  renew(tls: { readonly key: string; readonly cert: string }): void;
+  /** No new connections; what is under way may end, until the time is over. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** A stream may be silent for ten minutes and more; a head may not be long in coming. */
+const options = {
+  headersTimeout: 30_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 640_000,
+  maxHeaderSize: 64 * 1024,
+  noDelay: true,
+} satisfies ServerOptions;
+
+export async function listen(gateway: Gateway, { host, port, tls }: Listening): Promise<GatewayServer> {
+  const server = tls === undefined ? createServer(options) : createSecureServer({ ...options, ...tls, allowHTTP1: true });
+  server.on("request", (request, response) => void gateway.serve(request, response));
+  // The sandbox says whether to go on.
+  server.on("checkContinue", (request, response) => void gateway.serve(request, response));
+  server.on("upgrade", (request, socket: Duplex, head: Buffer) => void gateway.upgrade(request, socket, head));
+  // A tunnel to anywhere is not what this is for.
+  server.on("connect", (_request: unknown, socket: Duplex) => socket.destroy());
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => refuse(error, socket));
+  const sockets = openSockets(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    renew: (fresh) => {
+      if ("setSecureContext" in server) server.setSecureContext(fresh);
+    },
+    close: (graceMs) => close(server, sockets, graceMs),
+  };
+}
+
+/** What is not HTTP, or too long, or ambiguous: told so, and the connection ends. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
+  const answer = isTooLong
+    ? { status: 431, body: { message: `the headers are longer than ${options.maxHeaderSize} bytes`, code: 431 } }
+    : badRequest("the request is not HTTP that can be understood in one way");
+  endWith(socket, answer);
+}
+
+function openSockets(server: Server | Http2SecureServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+async function close(server: Server | Http2SecureServer, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  if ("closeIdleConnections" in server) server.closeIdleConnections();
+  const cut = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, graceMs);
+  await closed;
+  clearTimeout(cut);
+}

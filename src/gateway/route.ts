@@ -1,0 +1,25 @@
+/** Where a sandbox's traffic goes: read from the cache that everybody shares, one look into an index per request. */
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { isClaimed } from "#model/claimed-pod.ts";
+import { isFrozen, pauseWish } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+
+export type Route =
+  | { readonly kind: "open"; readonly pod: Pod; readonly ip: string }
+  /** Frozen, or about to be: nothing in it would answer. */
+  | { readonly kind: "paused"; readonly pod: Pod }
+  /** Claimed, and its pod has no address to be reached at. */
+  | { readonly kind: "starting"; readonly pod: Pod }
+  /** Never was, has ended, or is about to. */
+  | { readonly kind: "unknown" };
+
+export function routeOf(cache: Pick<SandboxCache, "podsOfSandbox">, sandboxId: string): Route {
+  // A pod that is being deleted takes its sandbox with it; one that carries the id on elsewhere goes on.
+  const pod = cache.podsOfSandbox(sandboxId).find((one) => isClaimed(one) && one.metadata.deletionTimestamp === undefined);
+  if (pod === undefined) return { kind: "unknown" };
+  if (pauseWish(pod) !== undefined || isFrozen(pod)) return { kind: "paused", pod };
+  const ip = pod.status?.podIP;
+  // One that is starting may be armed before anybody has written so, and until then its daemon sends everybody away itself.
+  if (ip === undefined || ip === "" || pod.status?.phase !== "Running") return { kind: "starting", pod };
+  return { kind: "open", pod, ip };
+}
