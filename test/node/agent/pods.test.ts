@@ -29,6 +29,14 @@ describe("a real pod", () => {
     await world.remove("ends");
   });
 
+  test("is still heard when it has ended and nothing of it is left on the machine", async () => {
+    await create("heard", { restartPolicy: "Never", containers: [script("echo last words")] });
+    const pod = await until(world.store, "heard", isOver);
+    await expect.poll(() => world.node.runtime.inspect(pod.metadata.uid ?? ""), { timeout: 10_000 }).toBeUndefined();
+    expect(await logsOf("heard")).toBe("last words\n");
+    await world.remove("heard");
+  });
+
   test("shares one network between its containers", async () => {
     await create("shared", {
       restartPolicy: "Never",

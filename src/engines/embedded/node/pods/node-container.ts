@@ -128,7 +128,7 @@ export class NodeContainer {
   /** Kills what runs and removes everything; may be repeated. */
   async remove(): Promise<void> {
     await this.stop();
-    await keepContainerLog(this.#logPlace);
+    await this.keepLog();
     this.#context.trash.take(this.writableFolder);
     rmSync(this.pod.folder.container(this.id), { recursive: true, force: true });
   }
@@ -139,6 +139,11 @@ export class NodeContainer {
     await this.#runtime.delete(this.id);
     await this.#context.cgroups.removeContainer(this.pod.uid, this.id);
     removeStage(this.#context.paths.stage, this.id);
+  }
+
+  /** Its log outlives it, and its pod's disk. */
+  async keepLog(): Promise<void> {
+    await keepContainerLog(this.#logPlace);
   }
 
   /** What the container has changed, on the pod's disk. */

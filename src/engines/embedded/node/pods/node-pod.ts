@@ -89,7 +89,10 @@ export class NodePod {
   async remove(): Promise<void> {
     const { cgroups, network, disks, slots } = this.#context;
     this.folder.markRemoving();
-    await Promise.all([...this.containers.values()].map((container) => container.stop()));
+    const containers = [...this.containers.values()];
+    await Promise.all(containers.map((container) => container.stop()));
+    // A pod that has ended is removed from the machine, and its object is still asked for logs.
+    await Promise.all(containers.map((container) => container.keepLog()));
     await cgroups.removePod(this.uid);
     await network.changeEgress(this.#egress, noEgress);
     detachBelow(this.folder.path);
