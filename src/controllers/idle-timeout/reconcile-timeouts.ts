@@ -8,7 +8,7 @@
  * - `timeout-deps.ts`         what it works with, and the limits
  */
 import { tellFailed } from "#controllers/pod/tell-failed.ts";
-import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
+import { type Controller, type ControllerDeps, type ControllerOptions, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
@@ -72,7 +72,7 @@ function whyNotStarted(pod: Pod): string {
 /** Daemons and gateways are asked on the way, and some do not answer soon. */
 const concurrency = 32;
 
-export function startTimeoutController(deps: TimeoutDeps & ControllerDeps): Controller {
+export function startTimeoutController(deps: TimeoutDeps & ControllerDeps, options: Pick<ControllerOptions, "signal"> = {}): Controller {
   return startController(deps, {
     name: "idle-timeout",
     reconcile: (key, signal) => reconcileTimeouts(deps, key, signal),
@@ -82,6 +82,7 @@ export function startTimeoutController(deps: TimeoutDeps & ControllerDeps): Cont
       changesOf(deps.cache.pools, { keys: () => [] }),
     ],
     concurrency,
+    ...options,
   });
 }
 

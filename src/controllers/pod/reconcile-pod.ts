@@ -13,7 +13,7 @@
  * What ends a sandbox by time (startup, idle, end time) is `controllers/idle-timeout`, a loop of its own: it asks daemons and gateways,
  * and a pod that comes back must not wait behind one that does not answer.
  */
-import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
+import { type Controller, type ControllerDeps, type ControllerOptions, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
@@ -73,7 +73,7 @@ async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Pro
 /** History and registry may keep a reconcile waiting; others go on meanwhile. */
 const concurrency = 16;
 
-export function startPodController(deps: PodDeps & ControllerDeps): Controller {
+export function startPodController(deps: PodDeps & ControllerDeps, options: Pick<ControllerOptions, "signal"> = {}): Controller {
   const stopFollowing = followRunning(deps);
   const gone = deps.cache.pods.onChange((now, before) => {
     if (now === undefined) deps.events.forget(before?.metadata.uid ?? "");
@@ -83,6 +83,7 @@ export function startPodController(deps: PodDeps & ControllerDeps): Controller {
     reconcile: (key, signal) => reconcilePod(deps, key, signal),
     sources: [changesOf(deps.cache.pods, { keys: ofPool }), orphanedPods(deps)],
     concurrency,
+    ...options,
   });
   return {
     ...controller,
