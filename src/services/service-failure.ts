@@ -1,5 +1,5 @@
 /** What the parts below throw, as use cases say it. What nobody foresaw goes through as it is, and is shown to callers as `internal`. */
-import { type ApiError, isApiError } from "#kube/api-error.ts";
+import { type ApiError, type ApiErrorReason, isApiError } from "#kube/api-error.ts";
 import { PodAccessError } from "#kube/pod-access.ts";
 import { HistoryError } from "#store/history-error.ts";
 import { ServiceError } from "./service-error.ts";
@@ -30,14 +30,17 @@ function ofHistory(error: HistoryError): unknown {
   return error;
 }
 
+const noAnswer: ReadonlySet<ApiErrorReason> = new Set(["Unreachable", "ServiceUnavailable", "ServerTimeout", "Timeout", "TooManyRequests"]);
+
 function ofApi(error: ApiError): unknown {
-  if (isApiError(error, "Unreachable", "ServiceUnavailable", "ServerTimeout", "Timeout", "TooManyRequests")) {
+  const { reason, message } = error;
+  if (noAnswer.has(reason)) {
     const retryAfterSeconds = Math.max(1, Math.ceil((error.retryAfterMs ?? 1000) / 1000));
     return new ServiceError("unavailable", "the object server does not answer now", { retryAfterSeconds, cause: error });
   }
-  if (isApiError(error, "Conflict", "AlreadyExists")) return new ServiceError("conflict", error.message, { cause: error });
-  if (isApiError(error, "RequestEntityTooLarge")) return new ServiceError("too_large", error.message, { cause: error });
-  return isApiError(error, "Invalid", "BadRequest") ? ofInvalid(error) : error;
+  if (reason === "Conflict" || reason === "AlreadyExists") return new ServiceError("conflict", message, { cause: error });
+  if (reason === "RequestEntityTooLarge") return new ServiceError("too_large", message, { cause: error });
+  return reason === "Invalid" || reason === "BadRequest" ? ofInvalid(error) : error;
 }
 
 const unknownField = /unknown field "([^"]+)"/;
