@@ -1,0 +1,72 @@
+/** The product's own parts, wired as a composition root does, with the simulated world below them. */
+import { startTimeoutController } from "#controllers/idle-timeout/reconcile-timeouts.ts";
+import { ArmingWatch } from "#controllers/idle-timeout/arming-watch.ts";
+import { defaultTimeoutLimits } from "#controllers/idle-timeout/timeout-deps.ts";
+import { EndRecorder } from "#controllers/pod/end-recorder.ts";
+import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
+import { startPodController } from "#controllers/pod/reconcile-pod.ts";
+import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import { Expectations } from "#kube/controller/expectations.ts";
+import { startLeaderElection } from "#kube/leader/leader-election.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { LastActiveSource } from "#sandbox/last-active-source.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import type { Process } from "./process.ts";
+import { digests, namespace } from "./pools.ts";
+import { noMetrics, tracedLog } from "./quiet.ts";
+import type { SeededRandom } from "./random.ts";
+import type { Trace } from "./trace.ts";
+
+/** The world as one process reaches it. */
+export interface Reach {
+  readonly process: Process;
+  readonly client: ObjectClient;
+  readonly daemon: DaemonClient;
+  readonly history: HistoryStore;
+  readonly lastActive: LastActiveSource;
+  readonly random: SeededRandom;
+  readonly trace: Trace;
+}
+
+export const publicKey = "simulated key";
+const maxUses = 5;
+const creationsAtOnce = 3;
+
+function basics({ process, client, random, trace }: Reach) {
+  const { clock } = process;
+  const log = tracedLog(trace, process.name);
+  const cache = new SandboxCache({ client, clock, log, random: random.next });
+  return { client, clock, log, cache, metrics: noMetrics, random: random.next, digests, publicKey, maxUses };
+}
+
+/** One of several processes that take requests. */
+export function startApi(reach: Reach): undefined {
+  void basics(reach).cache.run();
+}
+
+/** One of several processes with controllers, of which one leads. */
+export function startControllers(reach: Reach): undefined {
+  const { history, daemon, lastActive, process } = reach;
+  const deps = basics(reach);
+  const { cache, clock, random } = deps;
+  void cache.run();
+  const lead = async (signal: AbortSignal): Promise<void> => {
+    const events = { record: () => {}, forget: () => {} };
+    const observer = { started: () => {}, exchanged: () => {}, recycled: () => {}, ended: () => {} };
+    const recorder = new EndRecorder({ ...deps, history });
+    const pods = startPodController({ ...deps, recorder, observer, events, recycleTimeoutMs: defaultRecycleTimeoutMs });
+    const arming = new ArmingWatch({ daemon, clock, random });
+    const timeouts = startTimeoutController({ ...deps, arming, lastActive, observer, events, limits: defaultTimeoutLimits });
+    const pools = startPoolController({ ...deps, expectations: new Expectations(clock), creationsAtOnce });
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    await Promise.all([pods.stop(), timeouts.stop(), pools.stop()]);
+  };
+  startLeaderElection(deps as typeof deps & { clock: typeof process.clock }, {
+    namespace,
+    name: "controllers",
+    identity: process.name,
+    lead,
+  });
+}

@@ -1,0 +1,70 @@
+/** What really happened, kept by the world itself: what clients asked and were told, and what became of every sandbox. */
+import type { SandboxRecord } from "#model/sandbox-record.ts";
+
+export interface Request {
+  /** `r1`, `r2`, …: carried by the sandbox as metadata, so that a pod tells whose it is. */
+  readonly name: string;
+  readonly tenant: string;
+  readonly pool: string;
+  /** The process that was asked. */
+  readonly api: string;
+  readonly sentAtMs: number;
+  /** By when it must have ended (I9), unless its process could not. */
+  readonly endsByMs: number;
+  readonly abort: AbortController;
+  readonly hasIdleTimeout: boolean;
+  readonly hasLifetime: boolean;
+  /** `lost`: the process died, and nobody knows what became of it. */
+  state: "pending" | "answered" | "failed" | "lost";
+  sandboxId: string | undefined;
+  error: unknown;
+  isCanceled: boolean;
+  /** Its process was held while it waited: nothing can be said about when it ends. */
+  isExcused: boolean;
+}
+
+/** A sandbox, from the moment in which a pod first carried its id. */
+export interface Sandbox {
+  readonly id: string;
+  readonly podUid: string;
+  readonly podName: string;
+  readonly request: Request | undefined;
+  readonly claimedAtMs: number;
+  /** A client asked for its end, whatever he was answered. */
+  isEndAsked: boolean;
+  /** The client was told that it has ended. */
+  isEndTold: boolean;
+  /** The container whose daemon was armed for it. */
+  armedIn: string | undefined;
+  /** The pod carries it no more, or is stopping. */
+  hasEnded: boolean;
+}
+
+/** Something that the world did to a pod, which may end its sandbox. */
+export type Blow = "container-ended" | "evicted" | "deleted";
+
+export class Ledger {
+  readonly requests: Request[] = [];
+  readonly sandboxes = new Map<string, Sandbox>();
+  readonly records = new Map<string, SandboxRecord>();
+  readonly #blows = new Map<string, Set<Blow>>();
+
+  request(name: string | undefined): Request | undefined {
+    return this.requests.find((request) => request.name === name);
+  }
+
+  blow(podUid: string, what: Blow): void {
+    const blows = this.#blows.get(podUid) ?? new Set<Blow>();
+    this.#blows.set(podUid, blows.add(what));
+  }
+
+  wasHit(podUid: string, ...by: readonly Blow[]): boolean {
+    const blows = this.#blows.get(podUid);
+    return blows !== undefined && (by.length === 0 || by.some((blow) => blows.has(blow)));
+  }
+
+  /** What clients know to be theirs and have not ended. */
+  held(): readonly Sandbox[] {
+    return [...this.sandboxes.values()].filter(({ request, hasEnded }) => request?.state === "answered" && !hasEnded);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * One run of the whole control plane in one process, in simulated time, with everything happening to it that may. The same seed is the
+ * same run, to the last event.
+ *
+ * - `run.ts` many runs, or one again; `simulate.ts` (this file) one run; `world.ts` all parts of it; `actions.ts` what may happen
+ * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes that are put in on purpose
+ * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
+ *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
+ * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools; `clients.ts` those who want sandboxes
+ * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`,
+ *   `arming-check.ts` and `state-checks.ts` who look for it
+ * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
+ */
+import { step } from "./actions.ts";
+import type { Violation } from "./judge.ts";
+import { calmNode } from "./node.ts";
+import { checkHistory, checkState, type StateDeps, whyNotSettled } from "./state-checks.ts";
+import { type Plant, World } from "./world.ts";
+
+export interface Run {
+  readonly seed: number;
+  readonly steps?: number;
+  readonly plant?: Plant | undefined;
+}
+
+export interface Outcome {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  /** Everything that happened, in words. */
+  readonly trace: string;
+}
+
+export const defaultSteps = 80;
+
+/** By then everything must be as it should, once nothing bad happens any more. The slowest thing is a watch that fell silent. */
+const settleWithinMs = 20 * 60_000;
+const settleStepMs = 5_000;
+/** So long nothing may happen after that. */
+const quietMs = 120_000;
+
+export async function simulate({ seed, steps = defaultSteps, plant }: Run): Promise<Outcome> {
+  const world = await World.open(seed, plant);
+  try {
+    await world.begin();
+    const random = world.random.fork("steps");
+    for (let left = steps; left > 0 && world.judge.violation === undefined; left--) {
+      await step(world, random);
+      checkState(stateOf(world));
+    }
+    if (world.judge.violation === undefined) await settle(world);
+    return outcomeOf(world, seed);
+  } catch (error) {
+    // Whatever throws into the world itself is a mistake too.
+    world.judge.violate("error", error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return outcomeOf(world, seed);
+  } finally {
+    world.close();
+  }
+}
+
+function outcomeOf({ judge, trace }: World, seed: number): Outcome {
+  const { violation } = judge;
+  return { seed, violation: violation && { ...violation, message: trace.inNames(violation.message) }, trace: trace.text() };
+}
+
+function stateOf({ ledger, judge, node, monitor, clock }: World): StateDeps {
+  return { ledger, judge, node, pods: () => monitor.pods(), now: () => clock.now() };
+}
+
+/** Nothing bad happens any more, and everything comes to where it should be (I6, I7, I10, I11). */
+async function settle(world: World): Promise<void> {
+  await calm(world);
+  const state = stateOf(world);
+  const until = world.clock.now() + settleWithinMs;
+  let why = whyNotSettled(state, world.wanted);
+  while (why !== undefined && world.clock.now() < until && world.judge.violation === undefined) {
+    await world.clock.step(settleStepMs);
+    checkState(state);
+    why = whyNotSettled(state, world.wanted);
+  }
+  if (why !== undefined) world.judge.violate(why.slice(0, why.indexOf(":")), `${why.slice(why.indexOf(":") + 2)}, in the end`);
+  if (world.judge.violation !== undefined) return;
+  world.trace.add("world", "everything is as it should be");
+  await rest(world, state);
+  await checkHistory(state, world.history);
+}
+
+async function calm(world: World): Promise<void> {
+  world.trace.add("world", "nothing bad happens any more");
+  if (!world.node.isUp) world.node.comeUp({ wasRebooted: false });
+  world.node.mood = calmNode;
+  for (const slot of world.slots) {
+    world.setWeather(slot, "calm");
+    await world.goOn(slot);
+    world.start(slot);
+  }
+}
+
+/** A control plane with nothing to do writes nothing: no pod comes or goes (I6). */
+async function rest(world: World, state: StateDeps): Promise<void> {
+  const { creations } = world.replicas;
+  const ended = world.ledger.records.size;
+  await world.clock.step(quietMs);
+  checkState(state);
+  // A sandbox whose time is over meanwhile may end, and its pod be replaced.
+  const explained = world.ledger.records.size - ended;
+  const created = world.replicas.creations - creations;
+  world.judge.hold("I6", created <= explained, () => `${created} pods were created when all was as it should be`);
+}

@@ -1,0 +1,88 @@
+/** What holds between any two steps, and what must hold in the end, over all that there is. */
+import { isClaimed, poolOf, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import type { Pod } from "#model/pod.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import type { Judge } from "./judge.ts";
+import type { Ledger } from "./ledger.ts";
+import type { SimulatedNode } from "./node.ts";
+import { nameOf } from "./pod-monitor.ts";
+import { isLiving } from "./replica-watch.ts";
+
+export interface StateDeps {
+  readonly ledger: Ledger;
+  readonly judge: Judge;
+  readonly node: SimulatedNode;
+  readonly pods: () => readonly Pod[];
+  readonly now: () => number;
+}
+
+export function checkState({ ledger, judge, node, pods, now }: StateDeps): void {
+  const carriers = new Map<string, Pod>();
+  for (const pod of pods()) {
+    const id = sandboxIdOf(pod);
+    if (id === undefined) continue;
+    const other = carriers.get(id);
+    if (other !== undefined) judge.violate("I1", `${id} is on ${nameOf(pod)} and on ${nameOf(other)}`);
+    carriers.set(id, pod);
+  }
+  for (const { id, podUid, request } of ledger.held()) {
+    judge.hold("I3", carriers.has(id) || ledger.records.has(id), () => `${id} is on no pod and not in the history`);
+    const container = node.pod(podUid)?.container;
+    const isServed = container === undefined || container.armedFor === id || ledger.wasHit(podUid);
+    judge.hold(
+      "I11",
+      isServed,
+      () => `${id} of ${request?.name ?? ""} runs in a container that is armed for ${container?.armedFor ?? "nobody"}`,
+    );
+  }
+  for (const request of ledger.requests) {
+    const isLate = request.state === "pending" && !request.isExcused && now() > request.endsByMs;
+    judge.hold("I9", !isLate, () => `${request.name} was to end at ${request.endsByMs} and still waits`);
+  }
+}
+
+/** Undefined when everything is as it should be in the end; else what is not, for whoever waits for it. */
+export function whyNotSettled({ ledger, pods }: StateDeps, wanted: ReadonlyMap<string, number>): string | undefined {
+  const waiting = ledger.requests.find(({ state }) => state === "pending");
+  if (waiting !== undefined) return `I9: ${waiting.name} still waits`;
+  for (const pod of pods()) {
+    const why = whyPodNotSettled(ledger, pod);
+    if (why !== undefined) return why;
+  }
+  for (const [pool, replicas] of wanted) {
+    const there = pods().filter((pod) => poolOf(pod) === pool && isLiving(pod)).length;
+    if (there !== replicas) return `I6: pool ${pool} has ${there} pods and wants ${replicas}`;
+  }
+  const missing = [...ledger.sandboxes.values()].find(({ id, hasEnded }) => hasEnded && !ledger.records.has(id));
+  return missing === undefined ? undefined : `I3: ${missing.id} has ended and there is no record`;
+}
+
+function whyPodNotSettled(ledger: Ledger, pod: Pod): string | undefined {
+  if (pod.metadata.deletionTimestamp !== undefined) return `I7: ${nameOf(pod)} is being deleted and stays`;
+  const phase = sandboxPhaseOf(pod);
+  if (phase !== "idle" && phase !== "running") return `I7: ${nameOf(pod)} is ${phase ?? "in no phase"} and stays so`;
+  if (phase === "idle") return isReady(pod) ? undefined : `I6: ${nameOf(pod)} is idle and not ready`;
+  const sandbox = ledger.sandboxes.get(sandboxIdOf(pod) ?? "");
+  // What was armed for somebody whose answer was lost is a sandbox, and lives until its time is over.
+  if (!isClaimed(pod) || sandbox?.request?.state === "answered" || sandbox?.request?.state === "lost") {
+    return sandbox?.isEndTold === true ? `I3: ${sandbox.id} was told to have ended and lives` : undefined;
+  }
+  return `I5: ${nameOf(pod)} carries ${sandboxIdOf(pod)} of ${sandbox?.request?.name ?? "nobody"}, who was told that he gets none`;
+}
+
+function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+}
+
+/** Every sandbox that ended has exactly one record, and there is none of anything else (I3). */
+export async function checkHistory({ ledger, judge }: StateDeps, history: HistoryStore): Promise<void> {
+  const { records } = await history.search({ scope: { kind: "admin" }, limit: 1000 });
+  const counts = new Map<string, number>();
+  for (const { sandboxId } of records) counts.set(sandboxId, (counts.get(sandboxId) ?? 0) + 1);
+  for (const { id, hasEnded } of ledger.sandboxes.values()) {
+    const wanted = hasEnded ? 1 : 0;
+    judge.hold("I3", (counts.get(id) ?? 0) === wanted, () => `${id} has ${counts.get(id) ?? 0} records instead of ${wanted}`);
+    counts.delete(id);
+  }
+  judge.hold("I3", counts.size === 0, () => `there are records of ${[...counts.keys()].join(", ")}, which never were`);
+}

@@ -1,0 +1,287 @@
+/** Everything that a run consists of: the store, the node, the history, the processes and those who use them. */
+import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
+import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
+import type { WatchEvent } from "#kube/object-client.ts";
+import { Leases, Namespaces } from "#model/core-kinds.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import type { ApiObject, JsonObject } from "#model/meta.ts";
+import { Pods } from "#model/pod.ts";
+import type { ResourceType } from "#model/resource.ts";
+import { SandboxPools } from "#model/sandbox-pool.ts";
+import type { SandboxRecord } from "#model/sandbox-record.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { openSqliteHistory } from "#store/sqlite/store.ts";
+import { SteppedClock } from "../world/stepped-clock.ts";
+import { type Api, Clients } from "./clients.ts";
+import type { ContainerInstance, PodOnNode } from "./container.ts";
+import { type Reach, startApi, startControllers } from "./control-plane.ts";
+import { daemonClient } from "./daemons.ts";
+import { faultyClient, type Write } from "./faulty-client.ts";
+import { faultyHistory } from "./faulty-history.ts";
+import { Judge } from "./judge.ts";
+import { Ledger } from "./ledger.ts";
+import { SimulatedNode } from "./node.ts";
+import { aSimulatedPool, namespace, poolSorts } from "./pools.ts";
+import { nameOf, PodMonitor } from "./pod-monitor.ts";
+import { Process } from "./process.ts";
+import { SeededRandom } from "./random.ts";
+import { ReplicaWatch } from "./replica-watch.ts";
+import { Trace } from "./trace.ts";
+import { type WeatherKind, weathers } from "./weather.ts";
+
+/** A mistake that is put into the control plane on purpose, by way of what it is given. */
+export type Plant = (reach: Reach) => Reach;
+
+/** A place where one process runs, one after the other. */
+interface Slot {
+  readonly name: string;
+  readonly start: (reach: Reach) => Api["service"] | undefined;
+  process: Process | undefined;
+  service: Api["service"] | undefined;
+  starts: number;
+  /** How it reaches the others at the moment. */
+  weather: WeatherKind;
+}
+
+export class World {
+  readonly clock = new SteppedClock();
+  readonly random: SeededRandom;
+  readonly trace = new Trace(this.clock);
+  readonly judge = new Judge();
+  readonly ledger = new Ledger();
+  readonly replicas = new ReplicaWatch(this.judge);
+  readonly store: ObjectStore;
+  readonly history: HistoryStore;
+  readonly node: SimulatedNode;
+  readonly monitor: PodMonitor;
+  readonly clients: Clients;
+  /** Pool to how many pods are wanted now. */
+  readonly wanted = new Map<string, number>();
+  readonly #slots: readonly Slot[];
+  readonly #plant: Plant;
+  readonly #end = new AbortController();
+  #leaseHolder = "";
+
+  static async open(seed: number, plant: Plant = (reach) => reach): Promise<World> {
+    const clock = new SteppedClock();
+    return new World(seed, plant, await openSqliteHistory({ file: ":memory:", clock, durability: "process-crash" }));
+  }
+
+  constructor(seed: number, plant: Plant, history: HistoryStore) {
+    this.random = new SeededRandom(seed);
+    this.#plant = plant;
+    this.history = history;
+    const { clock, ledger, judge, trace, replicas } = this;
+    const now = (): number => clock.now();
+    const few = { revisions: 300, ms: 60_000 };
+    this.store = openObjectStore({ file: ":memory:", kinds: kindRules, clock, history: few });
+    this.node = new SimulatedNode({
+      ...{ store: this.store, clock, trace, random: this.random.fork("node") },
+      onStart: (pod, container) => this.#handOver(pod, container),
+      onEnd: (pod, _container, isWished) => (isWished ? undefined : ledger.blow(pod.uid, "container-ended")),
+    });
+    this.monitor = new PodMonitor({ ledger, judge, node: this.node, replicas, trace, now });
+    this.clients = new Clients({ ledger, judge, node: this.node, trace, now, random: this.random.fork("clients") });
+    this.#slots = [
+      ...["api-0", "api-1"].map((name) => emptySlot(name, startApi)),
+      ...["ctl-0", "ctl-1"].map((name) => emptySlot(name, startControllers)),
+    ];
+    void this.#follow(Pods, (event) => {
+      this.monitor.see(event);
+      if (event.type !== "BOOKMARK") this.node.changed(event.object, event.type === "DELETED");
+    });
+    void this.#follow(Leases, (event) => {
+      if (event.type !== "BOOKMARK") this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
+    });
+  }
+
+  /** Makes the pools and starts everybody. */
+  async begin(): Promise<void> {
+    const random = this.random.fork("pools");
+    await this.store.create(Namespaces, { metadata: { name: namespace } });
+    for (const sort of poolSorts.filter(() => random.chance(0.6)).slice(0, 2)) await this.#makePool(sort, random);
+    if (this.wanted.size === 0) await this.#makePool("warm", random);
+    for (const { name } of this.#slots) this.start(name);
+  }
+
+  get slots(): readonly string[] {
+    return this.#slots.map(({ name }) => name);
+  }
+
+  isUp(name: string): boolean {
+    return this.#slot(name).process !== undefined;
+  }
+
+  start(name: string): void {
+    const slot = this.#slot(name);
+    if (slot.process !== undefined) return;
+    slot.starts += 1;
+    const random = this.random.fork(`${name} ${slot.starts}`);
+    const process = new Process(name, this.clock, random.between(-2000, 2000));
+    this.trace.add(name, `starts, for the ${slot.starts}. time`);
+    slot.process = process;
+    slot.service = slot.start(this.#plant(this.#reach(slot, process, random)));
+  }
+
+  kill(name: string): void {
+    const slot = this.#slot(name);
+    if (slot.process === undefined) return;
+    this.trace.add(name, "is killed");
+    slot.process.kill();
+    slot.process = undefined;
+    slot.service = undefined;
+  }
+
+  hold(name: string): void {
+    const { process } = this.#slot(name);
+    if (process === undefined || process.isHeld) return;
+    this.trace.add(name, "is held");
+    for (const request of this.ledger.requests) if (request.api === name && request.state === "pending") request.isExcused = true;
+    process.hold();
+  }
+
+  async goOn(name: string): Promise<void> {
+    const { process } = this.#slot(name);
+    if (process?.isHeld !== true) return;
+    this.trace.add(name, "goes on");
+    await process.goOn();
+  }
+
+  setClock(name: string, byMs: number): void {
+    this.trace.add(name, `has its clock set by ${byMs} ms`);
+    this.#slot(name).process?.setTimeOfDay(byMs);
+  }
+
+  setWeather(name: string, weather: WeatherKind): void {
+    if (this.#slot(name).weather === weather) return;
+    this.trace.add(name, `has ${weather} weather`);
+    this.#slot(name).weather = weather;
+  }
+
+  /** The processes that take requests now. */
+  apis(): readonly Api[] {
+    return this.#slots.flatMap(({ process, service }) =>
+      process === undefined || process.isHeld || service === undefined ? [] : [{ process, service }],
+    );
+  }
+
+  async scale(pool: string, replicas: number): Promise<void> {
+    this.trace.add("admin", `scales ${pool} to ${replicas}`);
+    this.wanted.set(pool, replicas);
+    this.replicas.want(pool, replicas);
+    await this.changePool(pool, { replicas });
+  }
+
+  async changePool(pool: string, spec: JsonObject): Promise<void> {
+    await this.store.patch(SandboxPools, { namespace, name: pool }, { type: "merge", body: { spec } });
+  }
+
+  evict(pod: PodOnNode): void {
+    this.ledger.blow(pod.uid, "evicted");
+    this.node.evict(pod);
+  }
+
+  /** Somebody deletes a pod by hand, whatever it carries. */
+  async deletePod(pod: PodOnNode): Promise<void> {
+    this.trace.add("admin", `deletes ${pod.name}`);
+    this.ledger.blow(pod.uid, "deleted");
+    await this.store.delete(Pods, { namespace, name: pod.name }).catch(() => {});
+  }
+
+  close(): void {
+    for (const { name } of this.#slots) this.kill(name);
+    this.#end.abort(new Error("the run is over"));
+    this.store.close();
+  }
+
+  async #makePool(sort: (typeof poolSorts)[number], random: SeededRandom): Promise<void> {
+    const pool = aSimulatedPool(sort, random);
+    this.wanted.set(sort, pool.spec.replicas);
+    this.replicas.want(sort, pool.spec.replicas);
+    await this.store.create(SandboxPools, pool);
+  }
+
+  #slot(name: string): Slot {
+    const slot = this.#slots.find((one) => one.name === name);
+    if (slot === undefined) throw new Error(`there is no process ${name}`);
+    return slot;
+  }
+
+  #reach(slot: Slot, process: Process, random: SeededRandom): Reach {
+    const { clock, store, trace, ledger, history, node } = this;
+    const weather = () => weathers[slot.weather];
+    const wire = (name: string) => ({ process, clock, weather, random: random.fork(name) });
+    const client = faultyClient(wire("objects"), {
+      server: store,
+      onSend: (write) => traceWrite(trace, write),
+      onApplied: (write) => this.#excuse(slot, process, write),
+    });
+    const onArmed = (sandboxId: string, container: ContainerInstance): void => {
+      const sandbox = ledger.sandboxes.get(sandboxId);
+      if (sandbox !== undefined) sandbox.armedIn = container.id;
+      trace.add(process.name, `armed ${container.id} for ${sandboxId}`);
+    };
+    return {
+      ...{ process, client, trace, random: random.fork("own") },
+      daemon: daemonClient(wire("daemons"), node, onArmed),
+      history: faultyHistory(wire("history"), { database: history, onPut: (record) => this.#recorded(record) }),
+      lastActive: { activityOf: async () => ({ kind: "known", inUse: false }) },
+    };
+  }
+
+  /** The sender of this pod will not know of it, or not in time. */
+  #excuse(slot: Slot, process: Process, { verb, type, name, fate }: Write): void {
+    if (verb !== "create" || type !== Pods) return;
+    if (fate === "arrives" && slot.process === process && !process.isHeld && this.#leader() === process.name) return;
+    const pool = [...this.wanted.keys()].find((one) => name.startsWith(`${one}-`));
+    if (pool !== undefined) this.replicas.excuse(pool);
+  }
+
+  #leader(): string {
+    return this.#leaseHolder.replace(/_.*/, "");
+  }
+
+  #recorded(record: SandboxRecord): void {
+    const { ledger, judge, trace } = this;
+    const { sandboxId, status, failureReason } = record;
+    if (!ledger.records.has(sandboxId)) trace.add("history", `${sandboxId} was ${status} ${failureReason ?? ""}`);
+    ledger.records.set(sandboxId, record);
+    const sandbox = ledger.sandboxes.get(sandboxId);
+    judge.hold("I3", sandbox !== undefined, () => `there is a record of ${sandboxId}, which no pod ever carried`);
+    const pod = this.monitor.pod(sandbox?.podUid ?? "");
+    if (pod === undefined || sandboxIdOf(pod) !== sandboxId) return;
+    const phase = sandboxPhaseOf(pod);
+    const isOver = pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === "Failed";
+    judge.hold(
+      "I3",
+      isOver || (phase !== "starting" && phase !== "running"),
+      () => `${sandboxId} has its record and lives on ${nameOf(pod)}`,
+    );
+  }
+
+  /** Whoever has the pod when a container is started on its wanted image, has the container. */
+  #handOver(pod: PodOnNode, container: ContainerInstance): void {
+    const current = this.monitor.pod(pod.uid);
+    const phase = current === undefined ? undefined : sandboxPhaseOf(current);
+    if (current !== undefined && (phase === "starting" || phase === "running")) container.handedTo = sandboxIdOf(current);
+  }
+
+  async #follow<T extends ApiObject>(type: ResourceType<T>, see: (event: WatchEvent<T>) => void): Promise<void> {
+    try {
+      for await (const event of this.store.watch(type, { signal: this.#end.signal })) see(event);
+    } catch (error) {
+      if (!this.#end.signal.aborted) throw error;
+    }
+  }
+}
+
+/** Rules are the same for every run, and not cheap to make. */
+const kindRules = embeddedKindRules();
+
+function emptySlot(name: string, start: Slot["start"]): Slot {
+  return { name, start, process: undefined, service: undefined, starts: 0, weather: "calm" };
+}
+
+function traceWrite(trace: Trace, { process, verb, type, name, fate }: Write): void {
+  if (type.kind !== "Lease") trace.add(process, `${verb} ${type.kind} ${name}${fate === "arrives" ? "" : `: ${fate}`}`);
+}
