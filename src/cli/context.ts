@@ -40,10 +40,25 @@ export interface Home {
   readonly httpAddress: () => Promise<string | undefined>;
 }
 
-export interface ServeRequest {
+export interface ServeRequest extends ServeLimits {
+  /** Where the APIs listen. */
+  readonly host: string;
   readonly port: number;
   /** Log lines go to stderr in this form; to a file in the data folder when left out. */
   readonly logFormat: "json" | "text" | undefined;
   /** Whether pods are run on this machine. */
   readonly sandboxes: boolean;
+}
+
+/** What is left out is as the server has it. */
+export interface ServeLimits {
+  /** How long ended sandboxes are remembered. */
+  readonly retentionMs?: number;
+  /** Requests per second for each API key; 0: no limit. */
+  readonly rateLimit?: number;
+  readonly rateBurst?: number;
+  /** After how many sandboxes a pod is replaced. */
+  readonly maxUses?: number;
+  /** How many creates may wait at a time. */
+  readonly queueSize?: number;
 }

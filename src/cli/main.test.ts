@@ -92,7 +92,12 @@ describe("up", () => {
   };
 
   test("takes its port from the flag, else from the environment, else the usual one", async () => {
-    expect(await asked(["--port", "1"], { AGENTBOX_PORT: "2" })).toEqual({ port: 1, logFormat: undefined, sandboxes: true });
+    expect(await asked(["--port", "1"], { AGENTBOX_PORT: "2" })).toEqual({
+      host: "127.0.0.1",
+      port: 1,
+      logFormat: undefined,
+      sandboxes: true,
+    });
     expect(await asked([], { AGENTBOX_PORT: "2" })).toMatchObject({ port: 2 });
     expect(await asked([], { AGENTBOX_PORT: "" })).toMatchObject({ port: 8099 });
   });

@@ -41,6 +41,7 @@ class RunningServer {
     };
     const stderr = { write: (text: string) => (this.stderr += text) };
     const options = {
+      host: "127.0.0.1",
       port: 0,
       logFormat: undefined,
       sandboxes: false,
@@ -105,6 +106,26 @@ describe("agentbox up", () => {
     expect(await mode(home.runFolder)).toBe(0o700);
     expect(await mode(home.socketPath)).toBe(0o600);
     expect(await mode(home.logFile)).toBe(0o600);
+  });
+
+  test("shows its first admin key once, and keeps it for this user alone", async () => {
+    const first = await start();
+    const key = /e2b_[0-9a-f]{40}/.exec(first.stdout)?.[0] ?? "";
+    expect(await readFile(home.adminKeyFile, "utf8")).toBe(`${key}\n`);
+    expect((await stat(home.adminKeyFile)).mode & 0o777).toBe(0o600);
+    await first.stop();
+    const second = await start();
+    expect(second.stdout).not.toContain(key);
+    expect(second.stdout).toContain(home.adminKeyFile);
+    expect(await readFile(home.logFile, "utf8")).not.toContain(key);
+    expect(await readFile(home.dataFile, "latin1")).not.toContain(key);
+  });
+
+  test("is ready when it says so, and answers for health", async () => {
+    await start();
+    const address = (await readServerFile(home.serverFile))?.httpAddress ?? "";
+    expect(await (await fetch(`${address}/readyz`)).text()).toBe("ok");
+    expect(await (await fetch(`${address}/healthz`)).text()).toBe("ok");
   });
 
   test("keeps objects from one run to the next", async () => {
@@ -172,9 +193,9 @@ describe("agentbox up", () => {
     const metrics = await (await fetch(`${address}/metrics`)).text();
     expect(metrics).toContain('agentbox_api_requests_total{verb="create",resource="configmaps",subresource="",code="201"} 1');
     expect(metrics).toContain('agentbox_api_request_duration_seconds_count{verb="create",resource="configmaps",subresource=""} 1');
-    expect(metrics).toContain('agentbox_store_objects{resource="configmaps"} 1');
+    expect(metrics).toContain('agentbox_store_objects{resource="configmaps"} 2');
     expect(metrics).toMatch(/agentbox_store_newest_resource_version [1-9]/);
-    expect(metrics).toContain("agentbox_store_watchers 0");
+    expect(metrics).toContain("agentbox_store_watchers 6");
     expect(metrics).toContain("process_cpu_seconds_total");
   });
 

@@ -3,10 +3,11 @@
  * and everybody else reach its objects through the unix socket in it.
  *
  * - home-folder.ts     where things are           - server-file.ts     who runs there
- * - status-server.ts   health and metrics         - server-metrics.ts  what is counted
+ * - serve-api.ts       the APIs at their address  - server-metrics.ts  what is counted
  * - log-file.ts        where log lines go         - start-text.ts      what people read
  * - embedded-node.ts   what runs pods             - control-plane.ts   what keeps pools
  * - first-objects.ts   what a new one starts with - control-plane-key.ts
+ * - admin-key-file.ts  its first API key          - tracing.ts         spans for a collector
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -16,19 +17,23 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
+import type { ApiFace } from "#api/http/api-server.ts";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import { adminKeyFile } from "./admin-key-file.ts";
 import { startControlPlane, startHistory } from "./control-plane.ts";
 import { controlPlaneKey } from "./control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { HomeFolder } from "./home-folder.ts";
 import { openServerLog } from "./log-file.ts";
+import { defaultRateLimit, keysOver, serveApi, systemNamespace } from "./serve-api.ts";
 import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
 import { followStore, openServerMetrics, type ServerMetrics } from "./server-metrics.ts";
 import { type Sandboxes, startText } from "./start-text.ts";
-import { startStatusServer } from "./status-server.ts";
 
 export interface AllInOneOptions extends ServeRequest {
   readonly home: HomeFolder;
@@ -50,8 +55,9 @@ export async function runAllInOne(options: AllInOneOptions): Promise<number> {
   // Taken down in the opposite order of setting up, as far as that came.
   await using parts = new AsyncDisposableStack();
   const serverLog = parts.use(await openServerLog(options));
-  const { address, sandboxes } = await start(options, serverLog.log, parts);
-  stdout.write(startText({ ...options, address, sandboxes, logFile: serverLog.file }));
+  const started = await start(options, serverLog.log, parts);
+  const { address } = started;
+  stdout.write(startText({ ...options, ...started, logFile: serverLog.file }));
   serverLog.log.info({ version: options.version, pid: process.pid, address, folder: home.folder }, "agentbox started");
   await aborted(signal);
   stdout.write("\nStopping AgentBox …\n");
@@ -62,14 +68,15 @@ export async function runAllInOne(options: AllInOneOptions): Promise<number> {
 }
 
 interface Started {
-  /** Of health and metrics. */
+  /** Of the APIs. */
   readonly address: string;
   readonly sandboxes: Sandboxes;
+  readonly firstKey: string | undefined;
 }
 
-/** Starts the parts one on the other. */
+/** Starts the parts one on the other. Ending goes the other way round: no new requests, controllers, cache, history, node, objects. */
 async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposableStack): Promise<Started> {
-  const { home, version, clock, port } = options;
+  const { home, version, clock } = options;
   const metrics = openServerMetrics();
   const kinds = embeddedKindRules();
   const store = openStore({ file: home.dataFile, kinds, clock, log });
@@ -79,9 +86,12 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
   parts.adopt(await listenOnSocket(face, home), closeServer);
   // Before the socket is closed: that waits for the last answer, and a watch is one that never ends by itself.
   parts.defer(() => face.stop());
-  const sandboxes = await startSandboxes(options, { store, log, metrics: metrics.metrics }, parts);
-  const { server, address } = await startStatusServer({ port, ready: () => !options.signal.aborted, registry: metrics.registry });
-  parts.adopt(server, closeServer);
+  const keeper = adminKeyFile(home.adminKeyFile);
+  const firstKey = await ensureFirstAdminKey({ client: store, namespace: systemNamespace, clock, keeper });
+  const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace });
+  const running = { store, log, metrics: metrics.metrics, cache };
+  const { sandboxes, faces } = await startSandboxes(options, running, parts);
+  const { address } = parts.use(await startApi(options, { ...running, metrics, faces }));
   await writeServerFile(home.serverFile, {
     pid: process.pid,
     version,
@@ -89,28 +99,63 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
     startedAt: new Date(clock.now()).toISOString(),
   });
   parts.defer(() => rm(home.serverFile, { force: true }));
-  return { address, sandboxes };
+  return { address, sandboxes, firstKey };
+}
+
+interface ApiParts extends Omit<SandboxParts, "metrics"> {
+  readonly metrics: ServerMetrics;
+  readonly faces: readonly ApiFace[];
+}
+
+function startApi(
+  options: AllInOneOptions,
+  { store, cache, ...running }: ApiParts,
+): Promise<AsyncDisposable & { readonly address: string }> {
+  const { clock, signal, rateLimit: perSecond = defaultRateLimit.perSecond } = options;
+  return serveApi({
+    ...options,
+    ...running,
+    keys: keysOver(store, cache, clock),
+    rateLimit: { perSecond, burst: options.rateBurst ?? 2 * perSecond },
+    ready: () => {
+      const health = cache.health();
+      if (signal.aborted) return "it ends";
+      return health.healthy || health.reason;
+    },
+  });
 }
 
 interface SandboxParts {
   readonly store: ObjectStore;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Not started yet. */
+  readonly cache: SandboxCache;
 }
 
-/** Node and control plane, where this user may have them: containers need root. */
-async function startSandboxes(options: AllInOneOptions, running: SandboxParts, parts: AsyncDisposableStack): Promise<Sandboxes> {
-  if (!options.sandboxes) return "switched off";
-  if (process.getuid?.() !== 0) return "not root";
-  const { home, clock } = options;
+interface StartedSandboxes {
+  readonly sandboxes: Sandboxes;
+  readonly faces: readonly ApiFace[];
+}
+
+/** The cache, and node and control plane where this user may have them: containers need root. */
+async function startSandboxes(options: AllInOneOptions, running: SandboxParts, parts: AsyncDisposableStack): Promise<StartedSandboxes> {
+  const { cache, store } = running;
+  parts.defer(() => cache.stop());
+  if (!options.sandboxes || process.getuid?.() !== 0) {
+    await cache.run();
+    return { sandboxes: options.sandboxes ? "not root" : "switched off", faces: [] };
+  }
+  const { home, clock, maxUses, retentionMs: keepMs } = options;
   const publicKey = publicKeyText(await controlPlaneKey(home.controlPlaneKeyFile));
   const { startEmbeddedNode } = await import("./embedded-node.ts");
   const node = parts.use(await startEmbeddedNode({ ...running, home: home.folder, clock, publicKey }).catch(asCliError));
-  await createFirstObjects(running.store);
+  await createFirstObjects(store);
   const location = options.databaseUrl ?? home.historyFile;
-  const { history } = parts.use(await startHistory({ location, clock, log: running.log }).catch(asHistoryFailure));
-  parts.use(await startControlPlane({ ...running, history, client: running.store, clock, publicKey, digests: node.digests }));
-  return "running";
+  const { history } = parts.use(await startHistory({ location, clock, log: running.log, keepMs }).catch(asHistoryFailure));
+  parts.use(startControlPlane({ ...running, history, client: store, clock, publicKey, maxUses, digests: node.digests }));
+  await cache.run();
+  return { sandboxes: "running", faces: [] };
 }
 
 /** What keeps the node from starting is something of the machine that its user can see to. */

@@ -1,4 +1,4 @@
-/** The control plane over an object store: caches, controllers, and the history that they write. */
+/** The control plane over an object store: controllers, and the history that they write. */
 import { hostname } from "node:os";
 import { ArmingWatch } from "#controllers/idle-timeout/arming-watch.ts";
 import { annotatedActivity } from "#controllers/idle-timeout/last-active-sources.ts";
@@ -14,7 +14,7 @@ import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -25,6 +25,8 @@ import { runRetention } from "#store/retention.ts";
 
 export interface ControlPlaneOptions {
   readonly client: ObjectClient;
+  /** Run and stopped by whoever shares it: its services read from the same one. */
+  readonly cache: SandboxCache;
   readonly history: HistoryStore;
   readonly digests: ImageDigests;
   readonly clock: Clock;
@@ -33,31 +35,28 @@ export interface ControlPlaneOptions {
   readonly publicKey: string;
   /** Left out: no sandbox ends by the clock, because nobody could say whether it was armed. */
   readonly daemon?: Pick<DaemonClient, "health">;
+  /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
+  readonly maxUses?: number | undefined;
 }
 
 const creationsAtOnce = 8;
-/** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
-const maxUses = 100;
+const defaultMaxUses = 100;
 
-export async function startControlPlane(options: ControlPlaneOptions): Promise<AsyncDisposable> {
-  const { client, clock, log } = options;
-  const cache = new SandboxCache({ client, clock, log });
-  const controllers = startControllers(options, cache);
-  await cache.run();
+export function startControlPlane(options: ControlPlaneOptions): AsyncDisposable {
+  const controllers = startControllers(options);
   return {
     [Symbol.asyncDispose]: async () => {
       await Promise.all(controllers.map((controller) => controller.stop()));
-      await cache.stop();
     },
   };
 }
 
-function startControllers(options: ControlPlaneOptions, cache: SandboxCache): readonly Controller[] {
-  const { clock, metrics, daemon } = options;
+function startControllers(options: ControlPlaneOptions): readonly Controller[] {
+  const { clock, metrics, daemon, maxUses = defaultMaxUses } = options;
   const events = new EventRecorder({ ...options, component: "agentbox-controller", host: hostname() });
   const observer = podMetrics({ metrics, clock });
   const random = Math.random;
-  const common = { ...options, cache, events, observer, random, maxUses };
+  const common = { ...options, events, observer, random, maxUses };
   return [
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
@@ -80,10 +79,11 @@ export interface StartedHistory extends AsyncDisposable {
 }
 
 /** The history, and the loop that forgets what is old in it. Throws HistoryError. */
-export async function startHistory(options: HistoryOptions): Promise<StartedHistory> {
+export async function startHistory(options: HistoryOptions & { readonly keepMs?: number | undefined }): Promise<StartedHistory> {
   const history = await openHistory(options);
   const stop = new AbortController();
-  const retention = runRetention({ ...options, history }, stop.signal);
+  const { clock, log, keepMs } = options;
+  const retention = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
   return {
     history,
     [Symbol.asyncDispose]: async () => {

@@ -16,6 +16,8 @@ export interface HomeFolder {
   readonly serverFile: string;
   readonly logFile: string;
   readonly controlPlaneKeyFile: string;
+  /** The first admin key, for the command line of this user. */
+  readonly adminKeyFile: string;
 }
 
 /** The kernel keeps the path of a unix socket in 108 bytes, one of them for its end. */
@@ -38,5 +40,6 @@ export function homeFolder(env: Readonly<Record<string, string | undefined>>): H
     serverFile: join(runFolder, "server.json"),
     logFile: join(folder, "logs", "agentbox.log"),
     controlPlaneKeyFile: join(folder, "keys", "control-plane.pem"),
+    adminKeyFile: join(folder, "keys", "admin.key"),
   };
 }

@@ -9,21 +9,24 @@ export interface StartFacts {
   readonly address: string;
   readonly logFile: string | undefined;
   readonly sandboxes: Sandboxes;
+  /** Only at the start that made it. */
+  readonly firstKey: string | undefined;
 }
 
 const runs: Record<Sandboxes, string> = {
-  running: `object store, node and pool controller; a pool of sandboxes warms up
-            (sandboxes can be watched, but not claimed yet: that comes with the API)`,
+  running: "API, object store, node and controllers; a pool of sandboxes warms up",
   "not root": `object store only: running sandboxes needs root. Pods are kept, but nothing
             runs them. Start with sudo to have them run`,
   "switched off": "object store only, as asked for with --no-sandboxes",
 };
 
 /** What people read when AgentBox has started: what runs, where, and what to do next. */
-export function startText({ version, home, address, logFile, sandboxes }: StartFacts): string {
+export function startText({ version, home, address, logFile, sandboxes, firstKey }: StartFacts): string {
   return `AgentBox ${version} is running.
 
   Runs      ${runs[sandboxes]}
+  API       ${address}/v1   (described at ${address}/openapi.json)
+  Key       ${keyText(home, firstKey)}
   Data      ${home.folder}
   Objects   ${home.socketPath}   (unix socket, for this user only)
   Health    ${address}/healthz
@@ -31,10 +34,19 @@ export function startText({ version, home, address, logFile, sandboxes }: StartF
   Log       ${logFile ?? "here, on stderr"}
 
 Try, in another terminal:
-  bin/agentbox get sandboxpools
-  bin/agentbox get pods -w
-  bin/agentbox apply -f deploy/examples
+${firstCommands(sandboxes)}
 
 Ctrl-C stops it.
 `;
+}
+
+function keyText(home: HomeFolder, firstKey: string | undefined): string {
+  if (firstKey === undefined) return `${home.adminKeyFile}   (or: agentbox key create)`;
+  return `${firstKey}
+            (admin; shown this once, and kept for this user in ${home.adminKeyFile})`;
+}
+
+function firstCommands(sandboxes: Sandboxes): string {
+  const tries = sandboxes === "running" ? ["run base -- echo hello", "ls", "get sandboxpools"] : ["key ls", "get sandboxpools"];
+  return [...tries, "apply -f deploy/examples"].map((words) => `  bin/agentbox ${words}`).join("\n");
 }

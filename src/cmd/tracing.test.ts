@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -23,13 +23,14 @@ interface SentSpan {
 
 test("spans reach the collector with their children, and failed ones say so without the text of the failure", async () => {
   const sent = Promise.withResolvers<readonly SentSpan[]>();
-  const collector = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { resourceSpans } = (await json(request)) as {
       resourceSpans: readonly { scopeSpans: readonly { spans: readonly SentSpan[] }[] }[];
     };
     sent.resolve(resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
-  });
+  };
+  const collector = createServer((request, response) => void receive(request, response));
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);

@@ -42,6 +42,14 @@ test("a secret never gets into the line, however deep it stands", () => {
   );
 });
 
+test("API keys are cut out wherever they stand", () => {
+  const key = `e2b_${"0a".repeat(20)}`;
+  expect(redact({ url: `/x?k=${key}&y`, error: new Error(`no such key: ${key}`) })).toMatchObject({
+    url: `/x?k=${redacted}&y`,
+    error: { message: `no such key: ${redacted}` },
+  });
+});
+
 test("credentials inside texts are cut out", () => {
   expect(redact("GET / with Authorization: Bearer abc.def-123== failed")).toBe(`GET / with Authorization: Bearer ${redacted} failed`);
   expect(redact(new Error("basic dXNlcjpwYXNz"))).toMatchObject({ message: `basic ${redacted}` });

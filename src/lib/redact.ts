@@ -4,13 +4,15 @@
  */
 const secretKey = /authorization|cookie|token|password|passwd|passphrase|apikey|privatekey|credential|secrets?$/;
 const credentialInText = /\b(bearer|basic)\s+[\w.~+/-]+=*/gi;
+/** API keys have a form that nothing else has, so they are found wherever they stand. */
+const keyInText = /\be2b_[0-9a-f]{8,}/gi;
 /** Deep enough for any Status; also ends what refers to itself. */
 const maxDepth = 8;
 
 export const redacted = "[redacted]";
 
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") return value.replace(credentialInText, `$1 ${redacted}`);
+  if (typeof value === "string") return value.replace(credentialInText, `$1 ${redacted}`).replace(keyInText, redacted);
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null) return value;
   return depth >= maxDepth ? "[too deep]" : redactObject(value, depth);

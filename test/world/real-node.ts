@@ -9,6 +9,7 @@ import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../s
 import { startControlPlane, startHistory } from "../../src/cmd/control-plane.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import type { ExecCommand } from "#kube/pod-access.ts";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { openObjectStore, type ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -52,7 +53,10 @@ export async function startRealNode(options: { readonly pools?: boolean } = {}):
   const node = parts.use(await startEmbeddedNode({ ...shared, home, store }));
   if (options.pools === true) {
     const { history } = parts.use(await startHistory({ ...shared, location: join(home, "history.db") }));
-    parts.use(await startControlPlane({ ...shared, history, client: store, digests: node.digests }));
+    const cache = new SandboxCache({ ...shared, client: store });
+    parts.defer(() => cache.stop());
+    parts.use(startControlPlane({ ...shared, cache, history, client: store, digests: node.digests }));
+    await cache.run();
   }
   return {
     home,

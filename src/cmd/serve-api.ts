@@ -1,0 +1,79 @@
+/** The APIs of the all-in-one server at its address, with its keys. */
+import { apiServer, type ApiFace } from "#api/http/api-server.ts";
+import { drainServer, listenAt } from "#api/http/listen.ts";
+import type { RateLimit } from "#api/http/rate-limiter.ts";
+import { CliError } from "#cli/failure.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { type KeyService, openKeyService } from "#services/keys/key-service.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+
+/** Where API keys and other things of AgentBox itself are kept. */
+export const systemNamespace = "kube-system";
+
+export const defaultRateLimit: RateLimit = { perSecond: 1000, burst: 2000 };
+
+export function keysOver(client: ObjectClient, cache: SandboxCache, clock: Clock): KeyService {
+  if (cache.system === undefined) throw new Error("the cache has no system namespace");
+  return openKeyService({ client, secrets: cache.system.secrets, namespace: systemNamespace, clock });
+}
+
+export interface ApiOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly keys: KeyService;
+  readonly faces: readonly ApiFace[];
+  readonly rateLimit: RateLimit;
+  /** True, or why not. */
+  readonly ready: () => true | string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ServerMetrics;
+}
+
+export interface ServedApi extends AsyncDisposable {
+  /** As a client of this machine reaches it. */
+  readonly address: string;
+}
+
+/** How long answers under way may take when the server ends. */
+const lastAnswersMs = 5000;
+
+export async function serveApi(options: ApiOptions): Promise<ServedApi> {
+  const { host, port, metrics } = options;
+  const app = await apiServer({
+    ...options,
+    metrics: metrics.metrics,
+    metricsText: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
+    // Who opens the server to a network says who may reach it by other means.
+    ...(isLoopback(host) && { metricsHosts: ["127.0.0.1", "localhost", "[::1]"] }),
+  });
+  try {
+    const address = await listenAt(app, { host, port });
+    return { address: reachable(address), [Symbol.asyncDispose]: () => drainServer(app, lastAnswersMs) };
+  } catch (error) {
+    await app.close();
+    throw explain(error as NodeJS.ErrnoException, host, port);
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+/** "Everywhere" is no address that one can connect to on every machine. */
+function reachable(address: string): string {
+  return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+}
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const other = `Choose another: AGENTBOX_PORT=${port + 1} make up, or agentbox up --port ${port + 1}`;
+  if (error.code === "EADDRINUSE") return new CliError(`port ${port} on ${host} is in use by another program. ${other}`);
+  if (error.code === "EACCES") return new CliError(`port ${port} needs more rights than this user has. ${other}`);
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return new CliError(`${host} is no address of this machine. Use --listen 127.0.0.1, or --listen 0.0.0.0 for all of its networks`);
+  }
+  return error;
+}
