@@ -19,7 +19,7 @@ const risingVersions = [
 // What is refused stands in bad-templates.ts.
 describeServers("the version of a template", (server) => {
   let made = 0;
-  async function update(from: JsonObject, to: JsonObject): Promise<unknown> {
+  async function expectUpdated(from: JsonObject, to: JsonObject): Promise<unknown> {
     const { client } = server();
     const name = `version-${process.pid}-${made++}`;
     const { metadata } = await client.create(SandboxTemplates, aTemplate(name, from));
@@ -30,17 +30,17 @@ describeServers("the version of a template", (server) => {
   }
 
   test.each(risingVersions)("%s may be followed by %s", async (from, to) => {
-    await update({ version: from, idleImage: "a" }, { spec: { version: to, idleImage: "b" } });
+    await expectUpdated({ version: from, idleImage: "a" }, { spec: { version: to, idleImage: "b" } });
   });
 
   test("may stay when only texts for people change", async () => {
-    await update(
+    await expectUpdated(
       { version: "v1.0.0" },
       { spec: { description: "better words" }, metadata: { annotations: { "agentbox.navix.sh/docs": "# Hi" } } },
     );
   });
 
   test("need not be there at all", async () => {
-    await update({ idleImage: "a" }, { spec: { idleImage: "b" } });
+    await expectUpdated({ idleImage: "a" }, { spec: { idleImage: "b" } });
   });
 });

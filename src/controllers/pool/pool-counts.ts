@@ -1,6 +1,6 @@
+import type { Key } from "#kube/controller/key.ts";
 import { podsByPoolAndSlot, type PoolSlot, poolValue, readyIdlePods, slotValue } from "#kube/sandbox-cache/indexes.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { SandboxPool } from "#model/sandbox-pool.ts";
 
 /** How many pods of a pool stand where. */
 export interface PoolCounts {
@@ -13,6 +13,8 @@ export interface PoolCounts {
   readonly failed: number;
   /** Pods of ours without a phase that we know. */
   readonly unknown: number;
+  /** Pods that are being deleted. They are no replicas (W10). */
+  readonly terminating: number;
 }
 
 /** Living pods: terminating ones are no replicas (W10). */
@@ -21,8 +23,7 @@ export function replicasOf({ idle, starting, running, stopping, failed, unknown 
 }
 
 /** Read off the indexes, so that it costs the same for ten pods and ten thousand. */
-export function countPods({ pods }: Pick<SandboxCache, "pods">, pool: SandboxPool): PoolCounts {
-  const { namespace = "", name = "" } = pool.metadata;
+export function countPods({ pods }: Pick<SandboxCache, "pods">, { namespace = "", name }: Key): PoolCounts {
   const count = (slot: PoolSlot): number => pods.objects.count(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot }));
   const idle = count("idle");
   return {
@@ -33,5 +34,6 @@ export function countPods({ pods }: Pick<SandboxCache, "pods">, pool: SandboxPoo
     stopping: count("stopping"),
     failed: count("failed"),
     unknown: count("unknown"),
+    terminating: count("terminating"),
   };
 }

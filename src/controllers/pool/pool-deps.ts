@@ -1,11 +1,21 @@
 import type { Expectations } from "#kube/controller/expectations.ts";
+import type { Key } from "#kube/controller/key.ts";
+import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Backoff } from "#lib/backoff.ts";
 import type { Clock } from "#lib/clock.ts";
-import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import type { Logger } from "#lib/log.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import { scaleDownDefaults } from "#model/env-autoscaling.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { ClaimPressure } from "./claim-pressure.ts";
+import type { RefillPace } from "./plan-refill.ts";
+import type { PoolLedger } from "./pool-ledger.ts";
+import type { PoolMemories } from "./pool-memory.ts";
+import type { PoolNumbers } from "./pool-numbers.ts";
 
-/** What the behaviours of a pool work with. */
+/** What the keeping of pools is given. */
 export interface PoolDeps {
   readonly client: ObjectClient;
   readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates">;
@@ -13,10 +23,64 @@ export interface PoolDeps {
   readonly digests: ImageDigests;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For the names of new pods, and nothing that must not be guessed. */
+  /** For the names of new pods and for waiting times, and nothing that must not be guessed. */
   readonly random: () => number;
   /** The control plane's, which waiting daemons take their orders by. */
   readonly publicKey: string;
-  /** How many pods are created at once. */
+  /** How many pods are created, marked or deleted at once. */
   readonly creationsAtOnce: number;
+  /** Nobody claims and nobody waits when left out. */
+  readonly pressure?: ClaimPressure | undefined;
+  /** How long a pod that was chosen for scale-down may still be claimed; the Env's default when left out. */
+  readonly protectionWindowMs?: ((pool: SandboxPool) => number) | undefined;
+  readonly events?: PoolEvents | undefined;
+  readonly pace?: Partial<PoolPace> | undefined;
+}
+
+export type PoolEvents = Pick<EventRecorder, "record" | "forget">;
+
+export interface PoolPace extends RefillPace {
+  /** Least time between two writes of one pool's status, whatever happens to its pods. */
+  readonly statusEveryMs: number;
+  /** How often waiting requests are counted anew while there are any. */
+  readonly pendingEveryMs: number;
+  /** How many pods are on their way out at a time. */
+  readonly removalsAtOnce: number;
+  /** Share of the idle pods that a rollout may make unavailable; one always may be. */
+  readonly maxUnavailable: number;
+  /** A pod that is not ready after so long is given up. */
+  readonly unreadyMs: number;
+  /** Between losses of pods that were never ready. */
+  readonly loss: Backoff;
+  /** Between tries to make pods that cannot be made. */
+  readonly retry: Backoff;
+}
+
+export const defaultPoolPace: PoolPace = {
+  yieldMs: 100,
+  creationsBesideClaims: 4,
+  maxCreations: 500,
+  statusEveryMs: 1_000,
+  pendingEveryMs: 5_000,
+  removalsAtOnce: 100,
+  maxUnavailable: 0.2,
+  unreadyMs: 10 * 60_000,
+  loss: { baseMs: 5_000, maxMs: 10 * 60_000, jitter: "equal" },
+  retry: { baseMs: 1_000, maxMs: 5 * 60_000, jitter: "equal" },
+};
+
+/** What the behaviours of a pool work with. */
+export interface PoolTools extends PoolDeps {
+  readonly protectionWindowMs: (pool: SandboxPool) => number;
+  readonly events: PoolEvents;
+  readonly pace: PoolPace;
+  readonly ledger: PoolLedger;
+  readonly memories: PoolMemories;
+  readonly numbers: PoolNumbers;
+}
+
+export const defaultProtectionWindowMs = scaleDownDefaults.protectionWindowSeconds * 1000;
+
+export function keyOf({ metadata: { namespace, name = "" } }: SandboxPool): Key {
+  return { namespace, name };
 }

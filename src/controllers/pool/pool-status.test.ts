@@ -3,7 +3,7 @@ import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolCounts } from "./pool-counts.ts";
 import { poolStatus } from "./pool-status.ts";
 
-const none: PoolCounts = { idle: 0, unreadyIdle: 0, starting: 0, running: 0, stopping: 0, failed: 0, unknown: 0 };
+const none: PoolCounts = { idle: 0, unreadyIdle: 0, starting: 0, running: 0, stopping: 0, failed: 0, unknown: 0, terminating: 0 };
 const aPool = (replicas: number, more: Partial<SandboxPool> = {}): SandboxPool => ({
   metadata: { namespace: "default", name: "py", generation: 4 },
   spec: { replicas },
@@ -20,11 +20,11 @@ const phases: readonly [string, SandboxPool, Partial<PoolCounts>, string][] = [
   ["all as wanted", aPool(4), { idle: 1, running: 1, starting: 1, stopping: 1 }, "Ready"],
 ];
 test.for(phases)("a pool with %s has its phase", ([, pool, counts, phase]) => {
-  expect(poolStatus(pool, { ...none, ...counts }, "now").phase).toBe(phase);
+  expect(poolStatus(pool, { counts: { ...none, ...counts } }, "now").phase).toBe(phase);
 });
 
 test("a pool's conditions say whether a pod can be claimed, and why not", () => {
-  const conditions = poolStatus(aPool(2), { ...none, idle: 2, unreadyIdle: 2 }, "now").conditions ?? [];
+  const conditions = poolStatus(aPool(2), { counts: { ...none, idle: 2, unreadyIdle: 2 } }, "now").conditions ?? [];
   expect(conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
     "Available False NoIdlePodsAvailable",
     "Scaling False ReplicasReady",
@@ -34,14 +34,14 @@ test("a pool's conditions say whether a pod can be claimed, and why not", () => 
 });
 
 test("a condition keeps its time until its status changes", () => {
-  const first = poolStatus(aPool(1), { ...none, idle: 1 }, "2026-01-01T00:00:00Z");
-  const second = poolStatus(aPool(1, { status: first }), { ...none, running: 1 }, "2026-01-01T00:01:00Z");
+  const first = poolStatus(aPool(1), { counts: { ...none, idle: 1 } }, "2026-01-01T00:00:00Z");
+  const second = poolStatus(aPool(1, { status: first }), { counts: { ...none, running: 1 } }, "2026-01-01T00:01:00Z");
   const times = second.conditions?.map(({ type, lastTransitionTime }) => `${type} ${lastTransitionTime}`);
   expect(times).toEqual(["Available 2026-01-01T00:01:00Z", "Scaling 2026-01-01T00:00:00Z", "Degraded 2026-01-01T00:00:00Z"]);
 });
 
 test("a pool tells how to select its pods, all of them and by phase", () => {
-  const status = poolStatus(aPool(1), none, "now");
+  const status = poolStatus(aPool(1), { counts: none }, "now");
   expect(status.selector).toBe("agentbox.navix.sh/sandbox-pool=py");
   expect(status.labelSelector).toEqual({ matchLabels: { "agentbox.navix.sh/sandbox-pool": "py" } });
   expect(status.phaseSelectors?.["idle"]).toBe("agentbox.navix.sh/sandbox-pool=py,agentbox.navix.sh/sandbox-phase=idle");
@@ -50,5 +50,17 @@ test("a pool tells how to select its pods, all of them and by phase", () => {
 
 test("what others keep in the status stays", () => {
   const status = { pendingRequests: 5 };
-  expect(poolStatus(aPool(1, { status }), none, "now").pendingRequests).toBe(5);
+  expect(poolStatus(aPool(1, { status }), { counts: none }, "now").pendingRequests).toBe(5);
+});
+
+test("a pool that cannot make pods says why, before what else is wrong", () => {
+  const trouble = { reason: "ImageUnavailable", message: "the registry does not know it" };
+  const { conditions } = poolStatus(aPool(2), { counts: { ...none, idle: 1, unreadyIdle: 1 }, trouble }, "now");
+  expect(conditions?.[2]).toMatchObject({ type: "Degraded", status: "True", ...trouble });
+});
+
+test("conditions of others stay where they are", () => {
+  const other = { type: "Admitted", status: "True", reason: "Room", message: "", lastTransitionTime: "then" } as const;
+  const { conditions } = poolStatus(aPool(1, { status: { conditions: [other] } }), { counts: none }, "now");
+  expect(conditions?.map(({ type }) => type)).toEqual(["Available", "Scaling", "Degraded", "Admitted"]);
 });

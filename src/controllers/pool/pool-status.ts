@@ -1,10 +1,24 @@
-/** What a pool says of itself: pure, from its counts. */
+/** What a pool says of itself: pure, from its counts and what is wrong with it. */
 import { labelKeys, poolConditionReasons as reasons, poolConditions, phaseSelectorKeys } from "#model/keys.ts";
 import type { Condition } from "#model/meta.ts";
-import type { SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
+import type { ResolvedPoolImage, SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
 import { type PoolCounts, replicasOf } from "./pool-counts.ts";
+import type { Trouble } from "./pool-memory.ts";
 
-export function poolStatus(pool: SandboxPool, counts: PoolCounts, now: string): SandboxPoolStatus {
+export interface PoolFacts {
+  readonly counts: PoolCounts;
+  /** Why pods cannot be made. */
+  readonly trouble?: Trouble | undefined;
+  /** What is the matter with one of the pods that are not well, in words. */
+  readonly ailment?: string | undefined;
+  /** Requests that wait; unknown when left out. */
+  readonly waiting?: number | undefined;
+  readonly resolvedImages?: readonly ResolvedPoolImage[] | undefined;
+}
+
+/** What others keep in the status stays. */
+export function poolStatus(pool: SandboxPool, facts: PoolFacts, now: string): SandboxPoolStatus {
+  const { counts, waiting, resolvedImages } = facts;
   const label = `${labelKeys.sandboxPool}=${pool.metadata.name ?? ""}`;
   const selectors = phaseSelectorKeys.map((phase) => [phase, phase === "all" ? label : `${label},${labelKeys.sandboxPhase}=${phase}`]);
   return {
@@ -20,7 +34,9 @@ export function poolStatus(pool: SandboxPool, counts: PoolCounts, now: string): 
     selector: label,
     labelSelector: { matchLabels: { [labelKeys.sandboxPool]: pool.metadata.name ?? "" } },
     phaseSelectors: Object.fromEntries(selectors) as Record<string, string>,
-    conditions: conditions(pool, counts, now),
+    ...(waiting === undefined ? {} : { pendingRequests: waiting }),
+    ...(resolvedImages === undefined ? {} : { resolvedImages }),
+    conditions: [...conditions(pool, facts, now), ...(pool.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type))],
   };
 }
 
@@ -34,7 +50,10 @@ function poolPhase(pool: SandboxPool, counts: PoolCounts): NonNullable<SandboxPo
   return counts.unreadyIdle > 0 || counts.failed > 0 ? "Degraded" : "Ready";
 }
 
-function conditions(pool: SandboxPool, counts: PoolCounts, now: string): Condition[] {
+const ownConditions: ReadonlySet<string> = new Set(Object.values(poolConditions));
+
+function conditions(pool: SandboxPool, facts: PoolFacts, now: string): Condition[] {
+  const { counts } = facts;
   const ready = counts.idle - counts.unreadyIdle;
   const replicas = replicasOf(counts);
   const wanted = pool.spec.replicas;
@@ -51,17 +70,21 @@ function conditions(pool: SandboxPool, counts: PoolCounts, now: string): Conditi
           reason: replicas < wanted ? reasons.scalingUp : reasons.scalingDown,
           message: `${replicas} pods of ${wanted}`,
         },
-    { type: degraded, ...health(counts) },
+    { type: degraded, ...health(facts) },
   ];
   return stated.map(({ type, is, reason, message }) => condition(pool, { type, status: is ? "True" : "False", reason, message }, now));
 }
 
-function health({ unreadyIdle, failed }: PoolCounts): { is: boolean; reason: string; message: string } {
+/** What keeps pods from being made goes first: it is what somebody has to do something about. */
+function health({ counts: { unreadyIdle, failed }, trouble, ailment }: PoolFacts): { is: boolean; reason: string; message: string } {
+  if (trouble !== undefined) return { is: true, ...trouble };
+  const said = ailment === undefined ? "" : `; ${ailment}`;
   if (unreadyIdle > 0 && failed > 0) {
-    return { is: true, reason: reasons.unhealthyAndFailedPods, message: `${unreadyIdle} idle pods are not ready, ${failed} have failed` };
+    const message = `${unreadyIdle} idle pods are not ready, ${failed} have failed${said}`;
+    return { is: true, reason: reasons.unhealthyAndFailedPods, message };
   }
-  if (unreadyIdle > 0) return { is: true, reason: reasons.unhealthyIdlePods, message: `${unreadyIdle} idle pods are not ready` };
-  if (failed > 0) return { is: true, reason: reasons.failedPodsPresent, message: `${failed} pods have failed` };
+  if (unreadyIdle > 0) return { is: true, reason: reasons.unhealthyIdlePods, message: `${unreadyIdle} idle pods are not ready${said}` };
+  if (failed > 0) return { is: true, reason: reasons.failedPodsPresent, message: `${failed} pods have failed${said}` };
   return { is: false, reason: reasons.allPodsHealthy, message: "all pods are healthy" };
 }
 

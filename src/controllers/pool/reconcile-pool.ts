@@ -1,114 +1,137 @@
 /**
- * Keeps a pool's pods: as many as wanted, and a status that says how it stands.
- * - `pool-counts.ts`   how many pods stand where, read off the indexes
- * - `scale-pool.ts`    creates what is missing and deletes idle pods that are too many
- * - `pool-status.ts`   phase, counters, selectors and conditions (pure)
- * Claiming, recycling and history build on this.
+ * Keeps pools: as many pods as wanted, of the present template, and a status that says how it stands. The life of single pods, from their
+ * claim to their record and the end of their finalizer, is `controllers/pod`.
+ *
+ * - `reconcile-pool.ts`  the order of it all, and the loop
+ * - `pool-counts.ts`     how many pods stand where, read off the indexes; `pool-ledger.ts` which pods something is to be done about
+ *   (`pod-note.ts` what is read off one, `time-order.ts` the longest first)
+ * - `keep-metadata.ts`   finalizer, and what comes from the template
+ * - `fill-pool.ts`       makes what is missing: `plan-refill.ts` how many now, beside `claim-pressure.ts`; `loss-backoff.ts` not again and
+ *   again; `pool-blueprint.ts`, `resolve-images.ts` of what; `create-pods.ts` the calls
+ * - `scale-down.ts`      marks and deletes what is too much, by `plan-scale-down.ts`
+ * - `roll-out.ts`        replaces idle pods of an earlier template, by `plan-rollout.ts`
+ * - `give-up-unready.ts` replaces pods that do not become ready; `tidy-pods.ts` those that lost their protection or phase
+ * - `drain-pool.ts`      the end of a pool
+ * - `pool-status.ts`     phase, counters, selectors and conditions (pure); `write-status.ts`, `tell-pool.ts` events, `pool-numbers.ts` metrics
+ * - `remove-pods.ts`, `patch-pool.ts` the writes; `pool-deps.ts`, `pool-memory.ts` what all of them work with
  */
-import { isDeepStrictEqual } from "node:util";
-import { isApiError } from "#kube/api-error.ts";
-import { changesOf, type Source } from "#kube/controller/source.ts";
+import { hostname } from "node:os";
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
+import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
-import { podsByPoolAndSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
-import { kubernetesTime } from "#lib/clock.ts";
-import { poolOf, sandboxIdOf } from "#model/claimed-pod.ts";
-import { finalizers } from "#model/keys.ts";
+import { EventRecorder } from "#kube/events/event-recorder.ts";
+import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
-import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
-import { countPods } from "./pool-counts.ts";
-import type { PoolDeps } from "./pool-deps.ts";
-import { poolStatus } from "./pool-status.ts";
-import { deletedAsSeen, letGo, scalePool } from "./scale-pool.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { drainPool } from "./drain-pool.ts";
+import { fillPool } from "./fill-pool.ts";
+import { giveUpUnready } from "./give-up-unready.ts";
+import { keepMetadata } from "./keep-metadata.ts";
+import { blueprintOf } from "./pool-blueprint.ts";
+import { countPods, replicasOf } from "./pool-counts.ts";
+import { defaultPoolPace, defaultProtectionWindowMs, keyOf, type PoolDeps, type PoolTools } from "./pool-deps.ts";
+import { PoolLedger } from "./pool-ledger.ts";
+import { PoolMemories } from "./pool-memory.ts";
+import { PoolNumbers } from "./pool-numbers.ts";
+import { rollOut } from "./roll-out.ts";
+import { scaleDown } from "./scale-down.ts";
+import { tidyPods } from "./tidy-pods.ts";
+import { writeStatus } from "./write-status.ts";
 
-/** Brings one pool to its wanted size. Reads only the cache; may run at any time, any number of times. */
-export async function reconcilePool(deps: PoolDeps, key: Key, signal: AbortSignal): Promise<Requeue> {
-  const pool = deps.cache.pools.objects.get(key);
-  // One that carries a sandbox is held until its record is written, which is not ours to do (I3).
-  for (const pod of terminating(deps, key)) if (sandboxIdOf(pod) === undefined) await letGo(deps, pod);
-  if (pool === undefined) {
-    deps.expectations.forget(key);
+/** Brings one pool to where it should be. Reads only the cache; may run at any time, any number of times. */
+export async function reconcilePool(tools: PoolTools, key: Key, signal: AbortSignal): Promise<Requeue> {
+  const seen = tools.cache.pools.objects.get(key);
+  if (seen === undefined) {
+    forget(tools, key);
     return undefined;
   }
-  if (pool.metadata.deletionTimestamp !== undefined) return drainPool(deps, pool);
-  if (!(await hasFinalizer(deps, pool))) return undefined;
-  // Our last creates may not be in the cache yet; counting now would create them twice.
-  if (deps.expectations.satisfied(key)) await scalePool(deps, pool, signal);
-  await writeStatus(deps, pool);
-  return undefined;
-}
-
-function terminating({ cache }: PoolDeps, { namespace = "", name }: Key): Pod[] {
-  return cache.pods.objects.lookup(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot: "terminating" })).toArray();
-}
-
-/** Deletes all pods that are not in use, and lets go of the pool when none is left. */
-async function drainPool(deps: PoolDeps, pool: SandboxPool): Promise<Requeue> {
-  const { namespace = "", name = "" } = pool.metadata;
-  for (const slot of ["idle", "failed", "unknown"] as const) {
-    const pods = deps.cache.pods.objects.lookup(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot })).toArray();
-    for (const pod of pods) await deletedAsSeen(deps, pod);
+  tools.numbers.follow(key, seen);
+  if (seen.metadata.deletionTimestamp !== undefined) {
+    if (await drainPool(tools, seen, signal)) return undefined;
+    return earliest([await writeStatus(tools, seen, signal)]);
   }
-  const counts = countPods(deps.cache, pool);
-  const left =
-    terminating(deps, { namespace, name }).length + counts.idle + counts.starting + counts.running + counts.stopping + counts.failed;
-  if (left > 0) {
-    await writeStatus(deps, pool);
-    return undefined;
-  }
-  await patchFinalizers(
-    deps,
-    pool,
-    (pool.metadata.finalizers ?? []).filter((one) => one !== finalizers.pool),
-  );
-  return undefined;
+  const pool = await keepMetadata(tools, seen, signal);
+  if (pool === undefined) return undefined;
+  await tidyPods(tools, pool, signal);
+  const again = await keepPods(tools, pool, signal);
+  return earliest([...again, await writeStatus(tools, pool, signal)]);
 }
 
-/** Without our finalizer a deleted pool would be gone before its pods are looked after. False when it was only now added. */
-async function hasFinalizer(deps: PoolDeps, pool: SandboxPool): Promise<boolean> {
-  const present = pool.metadata.finalizers ?? [];
-  if (present.includes(finalizers.pool)) return true;
-  await patchFinalizers(deps, pool, [...present, finalizers.pool]);
-  return false;
+/** Resolves with when to look again, for each part. */
+async function keepPods(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<readonly (number | undefined)[]> {
+  const key = keyOf(pool);
+  // What we did last may not be in the cache yet; counting now would do it twice (I6).
+  if (!tools.expectations.satisfied(key)) return [];
+  const counts = countPods(tools.cache, key);
+  const missing = pool.spec.replicas - replicasOf(counts);
+  const blueprint = blueprintOf(tools, pool);
+  const down = await scaleDown(tools, pool, -missing, signal);
+  if (blueprint.kind === "trouble") {
+    tools.memories.of(key).trouble = blueprint.trouble;
+    return [down];
+  }
+  const fill = await fillPool(tools, pool, { blueprint, missing, counts }, signal);
+  // Old pods are better than none, so nothing is replaced while nothing new can be made or too many are there.
+  if (missing >= 0 && tools.memories.of(key).trouble === undefined) await rollOut(tools, pool, { hash: blueprint.hash, missing }, signal);
+  return [down, fill, await giveUpUnready(tools, pool, signal)];
 }
 
-async function patchFinalizers({ client }: PoolDeps, pool: SandboxPool, wanted: readonly string[]): Promise<void> {
-  const { namespace, name = "", resourceVersion = "" } = pool.metadata;
-  const body = { metadata: { resourceVersion, finalizers: wanted.length === 0 ? null : wanted } };
-  try {
-    await client.patch(SandboxPools, { namespace, name }, { type: "merge", body });
-  } catch (error) {
-    // Changed or gone since we looked: that change wakes us again.
-    if (!isApiError(error, "Conflict", "NotFound")) throw error;
-  }
+function earliest(times: readonly (number | undefined)[]): Requeue {
+  const some = times.filter((time) => time !== undefined);
+  return some.length === 0 ? undefined : { afterMs: Math.max(1, Math.min(...some)), exact: true };
 }
 
-async function writeStatus({ client, cache, clock }: PoolDeps, pool: SandboxPool): Promise<void> {
-  const status = poolStatus(pool, countPods(cache, pool), kubernetesTime(clock.now()));
-  if (isDeepStrictEqual(status, pool.status)) return;
-  try {
-    await client.update(SandboxPools, { ...pool, status }, { subresource: "status" });
-  } catch (error) {
-    if (!isApiError(error, "Conflict", "NotFound")) throw error;
-  }
+function forget({ expectations, ledger, memories, numbers }: PoolTools, key: Key): void {
+  expectations.forget(key);
+  ledger.forget(key);
+  memories.forget(key);
+  numbers.forget(key);
 }
 
 /** Runs the loop. Pods that come and go lower the expectations before the pool looks again. */
 export function startPoolController(deps: PoolDeps & ControllerDeps): Controller {
   const { cache } = deps;
-  observeExpectations(deps);
+  const tools = poolTools(deps);
+  const stopFollowing = tools.ledger.follow(cache.pods);
+  const stopObserving = observeExpectations(deps);
   const ofTemplate: Source = changesOf(cache.templates, {
     keys: (template) => {
       const using = cache.pools.objects.list().filter((pool) => pool.spec.templateName === template.metadata.name);
-      return using.map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name ?? "" })).toArray();
+      return using.map(keyOf).toArray();
     },
   });
-  return startController(deps, {
+  const forgetEvents = cache.pools.onChange((now, before) => {
+    if (now === undefined && before !== undefined) tools.events.forget(before.metadata.uid ?? "");
+  });
+  const controller = startController(deps, {
     name: "pool",
-    reconcile: (key, signal) => reconcilePool(deps, key, signal),
+    reconcile: (key, signal) => reconcilePool(tools, key, signal),
     sources: [changesOf(cache.pools), changesOf(cache.pods, { keys: poolKeys }), ofTemplate],
   });
+  return {
+    ...controller,
+    stop: async (withinMs) => {
+      await controller.stop(withinMs);
+      stopFollowing();
+      stopObserving();
+      forgetEvents.remove();
+      tools.numbers.stop();
+    },
+  };
+}
+
+export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
+  const pace = { ...defaultPoolPace, ...deps.pace };
+  return {
+    ...deps,
+    pace,
+    events: deps.events ?? new EventRecorder({ ...deps, component: "agentbox-controller", host: hostname() }),
+    protectionWindowMs: deps.protectionWindowMs ?? (() => defaultProtectionWindowMs),
+    ledger: new PoolLedger(),
+    memories: new PoolMemories(pace, deps.random),
+    numbers: new PoolNumbers(deps),
+  };
 }
 
 function poolKeys(pod: Pod): Key[] {
@@ -116,8 +139,8 @@ function poolKeys(pod: Pod): Key[] {
   return pool === undefined ? [] : [{ namespace: pod.metadata.namespace, name: pool }];
 }
 
-function observeExpectations({ cache, expectations }: PoolDeps): void {
-  cache.pods.onChange((now, before) => {
+function observeExpectations({ cache, expectations }: PoolDeps): () => void {
+  const registration = cache.pods.onChange((now, before) => {
     const pod = now ?? before;
     const pool = pod === undefined ? undefined : poolOf(pod);
     if (pod === undefined || pool === undefined) return;
@@ -125,4 +148,5 @@ function observeExpectations({ cache, expectations }: PoolDeps): void {
     if (before === undefined) expectations.creationObserved(owner, pod.metadata.name ?? "");
     if (now === undefined || now.metadata.deletionTimestamp !== undefined) expectations.deletionObserved(owner, pod.metadata.uid ?? "");
   });
+  return () => registration.remove();
 }

@@ -1,0 +1,68 @@
+/** Writes a pool's status when it has changed, and not more often than the pace allows: a thousand claims a second are a few writes. */
+import { isDeepStrictEqual } from "node:util";
+import { kubernetesTime } from "#lib/clock.ts";
+import type { Condition, JsonObject } from "#model/meta.ts";
+import { poolConditions } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
+import type { SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
+import { statusDetailFromPod } from "#sandbox/diagnosis.ts";
+import { patchPoolStatus } from "./patch-pool.ts";
+import { countPods } from "./pool-counts.ts";
+import { keyOf, type PoolTools } from "./pool-deps.ts";
+import { poolStatus } from "./pool-status.ts";
+import { degradedHappening, phaseHappening, tellPool } from "./tell-pool.ts";
+
+/** Resolves with when to look again. */
+export async function writeStatus(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<number | undefined> {
+  const key = keyOf(pool);
+  const memory = tools.memories.of(key);
+  const now = tools.clock.now();
+  const status = poolStatus(
+    pool,
+    {
+      counts: countPods(tools.cache, key),
+      trouble: memory.trouble,
+      ailment: ailmentOf(tools, pool),
+      waiting: tools.pressure?.waiting(key),
+      resolvedImages: memory.resolvedImages,
+    },
+    kubernetesTime(now),
+  );
+  const pendingMs = (status.pendingRequests ?? 0) > 0 && tools.pressure !== undefined ? tools.pace.pendingEveryMs : undefined;
+  if (isDeepStrictEqual(status, pool.status)) return pendingMs;
+  const waitMs = memory.statusAtMs === undefined ? 0 : memory.statusAtMs + tools.pace.statusEveryMs - now;
+  if (waitMs > 0) return waitMs;
+  memory.statusAtMs = now;
+  if ((await patchPoolStatus(tools, pool, changedFields(pool.status ?? {}, status), signal)) !== undefined) tell(tools, pool, status);
+  return pendingMs;
+}
+
+/** Only these: what others write beside them stays theirs. */
+function changedFields(before: SandboxPoolStatus, now: SandboxPoolStatus): JsonObject {
+  const changed = Object.entries(now).filter(([field, value]) => !isDeepStrictEqual(value, before[field as keyof SandboxPoolStatus]));
+  return Object.fromEntries(changed);
+}
+
+/** The one that has been unwell longest speaks for all. */
+function ailmentOf({ ledger }: PoolTools, pool: SandboxPool): string | undefined {
+  const sick = ledger.of(keyOf(pool)).unready.oldestFirst().next().value?.pod;
+  const detail = sick === undefined ? undefined : statusDetailFromPod(sick);
+  if (sick === undefined || detail === undefined) return undefined;
+  return `pod ${detail.podName}: ${detail.reason}: ${detail.message} (image ${imageOf(sick)})`;
+}
+
+function imageOf({ spec, status }: Pod): string {
+  const unready = status?.containerStatuses?.find(({ ready }) => !ready)?.name;
+  return (spec.containers.find(({ name }) => name === unready) ?? spec.containers[0])?.image ?? "unknown";
+}
+
+function tell(tools: PoolTools, pool: SandboxPool, { phase, conditions }: SandboxPoolStatus): void {
+  if (phase !== undefined) tellPool(tools, pool, phaseHappening(pool.status?.phase, phase, pool.spec.replicas));
+  const [before, now] = [degradedIn(pool.status?.conditions), degradedIn(conditions)];
+  if (now === undefined || (before?.reason === now.reason && before.status === now.status)) return;
+  tellPool(tools, pool, degradedHappening(now.reason, now.message));
+}
+
+function degradedIn(conditions: SandboxPoolStatus["conditions"]): Condition | undefined {
+  return conditions?.find(({ type }) => type === poolConditions.degraded);
+}
