@@ -27,7 +27,11 @@ export async function fillPool(
   const waitMs = timeUntilRetry(tools, pool);
   if (waitMs > 0) return waitMs;
   const count = howMany(tools, pool, { missing, counts });
-  if (count.create === 0 && isEveryImageKnown(tools, pool, blueprint)) return count.againInMs;
+  if (count.create === 0 && isEveryImageKnown(tools, pool, blueprint)) {
+    // A full pool has no trouble, whatever kept it from becoming full before.
+    if (missing <= 0) conclude(tools, pool, undefined);
+    return count.againInMs;
+  }
   const images = await resolveImages(tools, pool, blueprint.template, signal);
   const failures =
     count.create > 0 && images.isEnoughForPods
