@@ -1,0 +1,178 @@
+import { request as httpRequest } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { annotationKeys } from "#model/keys.ts";
+import type { SandboxRecord } from "#model/sandbox-record.ts";
+import { gatewayWorld, get, send, to } from "../../test/world/gateway-world.ts";
+
+describe("an answer that does not come", () => {
+  test("a sandbox that nobody knows is not found, in the words that clients look for", async () => {
+    await using world = await gatewayWorld();
+    expect(await get(world, "/", to("nobody", 80))).toEqual({
+      status: 502,
+      body: { sandboxId: "nobody", message: "The sandbox was not found", code: 502 },
+    });
+  });
+
+  test("one that has ended is told with cause and time, and a person gets a page", async () => {
+    const ended = { terminatedAt: "2026-01-01T00:00:00.000Z", stopReason: "Released", failureReason: "IdleTimeout" } as SandboxRecord;
+    await using world = await gatewayWorld({ ended: async () => ended });
+    expect((await get(world, "/", to("gone", 80))).body).toMatchObject({
+      message: "The sandbox was not found",
+      cause: "IdleTimeout",
+      endedAt: ended.terminatedAt,
+    });
+    const page = await fetch(world.url, { headers: { ...to("gone", 80), accept: "text/html,*/*" } });
+    expect(page.headers.get("content-type")).toContain("text/html");
+    expect(await page.text()).toContain("It ended at 2026-01-01T00:00:00.000Z (IdleTimeout).");
+  });
+
+  test("a port on which nothing listens", async () => {
+    await using world = await gatewayWorld();
+    const daemonPort = await world.program((_, response) => response.writeHead(404).end());
+    world.sandbox("abc", { daemonPort });
+    expect(await get(world, "/", to("abc", 1))).toMatchObject({ status: 502, body: { sandboxId: "abc", port: 1, code: 502 } });
+  });
+
+  test("a program that hangs up before it answers, and one that speaks no HTTP", async () => {
+    await using world = await gatewayWorld();
+    const silent = await world.program((request) => request.socket.destroy());
+    world.sandbox("abc");
+    expect(await get(world, "/", to("abc", silent))).toMatchObject({ status: 502, body: { port: silent } });
+  });
+
+  test("an answer that is cut short is not passed on as a whole one", async () => {
+    await using world = await gatewayWorld();
+    const port = await world.program((_, response) => {
+      response.write("half");
+      setImmediate(() => response.destroy());
+    });
+    world.sandbox("abc");
+    const response = await fetch(world.url, { headers: to("abc", port) });
+    await expect(response.text()).rejects.toThrow(/terminated|aborted|closed/);
+  });
+
+  test("who goes away takes his request along", async () => {
+    await using world = await gatewayWorld();
+    const gone = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const port = await world.program((_, response) => {
+      response.on("close", () => gone.resolve());
+      arrived.resolve();
+    });
+    world.sandbox("abc");
+    const outgoing = httpRequest({ host: "127.0.0.1", port: world.server.port, headers: to("abc", port) });
+    outgoing.on("error", () => {});
+    outgoing.end();
+    await arrived.promise;
+    outgoing.destroy();
+    await gone.promise;
+    expect(world.traffic.of("abc")?.open).toBe(0);
+  });
+});
+
+describe("who is let in", () => {
+  test("the control plane's routes of the daemon are closed, however they are written", async () => {
+    await using world = await gatewayWorld();
+    const daemonPort = await world.program((_, response) => response.end("daemon"));
+    world.sandbox("abc", { daemonPort });
+    for (const path of ["/init", "/INIT", "//init", "/x/../init", "/%69nit", "/init/", "/init?x=1", "/freeze"]) {
+      const [response] = await send(world, { method: "POST", path, headers: to("abc", 49_983) });
+      expect([path, response.statusCode]).toEqual([path, 404]);
+      response.resume();
+    }
+    expect((await get(world, "/health", to("abc", 49_983))).body).toBe("daemon");
+  });
+
+  test("private traffic wants the token, except for the daemon, which has its own", async () => {
+    await using world = await gatewayWorld();
+    const port = await world.program((_, response) => response.end("in"));
+    world.sandbox("abc", { annotations: { [annotationKeys.privateTraffic]: "true" }, daemonPort: port });
+    expect((await get(world, "/", to("abc", port))).status).toBe(403);
+    expect((await get(world, "/", { ...to("abc", port), "e2b-traffic-access-token": "traffic-other" })).status).toBe(403);
+    expect((await get(world, "/", { ...to("abc", port), "e2b-traffic-access-token": "traffic-abc" })).body).toBe("in");
+    expect((await get(world, "/", to("abc", 49_983))).body).toBe("in");
+  });
+
+  test("a sandbox may see another host than the client named", async () => {
+    await using world = await gatewayWorld();
+    const port = await world.program((request, response) => response.end(request.headers.host));
+    world.sandbox("abc", { annotations: { [annotationKeys.maskHost]: "localhost:${PORT}" } });
+    expect((await get(world, "/", to("abc", port))).body).toBe(`localhost:${port}`);
+  });
+
+  test("pages of any origin may talk to the daemon", async () => {
+    await using world = await gatewayWorld();
+    const daemonPort = await world.program((_, response) => response.end("daemon"));
+    world.sandbox("abc", { daemonPort });
+    const ask = {
+      ...to("abc", 49_983),
+      origin: "https://page.test",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "x-access-token",
+    };
+    const [preflight] = await send(world, { method: "OPTIONS", headers: ask });
+    expect(preflight.statusCode).toBe(204);
+    expect(preflight.headers).toMatchObject({ "access-control-allow-origin": "*", "access-control-allow-headers": "x-access-token" });
+    preflight.resume();
+    const [answer] = await send(world, { headers: { ...to("abc", 49_983), origin: "https://page.test" } });
+    expect(answer.headers["access-control-allow-origin"]).toBe("*");
+    answer.resume();
+  });
+
+  test("a paused sandbox is asleep; traffic wakes it where that is wished", async () => {
+    const woken: string[] = [];
+    await using world = await gatewayWorld({
+      wake: async (id) => {
+        woken.push(id);
+        world.sandbox(id);
+      },
+    });
+    const port = await world.program((_, response) => response.end("awake"));
+    world.sandbox("asleep", { annotations: { [annotationKeys.paused]: "2026-01-01T00:00:00Z" } });
+    expect(await get(world, "/", to("asleep", port))).toMatchObject({ status: 502, body: { message: "The sandbox is paused" } });
+    world.sandbox("light", { annotations: { [annotationKeys.paused]: "2026-01-01T00:00:00Z", [annotationKeys.autoResume]: "true" } });
+    expect((await get(world, "/", to("light", port))).body).toBe("awake");
+    expect(woken).toEqual(["light"]);
+  });
+
+  test("one that stops is gone already", async () => {
+    await using world = await gatewayWorld();
+    world.sandbox("abc", { phase: "stopping" });
+    expect((await get(world, "/", to("abc", 80))).status).toBe(502);
+  });
+});
+
+describe("what two readers could understand in two ways is refused", () => {
+  test.each([
+    ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+    ["a length and chunks", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+    ["chunks that are none", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n"],
+    ["no host", "GET / HTTP/1.1\r\n\r\n"],
+    ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"],
+    ["a host that is none", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n"],
+    ["a space before the colon", "GET / HTTP/1.1\r\nHost: x\r\nX-A : 1\r\n\r\n"],
+    ["a line that goes on", "GET / HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n more\r\n\r\n"],
+    ["no HTTP at all", "hello\r\n\r\n"],
+  ])("%s", async (_, head) => {
+    await using world = await gatewayWorld();
+    let asked = 0;
+    const port = await world.program((_request, response) => {
+      asked++;
+      response.end();
+    });
+    world.sandbox("abc");
+    const socket = await world.raw();
+    socket.end(head.replace("\r\n\r\n", `\r\nE2b-Sandbox-Id: abc\r\nE2b-Sandbox-Port: ${port}\r\nConnection: close\r\n\r\n`));
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /);
+    expect(asked).toBe(0);
+  });
+
+  test("headers without end", async () => {
+    await using world = await gatewayWorld();
+    const socket = await world.raw();
+    socket.on("error", () => {});
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"a".repeat(80_000)}\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 431 /);
+  });
+});
