@@ -1,0 +1,112 @@
+/** Logs, commands and terminals. */
+import { Type, type Static } from "typebox";
+import { text } from "#model/schema-builders.ts";
+import { closed, containerName, named, open, optional, span, time } from "./builders.ts";
+
+const tail = Type.Integer({ minimum: 0, maximum: 10_000, description: "Only so many lines from the end; 1000 when left out." });
+const since = span("Only what was written in this last while. Never more than since the claim.");
+
+export const logQuery = closed(
+  { container: optional(containerName), tail: optional(tail), since: optional(since) },
+  "Which part of the log.",
+);
+
+export const logSchema = open(
+  {
+    lines: Type.Array(Type.String(), { description: "Oldest first." }),
+    truncated: Type.Boolean({ description: "True when there was more than an answer holds; the oldest of it is missing." }),
+  },
+  "What the container wrote.",
+);
+
+export const logLineSchema = named(
+  "LogLine",
+  Type.Union(
+    [
+      open(
+        {
+          line: text("One line, or a part of a very long one."),
+          partial: optional(Type.Boolean({ description: "True when the line goes on." })),
+        },
+        "A line.",
+      ),
+      open(
+        {
+          _meta: open(
+            {
+              reason: text("ended: the sandbox or its container has ended. shutdown: the server ends; ask again. error: see code."),
+              lines: Type.Integer({ description: "How many lines were sent." }),
+              code: optional(text("As in a problem.")),
+              message: optional(text("For people.")),
+            },
+            "Why the stream ends.",
+          ),
+        },
+        "The last line.",
+      ),
+    ],
+    { description: "One line of the stream." },
+  ),
+);
+
+const program = {
+  env: optional(
+    Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$" }), Type.String(), { description: "Added to its environment." }),
+  ),
+  user: optional(text("Whom it runs as; the image's own user when left out.", { minLength: 1, maxLength: 256 })),
+  workingDir: optional(text("Where it runs; the image's own when left out.", { pattern: "^/", maxLength: 4096 })),
+  container: optional(containerName),
+};
+const command = Type.Array(Type.String(), { minItems: 1, maxItems: 1024, description: "Program and arguments, run without a shell." });
+const size = (what: string, most: number) => Type.Integer({ minimum: 1, maximum: most, description: what });
+
+export const execSchema = named(
+  "RunCommand",
+  closed(
+    {
+      command,
+      ...program,
+      stdin: optional(text("Given to it as its input.", { maxLength: 512 * 1024 })),
+      timeout: optional(span("It is ended after this time. 30s when left out, 5m at most.")),
+    },
+    "A command that is run to its end.",
+  ),
+);
+
+export const execResultSchema = open(
+  {
+    exitCode: Type.Integer({ description: "128 and the signal when a signal ended it." }),
+    stdout: text("What it wrote, the first MiB, as UTF-8."),
+    stderr: text("Likewise."),
+    truncated: Type.Boolean({ description: "True when it wrote more than that." }),
+  },
+  "What became of the command.",
+);
+
+export const execTokenSchema = named(
+  "OpenTerminal",
+  closed(
+    {
+      command: optional(command),
+      ...program,
+      rows: optional(size("Height of the terminal; 24 when left out.", 1000)),
+      cols: optional(size("Width of the terminal; 80 when left out.", 1000)),
+    },
+    "A terminal to be opened. A shell when no command is given.",
+  ),
+);
+
+export const execTokenResultSchema = open(
+  {
+    token: text("For one terminal, once."),
+    expiresAt: time("Until when it can be used."),
+    path: text("Path and query of the WebSocket."),
+  },
+  "A right to open a terminal.",
+);
+
+export const terminalQuery = closed({ token: optional(text("From exec-token.", { maxLength: 128 })) }, "The right to open it.");
+
+export type LogQuery = Static<typeof logQuery>;
+export type ExecBody = Static<typeof execSchema>;
+export type ExecTokenBody = Static<typeof execTokenSchema>;
