@@ -1,0 +1,39 @@
+import type { KeyObject } from "node:crypto";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { PodHttp } from "#daemon-client/pod-http.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Random } from "#lib/backoff.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Tracer } from "#lib/tracing.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+
+/** What creating and ending sandboxes is made from. */
+export interface SandboxClaimsDeps {
+  readonly client: ObjectClient;
+  readonly cache: SandboxCache;
+  readonly digests: ImageDigests;
+  readonly daemons: DaemonClient;
+  /** For post-start hooks. */
+  readonly pods: Pick<PodAccess, "exec">;
+  readonly http: Pick<PodHttp, "send">;
+  readonly history: Pick<HistoryStore, "get">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+  /** The control plane's: sandboxes' tokens are made from it. */
+  readonly privateKey: KeyObject;
+  readonly publicKey: string;
+  /** After so many sandboxes a pod is replaced. */
+  readonly maxUses: number;
+  /** Where idempotency keys are kept; `default` when left out. */
+  readonly keysNamespace?: string;
+  readonly limits?: ClaimQueueOptions;
+  readonly random?: Random;
+}

@@ -1,0 +1,110 @@
+/** What a request means: which pool, which images with which digests, which times. Nothing is taken yet. */
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import { isImageError } from "#images/image-error.ts";
+import { targetImages, templateOf } from "#lifecycle/pool-images.ts";
+import { parseDuration } from "#model/duration.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
+import { requestedImages, type TargetImages } from "#sandbox/images.ts";
+import type { PoolTemplate } from "#sandbox/resolve-template.ts";
+import { type Caller, mayUse } from "./caller.ts";
+import { checkKeys } from "./check-create.ts";
+import type { SandboxClaimsDeps } from "./claim-deps.ts";
+import type { CreateSandbox } from "./sandbox-service.ts";
+import { ServiceError } from "./service-error.ts";
+
+export interface ResolvedCreate {
+  readonly pool: PoolRef;
+  readonly images: TargetImages;
+  /** The container that is the sandbox. */
+  readonly first: string;
+  readonly startupTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+}
+
+type ResolveDeps = Pick<SandboxClaimsDeps, "cache" | "digests">;
+
+const defaultNamespace = "default";
+const defaultStartupTimeoutMs = 2 * 60 * 1000;
+/** Enough to see a typing mistake by. */
+const maxAvailable = 20;
+
+export async function resolveCreate(
+  deps: ResolveDeps,
+  caller: Caller,
+  command: CreateSandbox,
+  signal: AbortSignal,
+): Promise<ResolvedCreate> {
+  const pool = poolMeant(deps, caller, command.from);
+  const template = templateFor(deps, pool);
+  const { metadata, spec } = template.template ?? {};
+  checkKeys(command, { labels: metadata?.labels, annotations: metadata?.annotations });
+  const requested = requestedImages(template, command);
+  if (requested.kind === "refused") {
+    const field = command.containerImages === undefined ? "image" : "containerImages";
+    throw new ServiceError("invalid_request", requested.message, { field });
+  }
+  const { defaultStartupTimeout, defaultIdleTimeout } = pool.spec;
+  return {
+    pool: refOf(pool),
+    images: await resolved(deps, requested.images, signal),
+    first: spec?.containers[0]?.name ?? "",
+    startupTimeoutMs: command.startupTimeoutMs ?? durationOf(defaultStartupTimeout) ?? defaultStartupTimeoutMs,
+    idleTimeoutMs: command.idleTimeoutMs ?? durationOf(defaultIdleTimeout) ?? 0,
+  };
+}
+
+function refOf({ metadata: { namespace = "", name = "" } }: SandboxPool): PoolRef {
+  return { namespace, name };
+}
+
+/** Foreign pools, pools that are going, and pools that there never were are the same to a caller (I8). */
+function poolMeant(deps: ResolveDeps, caller: Caller, from: string): SandboxPool {
+  const slash = from.indexOf("/");
+  const namespace = slash === -1 ? defaultNamespace : from.slice(0, slash);
+  const pool = deps.cache.pools.get({ namespace, name: from.slice(slash + 1) });
+  if (pool !== undefined && isOffered(caller, pool)) return pool;
+  const available = deps.cache
+    .listPools()
+    .filter((other) => isOffered(caller, other))
+    .take(maxAvailable)
+    .map((other) => textOf(other))
+    .toArray();
+  throw new ServiceError("not_found", `there is no pool ${JSON.stringify(from)}`, { field: "from", available });
+}
+
+function isOffered(caller: Caller, pool: SandboxPool): boolean {
+  return pool.metadata.deletionTimestamp === undefined && mayUse(caller, pool);
+}
+
+function textOf(pool: SandboxPool): string {
+  const { namespace, name } = keyOf(pool);
+  return namespace === defaultNamespace ? name : `${namespace}/${name}`;
+}
+
+function templateFor(deps: ResolveDeps, pool: SandboxPool): PoolTemplate {
+  const template = templateOf(deps, pool);
+  if (template.kind === "template") return template.template;
+  throw new ServiceError("conflict", `pool ${textOf(pool)} is made from template ${template.name}, which there is not`);
+}
+
+async function resolved(deps: ResolveDeps, images: Readonly<Record<string, string>>, signal: AbortSignal): Promise<TargetImages> {
+  try {
+    return await targetImages(deps, images, signal);
+  } catch (error) {
+    if (!isImageError(error)) throw error;
+    if (error.code === "invalid_reference") throw new ServiceError("invalid_request", error.message, { field: "image", cause: error });
+    const wait = error.retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.ceil(error.retryAfterMs / 1000) };
+    throw new ServiceError("image_unavailable", error.message, { ...wait, cause: error });
+  }
+}
+
+/** Kinds are checked before they are stored; what another version wrote is as if it were not there. */
+function durationOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return parseDuration(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+import { randomBytes } from "node:crypto";
+
+const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+const timeLength = 8;
+const randomLength = 16;
+
+/**
+ * 24 letters and digits: 8 that grow with time, so that ids of one time lie together, and 16 of chance (82 bits), so that knowing one
+ * says nothing about the next. Good as a label, as a part of a host name (`<port>-<id>.<domain>`) and for E2B clients.
+ */
+export function newSandboxId(now: number): string {
+  return now.toString(36).padStart(timeLength, "0").slice(-timeLength) + randomText(randomLength);
+}
+
+function randomText(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    // 252 is the largest multiple of 36 in a byte: taking what is above it would make some digits likelier.
+    for (const byte of randomBytes(length)) if (byte < 252 && text.length < length) text += digits.charAt(byte % 36);
+  }
+  return text;
+}

@@ -1,0 +1,19 @@
+import { generateKeyPairSync } from "node:crypto";
+import { expect, test } from "vitest";
+import { sandboxTokens } from "./sandbox-tokens.ts";
+
+const { privateKey } = generateKeyPairSync("ed25519");
+
+function all(key = privateKey, sandboxId = "s1"): string[] {
+  const { accessTokenOf, trafficTokenOf, tunnelTokenOf } = sandboxTokens(key);
+  return [accessTokenOf, trafficTokenOf, tunnelTokenOf].map((tokenOf) => tokenOf(sandboxId));
+}
+
+test("tokens are the same whenever they are asked for", () => {
+  expect(all()).toEqual(all());
+});
+
+test("tokens differ by use, by sandbox and by key", () => {
+  const others = [...all(), ...all(privateKey, "s2"), ...all(generateKeyPairSync("ed25519").privateKey)];
+  expect(new Set(others).size).toBe(9);
+});

@@ -1,0 +1,29 @@
+/**
+ * The secrets of a sandbox. None of them is stored: each is made from the sandbox's id and the control plane's private key, so that it is
+ * the same at any time and in every process that has the key, and nobody else can make it.
+ */
+import { createHmac, hkdfSync, type KeyObject } from "node:crypto";
+
+export interface SandboxTokens {
+  /** Of its daemon: for whoever made the sandbox. */
+  accessTokenOf(sandboxId: string): string;
+  /** Of its ports, where they are private. */
+  trafficTokenOf(sandboxId: string): string;
+  /** Of its loopback: for gateways only. */
+  tunnelTokenOf(sandboxId: string): string;
+}
+
+export function sandboxTokens(privateKey: KeyObject): SandboxTokens {
+  const secret = privateKey.export({ type: "pkcs8", format: "der" });
+  return {
+    accessTokenOf: tokens(secret, "access"),
+    trafficTokenOf: tokens(secret, "traffic"),
+    tunnelTokenOf: tokens(secret, "tunnel"),
+  };
+}
+
+/** A key of its own for every use, so that one sort of token is never good for another. */
+function tokens(secret: Buffer, use: string): (sandboxId: string) => string {
+  const key = Buffer.from(hkdfSync("sha256", secret, "", `agentbox ${use} token v1`, 32));
+  return (sandboxId) => createHmac("sha256", key).update(sandboxId).digest("base64url");
+}
