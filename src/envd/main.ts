@@ -1,5 +1,6 @@
 /** The process: reads who it is from its environment and serves until it is told to stop, which it does at once. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
 import { envdServer } from "./server.ts";
@@ -13,12 +14,13 @@ function required(name: string): string {
   return value;
 }
 
-const server = envdServer({
+const identity = {
   podUid: required("AGENTBOX_POD_UID"),
   // The kernel's, because node:crypto costs a waiting daemon 5 MB.
   bootId: readFileSync("/proc/sys/kernel/random/uuid", "utf8").trim(),
   controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
-});
+};
+const server = envdServer(identity, join(import.meta.dirname, "step-runner"));
 server.on("error", (error) => {
   console.error(`envd: ${error.message}`);
   process.exit(1);

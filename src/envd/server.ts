@@ -9,26 +9,39 @@ import { header } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
 
-export function envdServer(identity: Identity): Server {
+/** Clients and gateways keep connections open, and streams are silent for long. */
+const idleConnectionMs = 640_000;
+
+type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** `runner`: where the step runner is. */
+export function envdServer(identity: Identity, runner: string): Server {
   const state = new ArmedState();
-  return createServer((request, response) => {
-    route(identity, state, request, response).then(
-      (answer) => send(response, answer),
-      // A client that goes away in the middle of its request is no event.
-      () => response.destroy(),
-    );
+  let armed: Promise<Armed> | undefined;
+  const serveArmed = async (request: IncomingMessage, response: ServerResponse): Promise<undefined> => {
+    armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler({ state, runner }));
+    await (
+      await armed
+    )(request, response);
+  };
+  return createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
+    const own = route(identity, state, request, response);
+    const done = own === undefined ? serveArmed(request, response) : own.then((answer) => send(response, answer));
+    // A client that goes away in the middle of its request is no event.
+    done.catch(() => response.destroy());
   });
 }
 
-async function route(identity: Identity, state: ArmedState, request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+/** Undefined: this is for an armed daemon, and it is one. */
+function route(identity: Identity, state: ArmedState, request: IncomingMessage, response: ServerResponse): Promise<Answer> | undefined {
   const path = (request.url ?? "/").split("?", 1)[0];
-  if (path === "/health") return health(identity, state, request, response);
+  if (path === "/health") return Promise.resolve(health(identity, state, request, response));
   if (path === "/init") {
-    if (request.method !== "POST") return { status: 405, message: "use POST" };
+    if (request.method !== "POST") return Promise.resolve({ status: 405, message: "use POST" });
     return answerInit(identity, state, request);
   }
-  if (state.sandboxId === undefined) return { status: 503, message: "this sandbox waits to be claimed" };
-  return { status: 404, message: `there is nothing at ${path}` };
+  if (state.sandboxId === undefined) return Promise.resolve({ status: 503, message: "this sandbox waits to be claimed" });
+  return undefined;
 }
 
 function health({ bootId, podUid }: Identity, state: ArmedState, request: IncomingMessage, response: ServerResponse): Answer {

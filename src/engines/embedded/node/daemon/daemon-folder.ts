@@ -5,17 +5,19 @@
  *
  *   /.envd/init                      PID 1: reaps orphans (Node does not), forwards signals, passes the exit code on
  *   /.envd/lib/ld.so + libraries     what the Node binary is linked against, taken from this machine
- *   /.envd/node, /.envd/envd.cjs     the daemon
+ *   /.envd/node, /.envd/*.cjs        the daemon: envd.cjs waits, the others are loaded when they are needed
+ *   /.envd/step-runner               makes the system calls that Node has not (envd/steps)
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, copyFile, mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const source = join(import.meta.dirname, "../../../../envd/main.ts");
+const envd = join(import.meta.dirname, "../../../../envd");
 const repository = join(import.meta.dirname, "../../../../..");
 
 export interface DaemonFolderOptions {
@@ -75,7 +77,10 @@ async function requireInit(init: string): Promise<void> {
   throw new Error(`there is no static init at ${init}; install it with: apt-get install -y tini`);
 }
 
-async function fill(folder: string, { bundle, node, init }: { bundle: string; node: string; init: string }): Promise<void> {
+/** Contents by file name. */
+type Bundle = ReadonlyMap<string, string | Buffer>;
+
+async function fill(folder: string, { bundle, node, init }: { bundle: Bundle; node: string; init: string }): Promise<void> {
   await mkdir(join(folder, "lib"));
   const { loader, libraries } = await linkedLibraries(node);
   await Promise.all([
@@ -83,7 +88,7 @@ async function fill(folder: string, { bundle, node, init }: { bundle: string; no
     copy(node, join(folder, "node")),
     copy(loader, join(folder, "lib", "ld.so")),
     ...libraries.map((library) => copy(library, join(folder, "lib", basename(library)))),
-    writeFile(join(folder, "envd.cjs"), bundle),
+    ...[...bundle].map(([name, content]) => writeFile(join(folder, name), content, { mode: 0o755 })),
   ]);
 }
 
@@ -101,20 +106,35 @@ async function linkedLibraries(binary: string): Promise<{ loader: string; librar
   return { loader, libraries };
 }
 
-/** One CommonJS file: it starts faster than modules, and types cost a compiler that no sandbox should load. */
-async function bundleDaemon(): Promise<string> {
+/** CommonJS: it starts faster than modules, and types cost a compiler that no sandbox should load. */
+async function bundleDaemon(): Promise<Bundle> {
   const { rolldown } = await import("rolldown");
-  const build = await rolldown({ input: source, platform: "node", cwd: repository });
+  const build = await rolldown({ input: { envd: join(envd, "main.ts") }, platform: "node", cwd: repository });
   try {
-    const { output } = await build.generate({ format: "cjs", codeSplitting: false });
-    return output[0].code;
+    const { output } = await build.generate({
+      format: "cjs",
+      entryFileNames: "[name].cjs",
+      chunkFileNames: "[name]-[hash].cjs",
+      minify: true,
+    });
+    const files = output.map((file): [string, string] => [file.fileName, file.type === "chunk" ? file.code : String(file.source)]);
+    return new Map<string, string | Buffer>([...files, ["step-runner", await stepRunner()]]);
   } finally {
     await build.close();
   }
 }
 
-async function contentKey(bundle: string, binaries: readonly string[]): Promise<string> {
-  const hash = createHash("sha256").update(bundle);
+/** By its path, as the bundle is made: a build step knows the sources of the daemon, and no code of the engine does. */
+async function stepRunner(): Promise<Buffer> {
+  const { runnerProgram } = (await import(pathToFileURL(join(envd, "steps/runner-program.ts")).href)) as {
+    runnerProgram: (machine: string) => Buffer;
+  };
+  return runnerProgram(process.arch);
+}
+
+async function contentKey(bundle: Bundle, binaries: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const [name, content] of bundle) hash.update(name).update(content);
   for (const path of binaries) {
     const { size, mtimeMs } = await stat(path);
     hash.update(`${path} ${size} ${mtimeMs}\n`);

@@ -1,0 +1,37 @@
+/** For whom a request is made: the user whom it names, or the sandbox's own one. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { InitBody } from "#envd-protocol/arming.ts";
+import type { Account, Accounts } from "./accounts.ts";
+
+/** Whose commands and files they are when nobody is named, as far as the image has such a user. */
+const usualUser = "user";
+
+export class UnknownUser extends Error {
+  override readonly name = "UnknownUser";
+
+  constructor(user: string) {
+    super(`invalid username: '${user}'`);
+  }
+}
+
+/** The account with this name, or the default for none. Throws UnknownUser. */
+export function accountOf(accounts: Accounts, init: InitBody, name: string | undefined): Account {
+  if (name !== undefined && name !== "") return known(accounts, name);
+  if (init.defaultUser !== undefined && init.defaultUser !== "") return known(accounts, init.defaultUser);
+  return accounts.find(usualUser) ?? known(accounts, "root");
+}
+
+function known(accounts: Accounts, name: string): Account {
+  const account = accounts.find(name);
+  if (account === undefined) throw new UnknownUser(name);
+  return account;
+}
+
+/** The user of `Authorization: Basic`; its password means nothing. Undefined: there is none. */
+export function basicUser({ authorization }: IncomingHttpHeaders): string | undefined {
+  const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]*)\s*$/i.exec(authorization ?? "") ?? [];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  return colon < 0 ? text : text.slice(0, colon);
+}

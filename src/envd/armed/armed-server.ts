@@ -1,0 +1,39 @@
+/** What an armed daemon serves. Loaded when the first sandbox comes: a waiting daemon does without. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { systemClock } from "#lib/clock.ts";
+import { isSameSecret } from "#envd-protocol/file-signature.ts";
+import { Accounts } from "#envd/accounts/accounts.ts";
+import type { ArmedState } from "#envd/armed-state.ts";
+import { serveRpc } from "#envd/connect/rpc-server.ts";
+import { sandboxVariables } from "#envd/process/environment.ts";
+import { ProcessService } from "#envd/process/process-service.ts";
+import { allowBrowsers } from "./browsers.ts";
+import { sendError, sendJson } from "./http-answer.ts";
+
+export interface ArmedOptions {
+  readonly state: ArmedState;
+  readonly runner: string;
+}
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export function armedHandler({ state, runner }: ArmedOptions): RequestHandler {
+  const clock = systemClock;
+  const accounts = new Accounts();
+  const processes = new ProcessService({ state, accounts, clock, runner });
+  const handlers = processes.handlers;
+  return async (request, response) => {
+    if (allowBrowsers(request, response)) return;
+    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    if (!hasToken(state, request))
+      return sendError(response, 401, "unauthorized access, please provide a valid access token or method signing if supported");
+    if (path === "/envs") return sendJson(response, 200, sandboxVariables(state.sandboxId ?? "", state.init.envVars));
+    if (await serveRpc(handlers, request, response)) return;
+    sendError(response, 404, `there is nothing at ${path}`);
+  };
+}
+
+function hasToken({ init: { accessToken } }: ArmedState, { headers }: IncomingMessage): boolean {
+  const given = headers["x-access-token"];
+  return accessToken === undefined || accessToken === "" || (typeof given === "string" && isSameSecret(given, accessToken));
+}

@@ -1,0 +1,127 @@
+import type { Clock } from "#lib/clock.ts";
+import { ConnectError } from "#envd/connect/connect-error.ts";
+import type { EndEvent, ProcessConfig, ProcessInput } from "#envd-protocol/process-messages.ts";
+import { endEvent } from "./exit-status.ts";
+import type { Launched } from "./launch.ts";
+import type { TerminalSize } from "./launch-steps.ts";
+import { OutputFan, type OutputListener } from "./output-fan.ts";
+
+/** How long the output of a killed process is waited for: a child of its may hold it open for ever. */
+const lastWordsMs = 100;
+
+export interface ProcessListener extends OutputListener {
+  end(event: EndEvent): void;
+}
+
+/** A command from its start to its end, which comes when it has exited and its output is closed. */
+export class RunningProcess {
+  readonly config: ProcessConfig;
+  readonly tag: string | undefined;
+  readonly ended: Promise<EndEvent>;
+  readonly #launched: Launched;
+  readonly #fan: OutputFan;
+  readonly #listeners = new Set<ProcessListener>();
+  readonly #clock: Clock;
+  readonly #patience = Promise.withResolvers<void>();
+  #isKilled = false;
+  #hasExited = false;
+  #isInputClosed = false;
+  #end: EndEvent | undefined;
+
+  constructor(launched: Launched, about: { readonly config: ProcessConfig; readonly tag: string | undefined }, clock: Clock) {
+    this.#launched = launched;
+    this.#clock = clock;
+    this.config = about.config;
+    this.tag = about.tag;
+    this.#fan = new OutputFan([...launched.outputs.values()]);
+    // Who writes to a process that has ended is told so; the socket's own word for it is not needed.
+    launched.input?.on("error", () => {});
+    this.ended = this.#live();
+  }
+
+  get pid(): number {
+    return this.#launched.pid;
+  }
+
+  get end(): EndEvent | undefined {
+    return this.#end;
+  }
+
+  get hasTerminal(): boolean {
+    return this.#launched.resize !== undefined;
+  }
+
+  listen(listener: ProcessListener): void {
+    this.#listeners.add(listener);
+    this.#fan.add(listener);
+  }
+
+  leave(listener: ProcessListener): void {
+    this.#listeners.delete(listener);
+    this.#fan.remove(listener);
+  }
+
+  caughtUp(): void {
+    this.#fan.flow();
+  }
+
+  signal(name: "SIGKILL" | "SIGTERM"): void {
+    this.#isKilled = true;
+    this.#launched.process.kill(name);
+    if (this.#hasExited) this.#waitForLastWords();
+  }
+
+  #waitForLastWords(): void {
+    this.#clock.after(lastWordsMs, () => this.#patience.resolve());
+  }
+
+  async resize(size: TerminalSize): Promise<void> {
+    if (this.#launched.resize === undefined) throw new ConnectError("internal", `process ${this.pid} has no terminal`);
+    await this.#launched.resize(size);
+  }
+
+  async write(input: ProcessInput): Promise<void> {
+    const { input: socket, resize } = this.#launched;
+    if (input.pty === undefined && input.stdin === undefined)
+      throw new ConnectError("unimplemented", "the input must be for stdin or for pty");
+    if (input.pty !== undefined && resize === undefined) throw new ConnectError("internal", `process ${this.pid} has no terminal`);
+    if (input.stdin !== undefined && (resize !== undefined || socket === undefined || this.#isInputClosed)) {
+      throw new ConnectError("internal", `process ${this.pid} has no open stdin`);
+    }
+    const bytes = Buffer.from(input.pty ?? input.stdin ?? "", "base64");
+    await new Promise<void>((resolve, reject) => {
+      socket?.write(bytes, (error) => {
+        if (error) reject(new ConnectError("internal", `process ${this.pid} takes no input: ${error.message}`));
+        else resolve();
+      });
+    });
+  }
+
+  closeStdin(): void {
+    if (this.hasTerminal) throw new ConnectError("unknown", "the input of a terminal cannot be closed; send 0x04 (Ctrl-D) instead");
+    this.#isInputClosed = true;
+    this.#launched.input?.end();
+  }
+
+  async #live(): Promise<EndEvent> {
+    const { process, outputs } = this.#launched;
+    const closed = [...outputs].map(
+      ([name, socket]) =>
+        new Promise<void>((resolve) => {
+          socket.on("data", (chunk: Buffer) => this.#fan.data(name, chunk));
+          // The last side of a terminal that closes is told as an error.
+          socket.on("error", () => resolve());
+          socket.on("close", () => resolve());
+        }),
+    );
+    const end = await new Promise<EndEvent>((resolve) => process.once("exit", (code, signal) => resolve(endEvent(code, signal))));
+    this.#hasExited = true;
+    if (this.#isKilled) this.#waitForLastWords();
+    await Promise.race([Promise.all(closed), this.#patience.promise]);
+    for (const socket of [...outputs.values(), this.#launched.input]) socket?.destroy();
+    this.#end = end;
+    for (const listener of this.#listeners) listener.end(end);
+    this.#listeners.clear();
+    return end;
+  }
+}

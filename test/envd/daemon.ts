@@ -1,0 +1,108 @@
+/** The real daemon, bundled as sandboxes get it, on this machine: started, armed, and asked as the SDKs would. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
+import { schemaRegistry } from "#envd/connect/descriptors.ts";
+import { header, publicKeyText, signInit, type InitBody } from "#envd-protocol/arming.ts";
+
+const keys = generateKeyPairSync("ed25519");
+const podUid = "pod-1";
+export const sandboxId = "sandbox1";
+
+export interface Daemon extends AsyncDisposable {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Arms it, or gives it something else. */
+  init(body: InitBody): Promise<void>;
+}
+
+let folder: Promise<string> | undefined;
+/** Made once per test process. */
+export function bundledDaemon(): Promise<string> {
+  folder ??= mkdtemp(join(tmpdir(), "agentbox-envd-")).then((parent) => {
+    process.on("exit", () => void rm(parent, { recursive: true, force: true }));
+    return daemonFolder({ parent });
+  });
+  return folder;
+}
+
+export async function startDaemon(init: InitBody | undefined = {}, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+  const home = await bundledDaemon();
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const variables = {
+    PATH: process.env["PATH"] ?? "",
+    AGENTBOX_POD_UID: podUid,
+    AGENTBOX_PUBLIC_KEY: publicKeyText(keys.publicKey),
+    AGENTBOX_ENVD_PORT: String(port),
+    ...env,
+  };
+  const loader = [join(home, "lib/ld.so"), "--library-path", join(home, "lib")];
+  const flags = ["--v8-pool-size=0", "--max-semi-space-size=1", "--no-concurrent-recompilation", "--expose-gc"];
+  const argv = ["-s", "--", ...loader, join(home, "node"), ...flags, join(home, "envd.cjs")];
+  const child = spawn(join(home, "init"), argv, { env: variables, stdio: ["ignore", "inherit", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  await answered(`${url}/health`);
+  const daemon: Daemon = {
+    url,
+    process: child,
+    init: (body) => armDaemon(url, body),
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+  if (init !== undefined) await daemon.init(init);
+  return daemon;
+}
+
+async function armDaemon(url: string, body: InitBody): Promise<void> {
+  const bootId = (await fetch(`${url}/health`)).headers.get(header.bootId) ?? "";
+  const bytes = Buffer.from(JSON.stringify(body));
+  const signature = signInit(keys.privateKey, { podUid, bootId, sandboxId }, bytes);
+  const headers = { [header.sandboxId]: sandboxId, [header.signature]: signature };
+  const answer = await fetch(`${url}/init`, { method: "POST", headers, body: bytes });
+  if (answer.status !== 204) throw new Error(`${answer.status}: ${await answer.text()}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function answered(url: string): Promise<void> {
+  for (;;) {
+    const response = await fetch(url).catch(() => undefined);
+    if (response !== undefined) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Messages are described at run time, so the client knows their shapes no better than this. */
+// oxlint-disable-next-line typescript/no-explicit-any -- there is no generated code to give it types
+export type Caller = Record<string, (request: unknown, options?: unknown) => any>;
+
+export interface Callers {
+  readonly process: Caller;
+  readonly filesystem: Caller;
+}
+
+/** The client of the protocol's authors, which holds our server to it. */
+export function callers(url: string, useBinaryFormat: boolean): Callers {
+  const transport = createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat });
+  const of = (name: string): Caller => {
+    const service = schemaRegistry().getService(name);
+    if (service === undefined) throw new Error(`no service ${name}`);
+    return createClient(service, transport);
+  };
+  return { process: of("process.Process"), filesystem: of("filesystem.Filesystem") };
+}
