@@ -18,6 +18,7 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Show, fetch, import and remove images on this machine",
     load: async () => (await import("./commands/image.ts")).image,
   },
+  { name: "key", summary: "Make, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
   {
     name: "env",
     summary: "Print what a shell or a program needs to reach AgentBox",

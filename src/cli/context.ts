@@ -38,6 +38,8 @@ export interface Home {
   readonly socketPath: string;
   /** Where the server that runs on this folder listens; undefined when none does. */
   readonly httpAddress: () => Promise<string | undefined>;
+  /** The API key that the first start made for this user; undefined when there is none. */
+  readonly adminKey: () => Promise<string | undefined>;
 }
 
 export interface ServeRequest extends ServeLimits {

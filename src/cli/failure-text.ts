@@ -1,4 +1,5 @@
 /** Failures in the words and layout of kubectl, so that people and scripts find what they know. */
+import { type ClientError, isClientError } from "#client/client-error.ts";
 import { type ApiError, isApiError, type StatusCause } from "#kube/api-error.ts";
 import { CliError, ManyErrors } from "./failure.ts";
 
@@ -11,6 +12,7 @@ export function failureText(error: unknown, { debug = false }: FailureTextOption
   if (error instanceof ManyErrors) return error.errors.map((one) => `${oneOfMany(one, debug)}\n`).join("") + hint(...error.errors);
   if (isApiError(error, "Invalid")) return `${invalidText(error)}\n`;
   if (isApiError(error)) return `${serverText(error)}\n${hint(error)}`;
+  if (isClientError(error)) return `error: ${clientText(error)}\n`;
   const text = error instanceof CliError ? error.message : defectText(error, debug);
   return text.startsWith("error: ") || error instanceof NoPrefix ? `${text}\n` : `error: ${text}\n`;
 }
@@ -21,6 +23,7 @@ export class NoPrefix extends CliError {}
 /** Beside others an error has no layout of its own: one message each. */
 function oneOfMany(error: unknown, debug: boolean): string {
   if (isApiError(error)) return serverText(error);
+  if (isClientError(error)) return clientText(error);
   return error instanceof CliError ? error.message : defectText(error, debug);
 }
 
@@ -29,6 +32,16 @@ function serverText(error: ApiError): string {
   if (error.reason === "Unknown") return `Error from server: ${error.message}`;
   if (error.reason === "Unreachable") return `Unable to connect to the server: ${error.message}`;
   return `Error from server (${error.reason}): ${error.message}`;
+}
+
+/** In the API's words, with what to do about it where that is known. */
+function clientText(error: ClientError): string {
+  if (error.code === "unauthenticated") return `${error.message}. See AGENTBOX_API_KEY, or keys/admin.key in the data folder`;
+  if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL`;
+  if (error.code === "internal") return `${error.message} (request ${error.requestId ?? "without an id"})`;
+  const { available = [], retryAfterSeconds } = error.details;
+  const instead = available.length === 0 ? "" : `; there is ${available.join(", ")}`;
+  return `${error.message}${instead}${retryAfterSeconds === undefined ? "" : `; try again in ${retryAfterSeconds} s`}`;
 }
 
 /** The server was there when the command began: a client is only made for a socket on which somebody listens. */

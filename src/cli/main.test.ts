@@ -51,7 +51,12 @@ describe("version", () => {
 });
 
 describe("env", () => {
-  const home = { folder: "/data/it's", socketPath: "/data/it's/run/api.sock", httpAddress: async () => "http://127.0.0.1:1" };
+  const home = {
+    folder: "/data/it's",
+    socketPath: "/data/it's/run/api.sock",
+    httpAddress: async () => "http://127.0.0.1:1",
+    adminKey: async () => undefined,
+  };
 
   test.each([
     [

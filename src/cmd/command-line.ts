@@ -10,6 +10,7 @@ import { NoPrefix } from "#cli/failure-text.ts";
 import { runCli } from "#cli/main.ts";
 import type { KubernetesClient } from "#engines/kubernetes/client.ts";
 import { systemClock } from "#lib/clock.ts";
+import { readAdminKey } from "./admin-key-file.ts";
 import { homeFolder, type HomeFolder } from "./home-folder.ts";
 import { isListening, readServerFile } from "./server-file.ts";
 
@@ -50,7 +51,12 @@ function contextFor(home: HomeFolder): CliContext {
     clock: systemClock,
     signal: stop.signal,
     version,
-    home: { folder: home.folder, socketPath: home.socketPath, httpAddress: () => httpAddressOf(home) },
+    home: {
+      folder: home.folder,
+      socketPath: home.socketPath,
+      httpAddress: () => httpAddressOf(home),
+      adminKey: () => readAdminKey(home.adminKeyFile),
+    },
     connect: () => connect(home),
     serve: async (request) => {
       const { runAllInOne } = await import("./all-in-one.ts");

@@ -2,6 +2,8 @@
 import { apiServer, type ApiFace } from "#api/http/api-server.ts";
 import { drainServer, listenAt } from "#api/http/listen.ts";
 import type { RateLimit } from "#api/http/rate-limiter.ts";
+import { problemShape } from "#api/http/problem.ts";
+import { keyRoutes } from "#api/native/key-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
@@ -24,6 +26,7 @@ export interface ApiOptions {
   readonly host: string;
   readonly port: number;
   readonly keys: KeyService;
+  /** Beside the routes of keys, which are always there. */
   readonly faces: readonly ApiFace[];
   readonly rateLimit: RateLimit;
   /** True, or why not. */
@@ -45,6 +48,7 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
   const { host, port, metrics } = options;
   const app = await apiServer({
     ...options,
+    faces: [{ errors: problemShape, routes: (face) => keyRoutes(face, options.keys) }, ...options.faces],
     metrics: metrics.metrics,
     metricsText: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
     // Who opens the server to a network says who may reach it by other means.

@@ -25,7 +25,7 @@ export function startText({ version, home, address, logFile, sandboxes, firstKey
   return `AgentBox ${version} is running.
 
   Runs      ${runs[sandboxes]}
-  API       ${address}/v1   (described at ${address}/openapi.json)
+  API       ${address}/v1
   Key       ${keyText(home, firstKey)}
   Data      ${home.folder}
   Objects   ${home.socketPath}   (unix socket, for this user only)
@@ -47,6 +47,6 @@ function keyText(home: HomeFolder, firstKey: string | undefined): string {
 }
 
 function firstCommands(sandboxes: Sandboxes): string {
-  const tries = sandboxes === "running" ? ["run base -- echo hello", "ls", "get sandboxpools"] : ["key ls", "get sandboxpools"];
+  const tries = sandboxes === "running" ? ["get pods -w", "key ls", "get sandboxpools"] : ["key ls", "get sandboxpools"];
   return [...tries, "apply -f deploy/examples"].map((words) => `  bin/agentbox ${words}`).join("\n");
 }

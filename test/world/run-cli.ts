@@ -37,7 +37,12 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
     clock: systemClock,
     signal: new AbortController().signal,
     version: "1.2.3",
-    home: { folder: "/home/me/.agentbox", socketPath: "/home/me/.agentbox/run/api.sock", httpAddress: async () => undefined },
+    home: {
+      folder: "/home/me/.agentbox",
+      socketPath: "/home/me/.agentbox/run/api.sock",
+      httpAddress: async () => undefined,
+      adminKey: async () => undefined,
+    },
     connect: async () => {
       if (client === undefined) throw new CliError("no server in this test");
       return client;

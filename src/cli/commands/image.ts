@@ -1,21 +1,11 @@
 /** `agentbox image …`: one file for each of its words in image/. */
 import type { Command } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { orList } from "../flags.ts";
 import { collectImages } from "../image/collect-images.ts";
-import type { ImageAction } from "../image/image-action.ts";
 import { importImage } from "../image/import-image.ts";
 import { listImages } from "../image/list-images.ts";
 import { pullImages } from "../image/pull-images.ts";
 import { removeImages } from "../image/remove-images.ts";
-
-const actions: Readonly<Record<string, ImageAction>> = {
-  ls: listImages,
-  pull: pullImages,
-  rm: removeImages,
-  gc: collectImages,
-  import: importImage,
-};
+import { runWordAction } from "../word-action.ts";
 
 export const image: Command = {
   usage: [
@@ -53,17 +43,5 @@ export const image: Command = {
     keep: { value: "SIZE", help: "Remove only as much as is needed to get below this size, such as 20GB (default: 0)" },
     output: { short: "o", value: "FORMAT", choices: ["json"], help: "Print the result for programs" },
   },
-  run: async (context, args) => {
-    const [word, ...words] = args.words;
-    const action = actions[word ?? ""];
-    if (word === undefined || action === undefined) {
-      throw new UsageError(
-        `image needs one of ${orList(Object.keys(actions))}${word === undefined ? "" : `, not ${JSON.stringify(word)}`}`,
-      );
-    }
-    for (const flag of Object.keys(image.flags)) {
-      if (args.has(flag) && !action.flags.includes(flag)) throw new UsageError(`image ${word} does not take --${flag}`);
-    }
-    return await action.run(context, words, args);
-  },
+  run: runWordAction("image", { ls: listImages, pull: pullImages, rm: removeImages, gc: collectImages, import: importImage }),
 };

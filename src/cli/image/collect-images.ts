@@ -2,9 +2,9 @@ import { parseDuration } from "#model/duration.ts";
 import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import { byteSize, parseByteSize } from "../print/byte-size.ts";
-import type { ImageAction } from "./image-action.ts";
+import type { WordAction } from "../word-action.ts";
 
-export const collectImages: ImageAction = {
+export const collectImages: WordAction = {
   flags: ["older-than", "keep", "output"],
   run: async (context, words, args) => {
     if (words.length > 0) throw new UsageError(`image gc takes no names: unexpected ${words.join(" ")}; image rm removes by name`);

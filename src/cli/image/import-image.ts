@@ -4,12 +4,12 @@ import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import type { MachineImage, MachineImages } from "../machine-images.ts";
 import { LayerProgress } from "../print/layer-progress.ts";
-import type { ImageAction } from "./image-action.ts";
+import type { WordAction } from "../word-action.ts";
 import { printJson } from "./print-json.ts";
 
 const rootfsFlags = ["env", "entrypoint", "user", "workdir", "label"];
 
-export const importImage: ImageAction = {
+export const importImage: WordAction = {
   flags: ["name", "platform", "rootfs", "output", ...rootfsFlags],
   run: async (context, words, args) => {
     const isRootfs = args.has("rootfs");

@@ -4,10 +4,10 @@ import { byteSize } from "../print/byte-size.ts";
 import { humanDuration } from "../print/human-duration.ts";
 import { shortDigest } from "../print/layer-progress.ts";
 import { TableText } from "../print/table-text.ts";
-import type { ImageAction } from "./image-action.ts";
+import type { WordAction } from "../word-action.ts";
 import { printJson } from "./print-json.ts";
 
-export const listImages: ImageAction = {
+export const listImages: WordAction = {
   flags: ["output"],
   run: async (context, words, args) => {
     if (words.length > 0) throw new UsageError(`image ls takes no names: unexpected ${words.join(" ")}`);

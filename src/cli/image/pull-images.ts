@@ -4,10 +4,10 @@ import type { CliContext } from "../context.ts";
 import { CliError, UsageError } from "../failure.ts";
 import type { MachineImage } from "../machine-images.ts";
 import { LayerProgress } from "../print/layer-progress.ts";
-import type { ImageAction } from "./image-action.ts";
+import type { WordAction } from "../word-action.ts";
 import { printJson } from "./print-json.ts";
 
-export const pullImages: ImageAction = {
+export const pullImages: WordAction = {
   flags: ["platform", "credentials", "output"],
   run: async (context, words, args) => {
     if (words.length === 0) throw new UsageError("image pull needs the name of an image");

@@ -1,8 +1,8 @@
 import { throwCollected, UsageError } from "../failure.ts";
 import { byteSize } from "../print/byte-size.ts";
-import type { ImageAction } from "./image-action.ts";
+import type { WordAction } from "../word-action.ts";
 
-export const removeImages: ImageAction = {
+export const removeImages: WordAction = {
   flags: ["output"],
   run: async (context, words, args) => {
     if (words.length === 0) throw new UsageError("image rm needs the name of an image");

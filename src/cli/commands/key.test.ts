@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "#lib/clock.ts";
+import { runAllInOne } from "../../cmd/all-in-one.ts";
+import { readAdminKey } from "../../cmd/admin-key-file.ts";
+import { homeFolder, type HomeFolder } from "../../cmd/home-folder.ts";
+import { readServerFile } from "../../cmd/server-file.ts";
+import { agentbox, type Said } from "../../../test/world/run-cli.ts";
+
+let folder: string;
+let home: HomeFolder;
+let url: string;
+const end = new AbortController();
+let ended: Promise<unknown>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "agentbox-keys-"));
+  home = homeFolder({ AGENTBOX_HOME: folder });
+  const started = Promise.withResolvers<void>();
+  const stdout = { write: (text: string) => text.includes("Ctrl-C") && started.resolve() };
+  const server = { host: "127.0.0.1", port: 0, logFormat: undefined, sandboxes: false, version: "1", clock: systemClock };
+  ended = runAllInOne({ ...server, home, signal: end.signal, stdout, stderr: { write: () => {} } });
+  await Promise.race([started.promise, ended]);
+  url = (await readServerFile(home.serverFile))?.httpAddress ?? "";
+});
+
+afterAll(async () => {
+  end.abort(new Error("the test ends"));
+  await ended;
+  await rm(folder, { recursive: true, force: true });
+});
+
+function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Said> {
+  const surroundings = {
+    folder,
+    socketPath: home.socketPath,
+    httpAddress: async () => url,
+    adminKey: () => readAdminKey(home.adminKeyFile),
+  };
+  return agentbox(argv, { env, home: surroundings });
+}
+
+describe("agentbox key", () => {
+  test("makes a key that works, shows it, and revokes it", async () => {
+    const made = await run(["key", "create", "--team", "red", "--name", "ci", "--expires-in", "1h"]);
+    const key = made.stdout.trim();
+    const id = /Key (\w+) is shown this once/.exec(made.stderr)?.[1] ?? "";
+    expect([made.code, key]).toEqual([0, expect.stringMatching(/^e2b_[0-9a-f]{40}$/)]);
+    const asRed = { AGENTBOX_API_KEY: key };
+    const listed = await run(["key", "ls"], asRed);
+    expect(listed.stdout).toMatch(new RegExp(`^ID +ROLE +TEAM +USER +AGE +EXPIRES +NAME\n${id} +tenant +red +- +\\d+s +20\\S+Z +ci\n$`));
+    expect((await run(["key", "ls"])).stdout).toContain("first admin key");
+    expect(await run(["key", "revoke", id])).toEqual({ stdout: `key ${id} is revoked\n`, stderr: "", code: 0 });
+    expect(await run(["key", "ls"], asRed)).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown, revoked or expired") });
+  });
+
+  test("gives a tenant no more than he has", async () => {
+    const key = (await run(["key", "create", "--team", "red", "--user", "ann"])).stdout.trim();
+    const asAnn = { AGENTBOX_API_KEY: key };
+    for (const argv of [
+      ["--role", "admin"],
+      ["--team", "blue"],
+      ["--user", "bob"],
+    ]) {
+      expect(await run(["key", "create", ...argv], asAnn)).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/^error: .*only/),
+      });
+    }
+  });
+
+  test("says what is wrong with a request, a key or an address", async () => {
+    expect((await run(["key", "create"])).stderr).toContain("error: team: a tenant's key needs a team");
+    expect((await run(["key", "revoke", "0123456789abcdef"])).stderr).toBe('error: there is no API key "0123456789abcdef"\n');
+    expect((await run(["key", "ls"], { AGENTBOX_API_KEY: "wrong" })).stderr).toContain("not valid");
+    expect((await run(["key", "ls"], { AGENTBOX_API_URL: url })).stderr).toContain("AGENTBOX_API_KEY is not");
+    const nowhere = { AGENTBOX_API_URL: "http://127.0.0.1:59998", AGENTBOX_API_KEY: "x" };
+    expect((await run(["key", "ls"], nowhere)).stderr).toContain("nobody answers at http://127.0.0.1:59998: ECONNREFUSED");
+    expect((await agentbox(["key", "ls"])).stderr).toContain("AgentBox is not running here. Start it with: make up");
+  });
+});

@@ -1,0 +1,22 @@
+import { apiClient } from "../api-client.ts";
+import { throwCollected, UsageError } from "../failure.ts";
+import type { WordAction } from "../word-action.ts";
+
+export const revokeKeys: WordAction = {
+  flags: [],
+  run: async (context, words) => {
+    if (words.length === 0) throw new UsageError("key revoke needs the ID of a key: agentbox key ls shows them");
+    const { keys } = await apiClient(context);
+    const errors: unknown[] = [];
+    for (const id of words) {
+      try {
+        await keys.revoke(id);
+        context.stdout.write(`key ${id} is revoked\n`);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    throwCollected(errors);
+    return 0;
+  },
+};

@@ -1,0 +1,31 @@
+/** Commands that are followed by a word that says what to do: `agentbox image ls`, `agentbox key create`. */
+import type { CliContext } from "./context.ts";
+import { UsageError } from "./failure.ts";
+import { type Arguments, orList } from "./flags.ts";
+
+/** What one such word does. */
+export interface WordAction {
+  /** Of the flags of the command, those that it takes. */
+  readonly flags: readonly string[];
+  readonly run: (context: CliContext, words: readonly string[], args: Arguments) => Promise<number>;
+}
+
+export type WordActions = Readonly<Record<string, WordAction>>;
+
+/** Runs the action of the first word, after a look at whether its flags are its own. */
+export function runWordAction(command: string, actions: WordActions): (context: CliContext, args: Arguments) => Promise<number> {
+  const flags = new Set(Object.values(actions).flatMap((action) => action.flags));
+  return async (context, args) => {
+    const [word, ...words] = args.words;
+    const action = Object.hasOwn(actions, word ?? "") ? actions[word ?? ""] : undefined;
+    if (word === undefined || action === undefined) {
+      throw new UsageError(
+        `${command} needs one of ${orList(Object.keys(actions))}${word === undefined ? "" : `, not ${JSON.stringify(word)}`}`,
+      );
+    }
+    for (const flag of flags) {
+      if (args.has(flag) && !action.flags.includes(flag)) throw new UsageError(`${command} ${word} does not take --${flag}`);
+    }
+    return await action.run(context, words, args);
+  };
+}
