@@ -55,6 +55,8 @@ export const annotationKeys = {
   privateTraffic: "agentbox.navix.sh/private-traffic",
   /** What programs in the sandbox see as the host of a request; `${PORT}` stands for the port. Absent: what the client named. */
   maskHost: "agentbox.navix.sh/mask-request-host",
+  /** JSON EgressPolicy (egress-policy.ts): where the sandbox may connect to. Stays until the pod is recycled. */
+  egressPolicy: "agentbox.navix.sh/egress-policy",
   /** JSON object: what the caller wants remembered about the sandbox. */
   sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
   /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */
@@ -175,11 +177,15 @@ export const diagnosisReasons = {
 export const podConditions = {
   /** The sandbox's container is frozen. */
   paused: "agentbox.navix.sh/Paused",
+  /** What annotationKeys.egressPolicy asks for holds. */
+  egressPolicy: "agentbox.navix.sh/EgressPolicy",
 } as const;
 
 export const podConditionReasons = {
   /** With podConditions.paused False: the node could not do what annotationKeys.paused asks for. */
   freezeFailed: "FreezeFailed",
+  /** With podConditions.egressPolicy False: annotationKeys.egressPolicy cannot be read. */
+  invalidPolicy: "InvalidPolicy",
 } as const;
 
 export const templateConditions = {

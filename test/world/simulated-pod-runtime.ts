@@ -50,7 +50,7 @@ interface SimulatedContainer {
 }
 
 interface SimulatedPod {
-  readonly plan: PodPlan;
+  plan: PodPlan;
   readonly slot: number;
   frozen: boolean;
   readonly containers: Map<string, SimulatedContainer>;
@@ -151,6 +151,7 @@ export class SimulatedPodRuntime implements PodRuntime {
     return this.#call("ensurePod", () => {
       const pod = this.#pods.get(plan.uid) ?? { plan, slot: this.#freeSlot(), frozen: false, containers: new Map() };
       this.#pods.set(plan.uid, pod);
+      pod.plan = { ...pod.plan, egress: plan.egress };
       return this.#stateOf(pod);
     });
   }
@@ -287,7 +288,8 @@ export class SimulatedPodRuntime implements PodRuntime {
       const times = { ...(startedAt === undefined ? {} : { startedAt }), ...(exit === undefined ? {} : { exit }) };
       return { id, name, attempt, imageId: image.id, imageDigest: image.digest, annotations, state, ...times };
     });
-    return { uid: plan.uid, namespace: plan.namespace, name: plan.name, ip: addressOf(slot), slot, frozen, containers: states };
+    const { uid, namespace, name, egress } = plan;
+    return { uid, namespace, name, ip: addressOf(slot), slot, frozen, egress, containers: states };
   }
 
   #freeSlot(): number {

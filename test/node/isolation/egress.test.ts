@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { EgressPolicy } from "#engines/embedded/node/pod-runtime.ts";
+import type { EgressPolicy } from "#model/egress-policy.ts";
 import { anOutside, ask, outsidePort } from "./outside.ts";
 import { twoNeighbours, users } from "./sandboxes.ts";
 

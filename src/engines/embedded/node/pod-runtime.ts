@@ -1,5 +1,6 @@
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
+import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
 
 /**
@@ -13,7 +14,7 @@ export interface PodRuntime {
   /** One pod as list() shows it; undefined when nothing of it is on this machine. Asked often, so it must be cheap. */
   inspect(uid: string): Promise<PodState | undefined>;
 
-  /** Gives a pod its slot: address, network and user namespace, cgroup. */
+  /** Gives a pod its slot: address, network and user namespace, cgroup. Of a pod that has one, only the egress policy can change. */
   ensurePod(pod: PodPlan): Promise<PodState>;
 
   /** Removes the pod with all that is left of it. The slot is free for another. */
@@ -53,20 +54,16 @@ export interface PodPlan {
   /** Limits over all containers of the pod together. */
   readonly limits: PodLimits;
   readonly runtimeClassName?: string | undefined;
+  /** Without one: the Internet, but nothing private and no neighbour. */
   readonly egress?: EgressPolicy | undefined;
 }
 
 export interface PodLimits {
   readonly pids: number;
+  /** The pod's weight when processors are short, in the kernel's shares: 1,024 for each that is asked for; undefined is its default. */
+  readonly cpuShares?: number | undefined;
   /** Bytes of all writable layers and emptyDirs together; undefined is no limit. */
   readonly ephemeralStorageBytes?: number | undefined;
-}
-
-/** Where the pod may connect to. Without one: the outside, but nothing private and no neighbour. */
-export interface EgressPolicy {
-  readonly internet: boolean;
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
 }
 
 export interface PodState {
@@ -76,6 +73,8 @@ export interface PodState {
   readonly ip: string;
   readonly slot: number;
   readonly frozen: boolean;
+  /** As given to ensurePod last. */
+  readonly egress?: EgressPolicy | undefined;
   readonly containers: readonly ContainerStateOnNode[];
 }
 

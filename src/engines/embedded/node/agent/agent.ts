@@ -25,6 +25,7 @@ import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { Pods } from "#model/pod.ts";
 import type { PodRuntime } from "../pod-runtime.ts";
+import type { UsualLimits } from "./container/pod-slot.ts";
 import { machineCapacity } from "./container/node-capacity.ts";
 import { PodEvents } from "./event/pod-events.ts";
 import { ContainerLogs } from "./log/container-logs.ts";
@@ -54,8 +55,8 @@ export interface NodeAgentOptions {
   readonly controlPlaneKey: string;
   /** The machine's address as pods are told it: its first one when left out. */
   readonly hostIP?: string;
-  /** How many processes a pod may have. */
-  readonly podPidsLimit?: number;
+  /** What holds where pods say nothing. */
+  readonly podLimits?: Partial<UsualLimits>;
   readonly logLimits?: LogLimits;
   /** How many pods are worked on at once. */
   readonly concurrency?: number;
@@ -68,7 +69,7 @@ export interface NodeAgent extends PodAccess {
   stop(): Promise<void>;
 }
 
-const defaultPidsLimit = 2_048;
+const usualLimits: UsualLimits = { pids: 2_048, ephemeralStorageBytes: 10 * 2 ** 30 };
 const defaultConcurrency = 8;
 const sweepEveryMs = 60_000;
 
@@ -92,7 +93,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     node: { name: nodeName, hostIP: options.hostIP ?? machineAddress() },
     nodeLabels: nodeLabels(nodeName),
     capacity: machineCapacity(),
-    podPidsLimit: options.podPidsLimit ?? defaultPidsLimit,
+    podLimits: { ...usualLimits, ...options.podLimits },
     wake: (key: Key, afterMs?: number) => (afterMs === undefined ? controller?.add(key) : controller?.addAfter(key, afterMs)),
   });
   runtime.onExit((id) => worker.exited(id));

@@ -12,13 +12,19 @@ export interface PodCounters {
   readonly pids: number;
 }
 
+export interface GroupLimits {
+  readonly pids: number;
+  /** The weight beside other pods, in the shares of cgroup v1: 2 to 262,144. Undefined: the kernel's own, 1,024. */
+  readonly cpuShares?: number | undefined;
+}
+
 export interface Cgroups {
   /** Whether a limit of memory and swap together can be set. */
   readonly countsSwap: boolean;
   /** For the runtime's specification. */
   pathOf(pod: string, container: string): string;
   /** Makes the pod's group, with limits over all of its containers together. */
-  ensurePod(pod: string, limits: { readonly pids: number }): void;
+  ensurePod(pod: string, limits: GroupLimits): void;
   /** Stops all processes of the pod in place; resolves when they stand. */
   freeze(pod: string): Promise<void>;
   thaw(pod: string): Promise<void>;

@@ -30,8 +30,9 @@ function write(path: string, content: string): void {
 test("a pod has a group in each tree that we use, and a limit of processes", () => {
   const groups = open();
   groups.ensurePod("pod-a", { pids: 99 });
-  groups.ensurePod("pod-a", { pids: 98 });
+  groups.ensurePod("pod-a", { pids: 98, cpuShares: 512 });
   expect(read("pids/abx1/pod-a/pids.max")).toBe("98");
+  expect(read("cpu/abx1/pod-a/cpu.shares")).toBe("512");
   expect(groups.pathOf("pod-a", "c1")).toBe("/abx1/pod-a/c1");
   expect(groups.pods()).toEqual(["pod-a"]);
 });

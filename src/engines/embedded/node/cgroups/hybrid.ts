@@ -1,7 +1,7 @@
 /** cgroup v1: one tree for each controller, beside them the v2 tree without controllers if the machine has it mounted. */
 import { readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CgroupOptions, Cgroups, PodCounters } from "./cgroups.ts";
+import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
 import { childGroups, makeGroup, readField, readNumber, removeGroups, soon, waitUntil } from "./cgroup-files.ts";
 import { sleep } from "#lib/clock.ts";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
@@ -34,9 +34,10 @@ export class HybridCgroups implements Cgroups {
     return `/${this.#top}/${pod}/${container}`;
   }
 
-  ensurePod(pod: string, { pids }: { readonly pids: number }): void {
+  ensurePod(pod: string, { pids, cpuShares }: GroupLimits): void {
     for (const controller of needed) makeGroup(this.#group(controller, pod));
     writeFileSync(join(this.#group("pids", pod), "pids.max"), String(pids));
+    if (cpuShares !== undefined) writeFileSync(join(this.#group("cpu", pod), "cpu.shares"), String(cpuShares));
   }
 
   async freeze(pod: string): Promise<void> {

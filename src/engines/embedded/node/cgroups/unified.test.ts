@@ -48,6 +48,15 @@ test("a pod's group offers its controllers to containers and limits processes", 
   expect(groups.pods()).toEqual(["pod-a"]);
 });
 
+test.each([
+  [2, "1"],
+  [1024, "39"],
+  [262_144, "10000"],
+])("%d shares are a weight of %s", (cpuShares, weight) => {
+  open().ensurePod("pod-a", { pids: 99, cpuShares });
+  expect(read("abx1/pod-a/cpu.weight")).toBe(weight);
+});
+
 test("counters are read in the units of the port, memory without cache that is given up on demand", () => {
   record("abx1/pod-a");
   expect(open().counters("pod-a")).toEqual({ cpuNanos: 54_515_000, memoryBytes: 11_534_336 - 1_048_576, pids: 7 });

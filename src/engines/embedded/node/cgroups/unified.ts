@@ -1,7 +1,7 @@
 /** cgroup v2: one tree with all controllers. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CgroupOptions, Cgroups, PodCounters } from "./cgroups.ts";
+import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
 import { childGroups, makeGroup, readField, readNumber, removeGroups, waitUntil } from "./cgroup-files.ts";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 
@@ -26,11 +26,12 @@ export class UnifiedCgroups implements Cgroups {
     return `/abx${this.#options.instance}/${pod}/${container}`;
   }
 
-  ensurePod(pod: string, { pids }: { readonly pids: number }): void {
+  ensurePod(pod: string, { pids, cpuShares }: GroupLimits): void {
     const group = join(this.#top, pod);
     makeGroup(group);
     for (const parent of [this.#options.root, this.#top, group]) this.#offerToChildren(parent);
     writeFileSync(join(group, "pids.max"), String(pids));
+    if (cpuShares !== undefined) writeFileSync(join(group, "cpu.weight"), String(weightOf(cpuShares)));
   }
 
   async freeze(pod: string): Promise<void> {
@@ -94,6 +95,11 @@ export class UnifiedCgroups implements Cgroups {
   #frozenNow(group: string): boolean {
     return readField(join(group, "cgroup.events"), "frozen") === 1;
   }
+}
+
+/** From 2 … 262,144 to 1 … 10,000, as runtimes do it for containers. */
+function weightOf(shares: number): number {
+  return 1 + Math.floor(((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142);
 }
 
 /** Frozen processes die too. */

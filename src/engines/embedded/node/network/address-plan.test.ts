@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bridgeName, checkInstanceId, macOf, portPrefix, roomFor, slotAddresses } from "./address-plan.ts";
-import { parseSubnet } from "./subnet.ts";
+import { parseSubnet } from "#lib/subnet.ts";
 
 const plan = { instance: "a1", subnet: parseSubnet("10.231.0.0/16"), slots: 1024 };
 

@@ -1,5 +1,5 @@
 /** Names and addresses of one AgentBox instance on this machine: all of them follow from the instance's id, its network and a slot's number. */
-import { addressBytes, formatAddress, type Subnet, subnetSize } from "./subnet.ts";
+import { addressBytes, formatAddress, type Subnet, subnetSize } from "#lib/subnet.ts";
 
 export interface AddressPlan {
   readonly instance: string;

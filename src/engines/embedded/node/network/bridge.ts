@@ -6,7 +6,7 @@ import type { Netlink } from "#engines/embedded/node/linux/netlink.ts";
 import { bridgeName, gatewayAddress, macOf, namePrefix, roomFor } from "./address-plan.ts";
 import { hostRoutes } from "./host-routes.ts";
 import { answers, chooseSubnet, chooseUids, formatClaim, parseClaim, type RangeClaim } from "./range-claim.ts";
-import { addressBytes, formatAddress, formatSubnet } from "./subnet.ts";
+import { addressBytes, formatAddress, formatSubnet } from "#lib/subnet.ts";
 
 export interface BridgeWish {
   readonly netlink: Netlink;

@@ -1,6 +1,6 @@
 /** Where a sandbox may connect to, as elements of the sets that ruleset.ts asks. */
-import type { EgressPolicy } from "#engines/embedded/node/pod-runtime.ts";
-import { formatSubnet, parseSubnet, withoutContained } from "./subnet.ts";
+import type { EgressPolicy } from "#model/egress-policy.ts";
+import { formatSubnet, parseSubnet, withoutContained } from "#lib/subnet.ts";
 
 /** The sets that hold sandboxes' wishes: nothing but elements changes while sandboxes come and go. */
 export const egressSets = ["offline", "allowed", "denied"] as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defaultRouteLinks, parseRoutes } from "./host-routes.ts";
-import { formatSubnet } from "./subnet.ts";
+import { formatSubnet } from "#lib/subnet.ts";
 
 /** As written by a little-endian kernel. */
 const recorded = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Subnet } from "./subnet.ts";
+import type { Subnet } from "#lib/subnet.ts";
 
 export interface HostRoute {
   readonly link: string;

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
-import { parseAddress } from "./subnet.ts";
+import { parseAddress } from "#lib/subnet.ts";
 
 /** Asked by sandboxes on machines whose own resolvers cannot be reached from a sandbox. */
 const publicNameservers = ["1.1.1.1", "8.8.8.8"];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { answers, chooseSubnet, chooseUids, firstId, formatClaim, parseClaim, type RangeClaim } from "./range-claim.ts";
-import { formatSubnet, parseSubnet } from "./subnet.ts";
+import { formatSubnet, parseSubnet } from "#lib/subnet.ts";
 
 const claim: RangeClaim = { subnet: parseSubnet("10.231.0.0/16"), slots: 1024, firstUid: 0x7000_0000 };
 const routeTo = (network: string, link: string): { link: string; destination: ReturnType<typeof parseSubnet> } => ({

@@ -4,7 +4,7 @@
  */
 import { idsPerRange } from "#engines/embedded/node/linux/namespaces.ts";
 import type { HostRoute } from "./host-routes.ts";
-import { contains, formatSubnet, overlap, parseSubnet, type Subnet } from "./subnet.ts";
+import { contains, formatSubnet, overlap, parseSubnet, type Subnet } from "#lib/subnet.ts";
 
 export interface RangeClaim {
   readonly subnet: Subnet;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { egressElements } from "./egress.ts";
 import { renderRemoval, renderRuleset } from "./ruleset.ts";
-import { parseSubnet } from "./subnet.ts";
+import { parseSubnet } from "#lib/subnet.ts";
 
 const addresses = { instance: "q", subnet: parseSubnet("10.231.0.0/16"), slots: 2 };
 const rules = (wish: Partial<Parameters<typeof renderRuleset>[0]> = {}): string =>

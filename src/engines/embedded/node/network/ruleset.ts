@@ -5,12 +5,13 @@
  * N1 A sandbox sends from its own port, with its own MAC and IPv4 address, or its frames are dropped.
  * N2 A sandbox opens no connection to the machine, to another sandbox or to a closed network. IPv6 goes nowhere.
  * N3 Nobody but the machine itself opens a connection to a sandbox.
- * N4 What a sandbox is refused it is refused at once: programs see an error instead of a timeout. So its own rules come
+ * N4 A policy holds for connections that are open already: what leaves a sandbox is judged packet by packet.
+ * N5 What a sandbox is refused it is refused at once: programs see an error instead of a timeout. So its own rules come
  *    before the silence with which another instance meets strangers.
  */
 import { type AddressPlan, bridgeName, portPrefix, slotAddresses } from "./address-plan.ts";
 import { type EgressElements, type EgressSet, egressSets } from "./egress.ts";
-import { formatSubnet, parseSubnet, withoutContained } from "./subnet.ts";
+import { formatSubnet, parseSubnet, withoutContained } from "#lib/subnet.ts";
 
 /** Networks that are not the Internet: private, shared, link-local (metadata services), reserved, multicast. */
 const closedNetworks = [
@@ -85,7 +86,6 @@ ${egressSets.map((set) => `  set ${set} { ${type[set]} ${wishes(set)} }`).join("
     oifname "${bridge}" drop
   }
   chain from_sandbox {
-    ct state established,related accept
     meta nfproto ipv6 jump refuse
     ip daddr @closed jump to_closed
     ip saddr . ip daddr @allowed accept

@@ -1,7 +1,7 @@
 /**
  * The network of an instance: a bridge with the machine at its first address, a port for each sandbox, a firewall.
  * Siblings: address-plan.ts (names and addresses), bridge.ts and range-claim.ts (which network and ids an instance has),
- * ruleset.ts and egress.ts (the firewall), host-routes.ts, nameservers.ts, subnet.ts.
+ * ruleset.ts and egress.ts (the firewall), host-routes.ts, nameservers.ts.
  */
 import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import type { Clock } from "#lib/clock.ts";
@@ -19,7 +19,7 @@ import { defaultRouteLinks, hostRoutes } from "./host-routes.ts";
 import { machineNameservers } from "./nameservers.ts";
 import { firstId, type RangeClaim } from "./range-claim.ts";
 import { renderRemoval, renderRuleset, tableName } from "./ruleset.ts";
-import { addressBytes } from "./subnet.ts";
+import { addressBytes } from "#lib/subnet.ts";
 
 export interface NetworkOptions {
   readonly instance: string;

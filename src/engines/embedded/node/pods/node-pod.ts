@@ -41,7 +41,7 @@ export class NodePod {
   }
 
   get state(): PodState {
-    const { uid, namespace, name } = this.plan;
+    const { uid, namespace, name, egress } = this.plan;
     return {
       uid,
       namespace,
@@ -49,6 +49,7 @@ export class NodePod {
       ip: this.slot.ip,
       slot: this.slot.index,
       frozen: this.#context.cgroups.isFrozen(uid),
+      egress,
       containers: [...this.containers.values()].map(({ state }) => state),
     };
   }

@@ -1,20 +1,29 @@
 /** What the runtime is told of a pod as a whole. */
 import { parseQuantity } from "#engines/embedded/admission/quantity.ts";
 import type { PodPlan } from "../../pod-runtime.ts";
+import { wantedEgress } from "../plan/egress.ts";
 import type { NodePod } from "../pod-fields.ts";
 
 const maxHostname = 63;
 
-export function podSlot(pod: NodePod, pidsLimit: number): PodPlan {
+/** What holds for pods that say nothing themselves. */
+export interface UsualLimits {
+  /** How many processes a pod may have; pods cannot say it. */
+  readonly pids: number;
+  /** For each container that has no limit of its own: no disk, and no log on it, is as large as the machine's. */
+  readonly ephemeralStorageBytes: number;
+}
+
+export function podSlot(pod: NodePod, usual: UsualLimits): PodPlan {
   const { metadata, spec } = pod;
-  const ephemeralStorageBytes = storageLimit(pod);
   return {
     uid: metadata.uid,
     namespace: metadata.namespace,
     name: metadata.name,
     hostname: hostnameOf(pod),
-    limits: { pids: pidsLimit, ...(ephemeralStorageBytes === undefined ? {} : { ephemeralStorageBytes }) },
+    limits: { pids: usual.pids, cpuShares: cpuShares(pod), ephemeralStorageBytes: storageLimit(pod, usual) },
     ...(spec.runtimeClassName === undefined ? {} : { runtimeClassName: spec.runtimeClassName }),
+    egress: wantedEgress(pod),
   };
 }
 
@@ -23,10 +32,22 @@ export function hostnameOf({ metadata, spec }: NodePod): string {
   return spec.hostnameOverride ?? spec.hostname ?? metadata.name.slice(0, maxHostname).replace(/[-.]+$/, "");
 }
 
-/** A container without a limit leaves the pod without one. */
-function storageLimit({ spec }: NodePod): number | undefined {
+function storageLimit({ spec }: NodePod, usual: UsualLimits): number {
   const limits = spec.containers.map(({ resources }) => resources?.limits?.["ephemeral-storage"]);
-  if (limits.some((limit) => limit === undefined)) return undefined;
-  const bytes = limits.map((limit) => Number(parseQuantity(String(limit)).nanos / 1_000_000_000n));
+  const bytes = limits.map((limit) => (limit === undefined ? usual.ephemeralStorageBytes : Math.floor(amount(limit))));
   return bytes.reduce((sum, one) => sum + one, 0);
+}
+
+const sharesPerCpu = 1024;
+/** The kernel's smallest: for pods that ask for nothing, as on a cluster. */
+const smallestShares = 2;
+
+/** What the containers request; a limit without a request is one, as everywhere. */
+function cpuShares({ spec }: NodePod): number {
+  const cpus = spec.containers.map(({ resources }) => amount(resources?.requests?.["cpu"] ?? resources?.limits?.["cpu"] ?? 0));
+  return Math.max(smallestShares, Math.round(cpus.reduce((sum, one) => sum + one, 0) * sharesPerCpu));
+}
+
+function amount(quantity: string | number): number {
+  return Number(parseQuantity(String(quantity)).nanos) / 1e9;
 }

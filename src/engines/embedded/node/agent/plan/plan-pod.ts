@@ -5,6 +5,7 @@
  * - `container-view.ts`             where each container stands
  * - `run-pod.ts`, `end-pod.ts`      the next steps of a pod that is to run, and of one that is to end
  * - `start-container.ts`, `stop-container.ts`, `restart-backoff.ts`   the steps of one container
+ * - `egress.ts`                     where the pod may connect to
  * - `leftovers.ts`                  what is taken away
  * - `probing.ts`                    what probes mean
  * - `unsupported.ts`, `placement.ts`  what is refused, and what may come to this node
@@ -21,6 +22,7 @@
 import type { NodePod } from "../pod-fields.ts";
 import type { Action, Plan } from "./action.ts";
 import { viewContainers } from "./container-view.ts";
+import { egressMove } from "./egress.ts";
 import { activeDeadline, endingOf, endMoves, type Ending } from "./end-pod.ts";
 import { leftoversMove } from "./leftovers.ts";
 import type { Move, Scene } from "./move.ts";
@@ -39,7 +41,7 @@ export function planPod(pod: NodePod, observed: Observed, now: number): Plan {
   const isOver = status.phase === "Succeeded" || status.phase === "Failed";
   const isFinishing = (ending !== undefined || isOver) && scene.views.every(({ situation }) => situation.kind !== "running");
   const isWritten = isSameStatus(status, pod.status);
-  const steps = [...moves.values(), leftoversMove(scene)];
+  const steps = [...(ending === undefined ? [egressMove(scene)] : []), ...moves.values(), leftoversMove(scene)];
   return {
     actions: isFinishing ? finishActions(scene, ending, isWritten) : steps.flatMap((move) => move.actions),
     status,

@@ -1,7 +1,10 @@
 /** The conditions of a pod, as a kubelet writes them; those of others are left as they are. */
 import { kubernetesTime } from "#lib/clock.ts";
+import { podConditions as ownConditions } from "#model/keys.ts";
 import type { ContainerStatus, PodCondition, PodPhase } from "#model/pod.ts";
 import type { NodePod } from "../pod-fields.ts";
+
+export type Finding = Pick<PodCondition, "status" | "reason" | "message">;
 
 export interface ConditionFacts {
   readonly pod: NodePod;
@@ -9,10 +12,10 @@ export interface ConditionFacts {
   readonly containers: readonly ContainerStatus[];
   readonly initContainers: readonly ContainerStatus[];
   readonly hasSlot: boolean;
+  /** Of a pod with an egress policy. */
+  readonly egress: Finding | undefined;
   readonly now: number;
 }
-
-type Finding = Pick<PodCondition, "status" | "reason" | "message">;
 
 const isTrue: Finding = { status: "True" };
 
@@ -24,10 +27,12 @@ export function podConditions(facts: ConditionFacts): readonly PodCondition[] {
     Ready: readyOf(facts, containersReady),
     ContainersReady: containersReady,
     PodScheduled: isTrue,
+    ...(facts.egress === undefined ? {} : { [ownConditions.egressPolicy]: facts.egress }),
   };
   const before = facts.pod.status.conditions ?? [];
   return [
-    ...before.filter(({ type }) => !Object.hasOwn(ours, type)),
+    // One that we told and have nothing to tell of any more goes.
+    ...before.filter(({ type }) => !Object.hasOwn(ours, type) && type !== ownConditions.egressPolicy),
     ...Object.entries(ours).map(([type, finding]) =>
       condition(
         type,

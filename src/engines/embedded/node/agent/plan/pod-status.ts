@@ -2,6 +2,7 @@
 import { kubernetesTime } from "#lib/clock.ts";
 import type { ContainerStatus, PodPhase, PodStatus } from "#model/pod.ts";
 import { containerStatus, type Course } from "./container-status.ts";
+import { egressFinding } from "./egress.ts";
 import { type Ending, isOver } from "./end-pod.ts";
 import type { Scene } from "./move.ts";
 import { podConditions } from "./pod-conditions.ts";
@@ -14,13 +15,14 @@ export function podStatus(scene: Scene, course: Course, ending: Ending | undefin
   const containers = reports.filter(({ isInit }) => !isInit).map(({ status }) => status);
   const initContainers = reports.filter(({ isInit }) => isInit).map(({ status }) => status);
   const phase = phaseOf(scene, { containers, initContainers }, ending);
+  const facts = { pod, hasSlot: observed.runtime !== undefined, egress: egressFinding(scene), now };
   const podIP = observed.runtime?.ip ?? stored.podIP;
   const isRefused = ending?.verdict !== undefined && stored.startTime === undefined;
   return {
     phase,
     ...reasonOf(scene, phase, ending),
     ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
-    conditions: podConditions({ pod, phase, containers, initContainers, hasSlot: observed.runtime !== undefined, now }),
+    conditions: podConditions({ ...facts, phase, containers, initContainers }),
     hostIP: observed.node.hostIP,
     hostIPs: [{ ip: observed.node.hostIP }],
     ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),

@@ -1,6 +1,7 @@
 /** From "should run" to a started container: back-off, slot, image, container, in this order. */
 import { containerId } from "../container/identity.ts";
 import type { ContainerView } from "./container-view.ts";
+import { isEgressInForce } from "./egress.ts";
 import { type Move, notYet, type Scene } from "./move.ts";
 import type { PullState } from "./observed.ts";
 import { type BackoffEntry, heldBackUntil } from "./restart-backoff.ts";
@@ -19,10 +20,11 @@ export function startMove(scene: Scene, view: ContainerView): Move {
   );
 }
 
-/** Undefined when the pod has its slot. */
-function slotMove({ pod, observed, now }: Scene): Move | undefined {
-  if (observed.runtime !== undefined) return undefined;
+/** Undefined when the pod has its slot, with an egress policy that holds; if it does not yet, another step sees to that. */
+function slotMove(scene: Scene): Move | undefined {
+  const { pod, observed, now } = scene;
   const waiting = notYet(pod);
+  if (observed.runtime !== undefined) return isEgressInForce(scene) ? undefined : { actions: [], waiting };
   const failed = observed.memory.slotFailure;
   if (failed !== undefined && now < failed.retryAt) return { actions: [], waiting, recheckAt: failed.retryAt };
   return { actions: [{ kind: "ensure-pod" }], waiting };

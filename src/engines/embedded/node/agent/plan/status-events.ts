@@ -2,6 +2,7 @@
 import type { ContainerStatus, PodStatus } from "#model/pod.ts";
 import type { PlannedEvent } from "./action.ts";
 import type { ContainerView } from "./container-view.ts";
+import { egressEvents } from "./egress.ts";
 import type { Ending } from "./end-pod.ts";
 import type { Scene } from "./move.ts";
 
@@ -9,6 +10,7 @@ export function statusEvents(scene: Scene, status: PodStatus, ending: Ending | u
   const reports = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   return [
     ...verdictEvents(scene, ending),
+    ...egressEvents(scene),
     ...scene.views.flatMap((view) => {
       const report = reports.find(({ name }) => name === view.spec.name);
       return report === undefined || isKnown(view, report) ? [] : backOffEvents(scene, view, report);

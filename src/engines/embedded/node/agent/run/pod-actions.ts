@@ -5,7 +5,7 @@ import type { Clock } from "#lib/clock.ts";
 import { Pods } from "#model/pod.ts";
 import type { PodRuntime, PodState } from "../../pod-runtime.ts";
 import type { NodeCapacity } from "../container/node-capacity.ts";
-import { podSlot } from "../container/pod-slot.ts";
+import { podSlot, type UsualLimits } from "../container/pod-slot.ts";
 import type { ContainerLogs } from "../log/container-logs.ts";
 import type { Action } from "../plan/action.ts";
 import type { NodeFacts } from "../plan/observed.ts";
@@ -28,7 +28,7 @@ export interface PodActionDeps {
   readonly logs: ContainerLogs;
   readonly node: NodeFacts;
   readonly capacity: NodeCapacity;
-  readonly podPidsLimit: number;
+  readonly podLimits: UsualLimits;
   readonly controlPlaneKey: string;
   readonly numbers: NodeMetrics;
 }
@@ -72,14 +72,16 @@ export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Act
   }
 }
 
-async function ensureSlot(deps: PodActionDeps, { pod, memory, tell }: PodAtWork): Promise<void> {
+async function ensureSlot(deps: PodActionDeps, { pod, runtime, memory, tell }: PodAtWork): Promise<void> {
   try {
-    await deps.runtime.ensurePod(podSlot(pod, deps.podPidsLimit));
+    await deps.runtime.ensurePod(podSlot(pod, deps.podLimits));
     memory.slotFailure = undefined;
   } catch (error) {
     const message = messageOf(error);
     memory.slotFailure = oneMore(slotPace, memory.slotFailure, message, deps.clock.now());
-    tell({ type: "Warning", reason: "FailedCreatePodSandBox", message: `Failed to create pod sandbox: ${message}` });
+    if (runtime === undefined)
+      tell({ type: "Warning", reason: "FailedCreatePodSandBox", message: `Failed to create pod sandbox: ${message}` });
+    else tell({ type: "Warning", reason: "FailedEgressPolicy", message: `Failed to change where the pod may connect to: ${message}` });
   }
 }
 
