@@ -6,6 +6,7 @@ import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseSeconds } from "#sandbox/annotation-values.ts";
 import { type Activity, armingDueMs, endOf, type EndSnapshot, type EndVerdict } from "#sandbox/end.ts";
+import { completionOf } from "#sandbox/inplace-completion.ts";
 import type { Arming } from "./arming-watch.ts";
 import type { TimeoutDeps } from "./timeout-deps.ts";
 
@@ -39,7 +40,10 @@ async function startVerdict({ arming, clock, limits }: TimeoutDeps, snapshot: En
   const verdict = endOf(snapshot, clock.now());
   if (verdict.kind === "lives") return verdict;
   const answer = await arming.ask(snapshot.pod, signal);
-  return answer.kind === "armed" ? { kind: "lives", recheckAtMs: clock.now() + limits.refreshIntervalMs } : verdict;
+  if (answer.kind === "armed") return { kind: "lives", recheckAtMs: clock.now() + limits.refreshIntervalMs };
+  // Its node says that it has started, and only we cannot reach it or came late: nobody has failed.
+  if (answer.kind === "silent" && completionOf(snapshot.pod).kind === "completed") return { kind: "lives", recheckAtMs: answer.askAtMs };
+  return verdict;
 }
 
 async function runVerdict(deps: TimeoutDeps, snapshot: EndSnapshot, signal: AbortSignal): Promise<EndVerdict> {
