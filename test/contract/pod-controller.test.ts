@@ -1,0 +1,56 @@
+import { afterEach, expect, test } from "vitest";
+import { startPodController } from "#controllers/pod/reconcile-pod.ts";
+import { systemClock } from "#lib/clock.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { Pods } from "#model/pod.ts";
+import { eventually } from "../world/eventually.ts";
+import { image, PodScene } from "../world/pod-scene.ts";
+import { until } from "./helpers.ts";
+import { describeServers } from "./servers.ts";
+
+describeServers("the pod controller", (server) => {
+  let stop = async (): Promise<void> => {};
+  afterEach(() => stop());
+
+  async function started(): Promise<PodScene> {
+    const scene = await PodScene.open({ client: server().client, clock: systemClock, namespace: await server().namespace() });
+    const controller = startPodController({ ...scene.deps, metrics: scene.metrics });
+    stop = async () => {
+      await controller.stop();
+      await scene[Symbol.asyncDispose]();
+    };
+    await controller.started;
+    return scene;
+  }
+
+  const inPhase = (scene: PodScene, phase: string) =>
+    until(scene.client, Pods, scene.key, (pod) => pod !== undefined && sandboxPhaseOf(pod) === phase);
+
+  test("a sandbox starts, ends, is recorded, and its pod is idle again", async () => {
+    const scene = await started();
+    await scene.claim();
+    await scene.nodeReports();
+    await inPhase(scene, "running");
+    await scene.release();
+    await scene.nodeReports();
+    const idle = await inPhase(scene, "idle");
+    expect(idle === undefined ? "gone" : sandboxIdOf(idle)).toBeUndefined();
+    expect(await scene.record()).toMatchObject({ status: "Completed", sandboxId: "i1" });
+    expect(scene.started).toHaveLength(1);
+  });
+
+  test("W9: a claimed pod that somebody deletes is recorded before it is let go", async () => {
+    const scene = await started();
+    await scene.claim({ images: { main: image("idle") } });
+    await scene.client.delete(Pods, scene.key, { gracePeriodSeconds: 0 });
+    await eventually(async () => expect(await scene.record()).toMatchObject({ status: "Failed", failureReason: "PodDeleted" }));
+    await eventually(async () => expect(await scene.isGone()).toBe(true));
+  });
+
+  test("a container that was restarted fails its sandbox", async () => {
+    const scene = await started();
+    await scene.claim({ images: { main: image("idle") } });
+    await scene.nodeRestarts("OOMKilled", 137);
+    await eventually(async () => expect(await scene.record()).toMatchObject({ failureReason: "OOMKilled", exitCode: 137 }));
+  });
+});
