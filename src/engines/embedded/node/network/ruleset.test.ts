@@ -38,9 +38,13 @@ test("a frame passes only with the addresses of its port, in the frame and in wh
 });
 
 test("closed networks come before a pod's own wishes, what is allowed before what is denied", () => {
-  const order = ["established", "ipv6", "@closed", "@allowed", "@denied", "@offline", "accept"];
+  const order = ["ipv6", "@closed", "@allowed", "@denied", "@offline", "accept"];
   const lines = block(rules(), "chain from_sandbox").slice(1, -1);
   expect(lines.map((line, index) => line.includes(order[index] ?? ""))).toEqual(order.map(() => true));
+});
+
+test("what leaves a sandbox is judged whether its connection is open already or not", () => {
+  expect(block(rules(), "chain from_sandbox").join("\n")).not.toContain("ct state");
 });
 
 test("the instance's own network is closed, also where it is a public one", () => {

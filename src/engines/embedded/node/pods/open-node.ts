@@ -16,6 +16,7 @@ import { Disks } from "#engines/embedded/node/rootfs/disks/choose.ts";
 import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
 import { detachStages } from "#engines/embedded/node/rootfs/stage.ts";
 import { Trash } from "#engines/embedded/node/rootfs/trash.ts";
+import { judgeRunc } from "#engines/embedded/node/runtime/known-escapes.ts";
 import { OciRuntime, type RuntimeFolders } from "#engines/embedded/node/runtime/oci-runtime.ts";
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
@@ -180,6 +181,7 @@ function cachedRuntimes(folders: RuntimeFolders, log: Logger): NodeContext["runt
   const look = async (name: string): Promise<OciRuntime> => {
     const found = await OciRuntime.open(name, folders);
     log.info({ runtime: name, version: found.version }, "container runtime found");
+    if (found.traits.command === defaultRuntime) refuseEscapes(found, log);
     return found;
   };
   return (name = defaultRuntime) => {
@@ -188,6 +190,13 @@ function cachedRuntimes(folders: RuntimeFolders, log: Logger): NodeContext["runt
     found.catch(() => known.delete(name));
     return found;
   };
+}
+
+/** For new containers only: those that are there can still be removed. */
+function refuseEscapes({ version, build }: OciRuntime, log: Logger): void {
+  const verdict = judgeRunc(version, build);
+  if (verdict.kind === "refused") throw new Error(verdict.message);
+  if (verdict.kind === "weak") log.warn({ version, build, message: verdict.message }, "container runtime should be updated");
 }
 
 /** Nobody may raise it for a container above our own without a capability that we may not have. */

@@ -1,5 +1,6 @@
 /**
- * Drives an OCI runtime by its commands. Siblings: runtime-traits.ts (in what runtimes differ), find-command.ts,
+ * Drives an OCI runtime by its commands. Siblings: runtime-traits.ts (in what runtimes differ), known-escapes.ts (which versions
+ * are trusted), find-command.ts,
  * exec-fifo.ts (lets a created container go), exec-session.ts (commands inside), container-process.ts (who runs, and how
  * it ended), spec/ (what the runtime is told).
  *
@@ -44,15 +45,18 @@ export interface RuntimeFolders {
 export class OciRuntime {
   readonly traits: RuntimeTraits;
   readonly version: string;
+  /** What it was built from, as it says itself; empty if it does not. */
+  readonly build: string;
   /** Undefined if the machine has it no longer: then its containers can only be removed. */
   readonly #command: string | undefined;
   readonly #state: string;
   readonly #scratch: string;
 
-  private constructor(traits: RuntimeTraits, command: string | undefined, version: string, { state, scratch }: RuntimeFolders) {
+  private constructor(traits: RuntimeTraits, command: string | undefined, said: string, { state, scratch }: RuntimeFolders) {
     this.traits = traits;
     this.#command = command;
-    this.version = version;
+    this.version = /version\s+(\S+)/.exec(said)?.[1] ?? "unknown";
+    this.build = /^commit:\s*(\S+)/m.exec(said)?.[1] ?? "";
     this.#state = state;
     this.#scratch = scratch;
   }
@@ -62,17 +66,17 @@ export class OciRuntime {
     const traits = runtimeTraits(runtimeClassName);
     const command = findCommand(traits.command);
     if (command === undefined) throw missing(traits);
-    const version = /version\s+(\S+)/.exec(await runCommand([command, "--version"]))?.[1] ?? "unknown";
+    const said = await runCommand([command, "--version"]);
     const own = join(state, runtimeClassName);
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    return new OciRuntime(traits, command, version, { state: own, scratch });
+    return new OciRuntime(traits, command, said, { state: own, scratch });
   }
 
   /** A runtime that had containers and may be gone from the machine since then. */
   static async openAny(runtimeClassName: string, folders: RuntimeFolders): Promise<OciRuntime> {
     const traits = runtimeTraits(runtimeClassName);
     if (findCommand(traits.command) !== undefined) return OciRuntime.open(runtimeClassName, folders);
-    return new OciRuntime(traits, undefined, "missing", { ...folders, state: join(folders.state, runtimeClassName) });
+    return new OciRuntime(traits, undefined, "", { ...folders, state: join(folders.state, runtimeClassName) });
   }
 
   /** Creates a container that waits to be started; gives the pid of its first process. */
