@@ -26,6 +26,8 @@ export const labelKeys = {
   env: "agentbox.navix.sh/env",
   /** On a member pool: its autoscaling group. Absent when it takes no part in autoscaling. */
   scalingGroup: "agentbox.navix.sh/scaling-group",
+  /** On a ConfigMap: it remembers an idempotency key. */
+  idempotencyKey: "agentbox.navix.sh/idempotency-key",
   /** Where an object came from; see syncSourceGlobal. */
   syncSource: "agentbox.io/sync-source",
 } as const;
