@@ -1,17 +1,21 @@
 /**
  * The native API, typed.
  *
- * - `http-caller.ts`  one request     - `client-error.ts`  how it fails
- * - `keys.ts`         API keys
+ * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
+ * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` what is said of them
+ * - `json-lines.ts`   answers that come line by line
  */
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
 import { KeysClient } from "./keys.ts";
+import { SandboxesClient } from "./sandboxes.ts";
 
 export class AgentBoxClient {
   readonly keys: KeysClient;
+  readonly sandboxes: SandboxesClient;
 
   constructor(options: ClientOptions) {
     const http = new HttpCaller(options);
     this.keys = new KeysClient(http);
+    this.sandboxes = new SandboxesClient(http);
   }
 }

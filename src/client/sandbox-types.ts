@@ -1,0 +1,136 @@
+/** Sandboxes as the native API writes and reads them. A test holds these to the API's own schemas. */
+import type { TimeoutAction } from "#model/keys.ts";
+import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Spans are written such as 90s, 30m or 1h30m, times as RFC 3339. */
+export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
+  readonly stopReason?: string;
+  readonly startupTimeout?: string;
+  readonly idleTimeout?: string;
+  readonly endTime?: string;
+  readonly onTimeout?: TimeoutAction;
+  readonly lastActiveAt?: string;
+  /** Why it is stuck; absent when it is not. */
+  readonly diagnosis?: SandboxDiagnosis;
+}
+
+export interface SandboxDiagnosis {
+  readonly podName: string;
+  readonly phase: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly events?: readonly DiagnosisEvent[];
+}
+
+export interface DiagnosisEvent {
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTimestamp: string;
+  readonly count: number;
+}
+
+export interface SandboxWish {
+  /** Name, or namespace/name. */
+  readonly poolName: string;
+  readonly image?: string;
+  readonly containerImages?: Texts;
+  readonly labels?: Texts;
+  readonly annotations?: Texts;
+  readonly metadata?: Texts;
+  readonly startupTimeout?: string;
+  readonly idleTimeout?: string;
+  readonly lifetime?: string;
+  readonly onTimeout?: TimeoutAction;
+  readonly envVars?: Texts;
+  readonly secure?: boolean;
+  readonly postStartHooks?: readonly PostStartHookWish[];
+}
+
+export type PostStartHookWish =
+  | { readonly exec: { readonly command: readonly string[]; readonly user?: string; readonly timeout?: string } }
+  | {
+      readonly http: {
+        readonly port: number;
+        readonly path?: string;
+        readonly method?: "GET" | "POST" | "PUT";
+        readonly headers?: Texts;
+        readonly body?: string;
+        readonly timeout?: string;
+      };
+    };
+
+export interface CreatedSandbox {
+  readonly sandbox: Sandbox;
+  readonly accessToken?: string;
+}
+
+export interface SandboxQuery {
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly cursor?: string;
+  readonly poolName?: string;
+  readonly envName?: string;
+  readonly templateName?: string;
+  readonly status?: readonly SandboxRecordStatus[];
+  readonly claimedAfter?: string;
+  readonly claimedBefore?: string;
+  readonly endedAfter?: string;
+  readonly endedBefore?: string;
+  /** key=value each. */
+  readonly metadata?: readonly string[];
+  readonly idPrefix?: string;
+}
+
+export interface SandboxPage {
+  readonly sandboxes: readonly Sandbox[];
+  readonly next?: string;
+}
+
+export interface TimeoutWish {
+  readonly idleTimeout?: string;
+  /** Null: no end. */
+  readonly lifetime?: string | null;
+  readonly endTime?: string;
+  readonly onlyLater?: boolean;
+}
+
+export interface LogQuery {
+  readonly container?: string;
+  readonly tail?: number;
+  readonly since?: string;
+}
+
+export interface LogPart {
+  readonly lines: readonly string[];
+  /** The oldest of it is missing. */
+  readonly truncated: boolean;
+}
+
+/** One line of a followed log; the last says why it ends. */
+export type LogLine = { readonly line: string; readonly partial?: boolean } | { readonly _meta: LogEnd };
+
+export interface LogEnd {
+  readonly reason: string;
+  readonly lines: number;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+export interface ExecWish {
+  readonly command: readonly string[];
+  readonly env?: Texts;
+  readonly user?: string;
+  readonly workingDir?: string;
+  readonly container?: string;
+  readonly stdin?: string;
+  readonly timeout?: string;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+}

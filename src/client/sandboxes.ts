@@ -1,0 +1,87 @@
+import type { HttpCaller } from "./http-caller.ts";
+import { jsonLines } from "./json-lines.ts";
+import type {
+  CreatedSandbox,
+  ExecResult,
+  ExecWish,
+  LogLine,
+  LogPart,
+  LogQuery,
+  Sandbox,
+  SandboxPage,
+  SandboxQuery,
+  SandboxWish,
+  TimeoutWish,
+} from "./sandbox-types.ts";
+
+export interface CreateCall {
+  /** False: the answer comes with the claim, while it still starts. */
+  readonly wait?: boolean;
+  /** The same again makes no second one. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** All throw ClientError. */
+export class SandboxesClient {
+  readonly #http: HttpCaller;
+
+  constructor(http: HttpCaller) {
+    this.#http = http;
+  }
+
+  async create(wish: SandboxWish, { wait, idempotencyKey, signal }: CreateCall = {}): Promise<CreatedSandbox> {
+    const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    return await this.#http.json({ method: "POST", path: "/v1/sandboxes", query: { wait }, body: wish, headers, signal });
+  }
+
+  async get(id: string, signal?: AbortSignal): Promise<Sandbox> {
+    return (await this.#http.json<OneSandbox>({ method: "GET", path: pathOf(id), signal })).sandbox;
+  }
+
+  /** Newest first; live and ended ones. */
+  async page(query: SandboxQuery = {}, signal?: AbortSignal): Promise<SandboxPage> {
+    const status = query.status?.join(",");
+    return await this.#http.json({ method: "GET", path: "/v1/sandboxes", query: { ...query, status }, signal });
+  }
+
+  /** Ending one that has ended is a success. */
+  async end(id: string, signal?: AbortSignal): Promise<void> {
+    await this.#http.json({ method: "DELETE", path: pathOf(id), signal });
+  }
+
+  async setTimeouts(id: string, wish: TimeoutWish, signal?: AbortSignal): Promise<Sandbox> {
+    return (await this.#http.json<OneSandbox>({ method: "PUT", path: `${pathOf(id)}/timeout`, body: wish, signal })).sandbox;
+  }
+
+  async pause(id: string, signal?: AbortSignal): Promise<Sandbox> {
+    return (await this.#http.json<OneSandbox>({ method: "POST", path: `${pathOf(id)}/pause`, signal })).sandbox;
+  }
+
+  async resume(id: string, signal?: AbortSignal): Promise<Sandbox> {
+    return (await this.#http.json<OneSandbox>({ method: "POST", path: `${pathOf(id)}/resume`, signal })).sandbox;
+  }
+
+  async logs(id: string, query: LogQuery = {}, signal?: AbortSignal): Promise<LogPart> {
+    return await this.#http.json({ method: "GET", path: `${pathOf(id)}/logs`, query: { ...query }, signal });
+  }
+
+  /** What is there, then what comes, until the sandbox ends or the signal does. */
+  async *followLogs(id: string, query: LogQuery, signal: AbortSignal): AsyncGenerator<LogLine, void> {
+    const { body } = await this.#http.answer({ method: "GET", path: `${pathOf(id)}/logs/stream`, query: { ...query }, signal });
+    yield* jsonLines<LogLine>(body);
+  }
+
+  /** Runs a command to its end, whatever its exit code. */
+  async exec(id: string, wish: ExecWish, signal?: AbortSignal): Promise<ExecResult> {
+    return await this.#http.json({ method: "POST", path: `${pathOf(id)}/exec`, body: wish, signal });
+  }
+}
+
+interface OneSandbox {
+  readonly sandbox: Sandbox;
+}
+
+function pathOf(id: string): string {
+  return `/v1/sandboxes/${encodeURIComponent(id)}`;
+}
