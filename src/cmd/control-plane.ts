@@ -9,6 +9,7 @@ import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
 import { podMetrics } from "#controllers/pod/pod-metrics.ts";
 import { startPodController } from "#controllers/pod/reconcile-pod.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
+import { startTemplateController } from "#controllers/template/reconcile-template.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -59,6 +60,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   const common = { ...options, events, observer, random, maxUses };
   return [
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
+    startTemplateController(common),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     ...(daemon === undefined
       ? []

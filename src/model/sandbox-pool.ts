@@ -90,6 +90,7 @@ const statusSchema = Type.Object(
     replicas: Type.Optional(int32("Pods that there are, terminating ones left out.")),
     idleReplicas: Type.Optional(int32("Pods waiting to be claimed.")),
     unavailableIdleReplicas: Type.Optional(int32("Those of them that are not ready and so cannot be claimed.")),
+    outdatedIdleReplicas: Type.Optional(int32("Those of them that are made from an earlier template, and are being replaced.")),
     runningReplicas: Type.Optional(int32("Pods with a running sandbox.")),
     startingReplicas: Type.Optional(int32("Pods on their way from idle to running.")),
     stoppingReplicas: Type.Optional(int32("Pods on their way from running to idle.")),

@@ -51,9 +51,9 @@ export class PodBook {
     return this.#stillborn;
   }
 
-  /** Whether there are idle pods of any other template than this. */
-  hasOutdated(templateHash: string): boolean {
-    return this.#hashes.size > (this.#hashes.has(templateHash) ? 1 : 0);
+  /** How many idle pods are of any other template than this. */
+  outdated(templateHash: string): number {
+    return this.ready.size + this.unready.size - (this.#hashes.get(templateHash) ?? 0);
   }
 
   put(note: PodNote): void {

@@ -1,4 +1,5 @@
 /** What a pool says of itself: pure, from its counts and what is wrong with it. */
+import { statedCondition } from "#model/conditions.ts";
 import { labelKeys, poolConditionReasons as reasons, poolConditions, phaseSelectorKeys } from "#model/keys.ts";
 import type { Condition } from "#model/meta.ts";
 import type { ResolvedPoolImage, SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
@@ -11,6 +12,8 @@ export interface PoolFacts {
   readonly trouble?: Trouble | undefined;
   /** What is the matter with one of the pods that are not well, in words. */
   readonly ailment?: string | undefined;
+  /** Idle pods of an earlier template. */
+  readonly outdated?: number | undefined;
   /** Requests that wait; unknown when left out. */
   readonly waiting?: number | undefined;
   readonly resolvedImages?: readonly ResolvedPoolImage[] | undefined;
@@ -18,7 +21,7 @@ export interface PoolFacts {
 
 /** What others keep in the status stays. */
 export function poolStatus(pool: SandboxPool, facts: PoolFacts, now: string): SandboxPoolStatus {
-  const { counts, waiting, resolvedImages } = facts;
+  const { counts, outdated = 0, waiting, resolvedImages } = facts;
   const label = `${labelKeys.sandboxPool}=${pool.metadata.name ?? ""}`;
   const selectors = phaseSelectorKeys.map((phase) => [phase, phase === "all" ? label : `${label},${labelKeys.sandboxPhase}=${phase}`]);
   return {
@@ -27,6 +30,7 @@ export function poolStatus(pool: SandboxPool, facts: PoolFacts, now: string): Sa
     replicas: replicasOf(counts),
     idleReplicas: counts.idle,
     unavailableIdleReplicas: counts.unreadyIdle,
+    outdatedIdleReplicas: outdated,
     runningReplicas: counts.running,
     startingReplicas: counts.starting,
     stoppingReplicas: counts.stopping,
@@ -72,7 +76,9 @@ function conditions(pool: SandboxPool, facts: PoolFacts, now: string): Condition
         },
     { type: degraded, ...health(facts) },
   ];
-  return stated.map(({ type, is, reason, message }) => condition(pool, { type, status: is ? "True" : "False", reason, message }, now));
+  return stated.map(({ type, is, reason, message }) =>
+    statedCondition(pool, { type, status: is ? "True" : "False", reason, message }, now),
+  );
 }
 
 /** What keeps pods from being made goes first: it is what somebody has to do something about. */
@@ -86,15 +92,4 @@ function health({ counts: { unreadyIdle, failed }, trouble, ailment }: PoolFacts
   if (unreadyIdle > 0) return { is: true, reason: reasons.unhealthyIdlePods, message: `${unreadyIdle} idle pods are not ready${said}` };
   if (failed > 0) return { is: true, reason: reasons.failedPodsPresent, message: `${failed} pods have failed${said}` };
   return { is: false, reason: reasons.allPodsHealthy, message: "all pods are healthy" };
-}
-
-/** The time of a condition is when its status last changed, not when it was last written. */
-function condition(pool: SandboxPool, stated: Omit<Condition, "lastTransitionTime">, now: string): Condition {
-  const before = pool.status?.conditions?.find(({ type }) => type === stated.type);
-  const since = before?.status === stated.status ? before.lastTransitionTime : now;
-  return {
-    ...stated,
-    ...(pool.metadata.generation === undefined ? {} : { observedGeneration: pool.metadata.generation }),
-    lastTransitionTime: since,
-  };
 }

@@ -16,14 +16,17 @@
  * - `remove-pods.ts`, `patch-pool.ts` the writes; `pool-deps.ts`, `pool-memory.ts` what all of them work with
  */
 import { hostname } from "node:os";
+import { isDeepStrictEqual } from "node:util";
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
+import { poolsByTemplateName } from "#kube/sandbox-cache/indexes.ts";
 import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { SandboxTemplate } from "#model/sandbox-template.ts";
 import { drainPool } from "./drain-pool.ts";
 import { fillPool } from "./fill-pool.ts";
 import { giveUpUnready } from "./give-up-unready.ts";
@@ -96,10 +99,8 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
   const stopFollowing = tools.ledger.follow(cache.pods);
   const stopObserving = observeExpectations(deps);
   const ofTemplate: Source = changesOf(cache.templates, {
-    keys: (template) => {
-      const using = cache.pools.objects.list().filter((pool) => pool.spec.templateName === template.metadata.name);
-      return using.map(keyOf).toArray();
-    },
+    keys: ({ metadata: { name = "" } }) => cache.pools.objects.lookup(poolsByTemplateName, name).map(keyOf).toArray(),
+    when: (now, before) => !isDeepStrictEqual(templateParts(now), templateParts(before)),
   });
   const forgetEvents = cache.pools.onChange((now, before) => {
     if (now === undefined && before !== undefined) tools.events.forget(before.metadata.uid ?? "");
@@ -132,6 +133,12 @@ export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
     memories: new PoolMemories(pace, deps.random),
     numbers: new PoolNumbers(deps),
   };
+}
+
+/** What of a template concerns its pools. Its status is not among it: that is made from theirs. */
+function templateParts(template: SandboxTemplate | undefined): readonly unknown[] {
+  const { uid, generation, labels, annotations } = template?.metadata ?? {};
+  return [uid, generation, labels, annotations];
 }
 
 function poolKeys(pod: Pod): Key[] {

@@ -13,7 +13,7 @@ export interface Rollout {
 export async function rollOut(tools: PoolTools, pool: SandboxPool, { hash, missing }: Rollout, signal: AbortSignal): Promise<void> {
   const key = keyOf(pool);
   const book = tools.ledger.of(key);
-  if (!book.hasOutdated(hash)) return;
+  if (book.outdated(hash) === 0) return;
   const { ready, unready } = book;
   const { maxUnavailable } = tools.pace;
   await removePods(tools, key, planRollout({ templateHash: hash, missing, unready, ready, maxUnavailable }), signal);

@@ -1,7 +1,8 @@
 /** Writes a pool's status when it has changed, and not more often than the pace allows: a thousand claims a second are a few writes. */
 import { isDeepStrictEqual } from "node:util";
 import { kubernetesTime } from "#lib/clock.ts";
-import type { Condition, JsonObject } from "#model/meta.ts";
+import { conditionIn } from "#model/conditions.ts";
+import type { JsonObject } from "#model/meta.ts";
 import { poolConditions } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
@@ -9,8 +10,11 @@ import { statusDetailFromPod } from "#sandbox/diagnosis.ts";
 import { patchPoolStatus } from "./patch-pool.ts";
 import { countPods } from "./pool-counts.ts";
 import { keyOf, type PoolTools } from "./pool-deps.ts";
+import { blueprintOf } from "./pool-blueprint.ts";
 import { poolStatus } from "./pool-status.ts";
 import { degradedHappening, phaseHappening, tellPool } from "./tell-pool.ts";
+
+const { degraded } = poolConditions;
 
 /** Resolves with when to look again. */
 export async function writeStatus(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<number | undefined> {
@@ -23,6 +27,7 @@ export async function writeStatus(tools: PoolTools, pool: SandboxPool, signal: A
       counts: countPods(tools.cache, key),
       trouble: memory.trouble,
       ailment: ailmentOf(tools, pool),
+      outdated: outdatedOf(tools, pool),
       waiting: tools.pressure?.waiting(key),
       resolvedImages: memory.resolvedImages,
     },
@@ -43,6 +48,12 @@ function changedFields(before: SandboxPoolStatus, now: SandboxPoolStatus): JsonO
   return Object.fromEntries(changed);
 }
 
+/** Nothing is outdated while nobody knows what it should be. */
+function outdatedOf(tools: PoolTools, pool: SandboxPool): number {
+  const blueprint = blueprintOf(tools, pool);
+  return blueprint.kind === "trouble" ? 0 : tools.ledger.of(keyOf(pool)).outdated(blueprint.hash);
+}
+
 /** The one that has been unwell longest speaks for all. */
 function ailmentOf({ ledger }: PoolTools, pool: SandboxPool): string | undefined {
   const sick = ledger.of(keyOf(pool)).unready.oldestFirst().next().value?.pod;
@@ -58,11 +69,7 @@ function imageOf({ spec, status }: Pod): string {
 
 function tell(tools: PoolTools, pool: SandboxPool, { phase, conditions }: SandboxPoolStatus): void {
   if (phase !== undefined) tellPool(tools, pool, phaseHappening(pool.status?.phase, phase, pool.spec.replicas));
-  const [before, now] = [degradedIn(pool.status?.conditions), degradedIn(conditions)];
+  const [before, now] = [conditionIn(pool, degraded), conditions?.find(({ type }) => type === degraded)];
   if (now === undefined || (before?.reason === now.reason && before.status === now.status)) return;
   tellPool(tools, pool, degradedHappening(now.reason, now.message));
-}
-
-function degradedIn(conditions: SandboxPoolStatus["conditions"]): Condition | undefined {
-  return conditions?.find(({ type }) => type === poolConditions.degraded);
 }

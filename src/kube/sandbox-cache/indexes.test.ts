@@ -14,6 +14,7 @@ import {
   podsByUser,
   poolIndexes,
   poolsByTemplateId,
+  poolsByTemplateName,
   readyIdlePods,
 } from "./indexes.ts";
 
@@ -70,6 +71,12 @@ test("checkpoints are found by the id that they got, and by user", () => {
 test("pools are found by the template id that they are: their name", () => {
   const pool: SandboxPool = { metadata: { namespace: "ns", name: "py" }, spec: { replicas: 1, templateName: "base" } };
   expect(poolsByTemplateId.extract(pool)).toEqual(["py"]);
+});
+
+test("pools are found by the template that they name, and not if they name none", () => {
+  const pool: SandboxPool = { metadata: { namespace: "ns", name: "py" }, spec: { replicas: 1, templateName: "base" } };
+  expect(poolsByTemplateName.extract(pool)).toEqual(["base"]);
+  expect(poolsByTemplateName.extract({ ...pool, spec: { replicas: 1 } })).toEqual([]);
 });
 
 test("every index has a name of its own and is about the kind whose list it stands in", () => {

@@ -75,9 +75,16 @@ export const poolsByTemplateId: Index<SandboxPool> = {
   extract: ({ metadata }) => some(metadata.name),
 };
 
+/** Pools that name a SandboxTemplate, by its name. */
+export const poolsByTemplateName: Index<SandboxPool> = {
+  name: "pools by template name",
+  type: SandboxPools,
+  extract: ({ spec }) => some(spec.templateName),
+};
+
 export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, readyIdlePods, podsBySandboxId, podsByUser];
 export const checkpointIndexes: readonly Index<Checkpoint>[] = [checkpointsById, checkpointsByUser];
-export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId];
+export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId, poolsByTemplateName];
 
 function isReady(pod: Pod): boolean {
   return podCondition(pod, "Ready")?.status === "True";
