@@ -1,13 +1,16 @@
 /** The node of this machine: what runs pods as containers. */
 import { createHash } from "node:crypto";
+import { statfsSync } from "node:fs";
 import { join } from "node:path";
 import { type NodeAgent, startNodeAgent } from "#engines/embedded/node/agent/agent.ts";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
+import type { UsualLimits } from "#engines/embedded/node/agent/container/pod-slot.ts";
+import { HeldImages } from "#engines/embedded/node/held-images.ts";
+import { type DiskSpace, type ImageSpaceLimits, startImageSpace, usualImageSpace } from "#engines/embedded/node/image-space.ts";
 import { hostImage } from "#engines/embedded/node/host-image/host-image.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import { erasePodRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
-import type { Digest } from "#images/digest.ts";
 import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
@@ -24,6 +27,10 @@ export interface NodeOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly publicKey: string;
+  /** What holds for pods that say nothing themselves. */
+  readonly podLimits?: Partial<UsualLimits>;
+  /** When images that nobody uses are thrown away. */
+  readonly imageSpace?: Partial<ImageSpaceLimits>;
 }
 
 export interface EmbeddedNode extends AsyncDisposable {
@@ -45,21 +52,22 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
   const folder = await daemonFolder({ parent: join(home, "node", "daemons") });
   const runtime = await openPodRuntime({ home, instance: instanceOf(home), clock, log, daemonFolder: folder });
   made.defer(() => runtime.close());
-  const holding = await holdingImages(
-    images,
-    (await runtime.list()).flatMap((pod) => pod.containers.map((one) => one.imageDigest as Digest)),
-  );
+  const held = await HeldImages.open({ images, runtime, clock, owner: nodeName });
+  const disk = (): DiskSpace => diskSpace(join(home, "images"));
+  const limits = { ...usualImageSpace, ...options.imageSpace };
+  made.adopt(startImageSpace({ images, held, disk, limits, clock, log }), (timer) => timer.cancel());
   const agent = await startNodeAgent({
     client: store,
     binder: store,
     runtime,
-    images: holding,
+    images: held,
     clock,
     log,
     metrics,
     nodeName,
     home,
     controlPlaneKey: publicKey,
+    podLimits: options.podLimits ?? {},
   });
   made.defer(() => agent.stop());
   const digests = new CachingDigestResolver({ client, clock, localDigest: (reference) => images.localDigest(reference) });
@@ -77,15 +85,8 @@ export function instanceOf(home: string): string {
   return createHash("sha256").update(home).digest("hex").slice(0, 6);
 }
 
-/** Whatever a pod was given stays on disk while it may be in use: until the next start looks what still is. */
-async function holdingImages(images: ImageStore, inUse: readonly Digest[]): Promise<Pick<ImageStore, "ensure">> {
-  const held = new Set(inUse);
-  await images.hold(nodeName, held);
-  return {
-    ensure: async (reference, options) => {
-      const image = await images.ensure(reference, options);
-      if (!held.has(image.digest)) await images.hold(nodeName, held.add(image.digest));
-      return image;
-    },
-  };
+/** What only root may still fill counts as used. */
+function diskSpace(folder: string): DiskSpace {
+  const { blocks, bavail, bsize } = statfsSync(folder);
+  return { totalBytes: blocks * bsize, usedBytes: (blocks - bavail) * bsize };
 }

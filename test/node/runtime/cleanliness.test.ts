@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, statSync } from "node:fs";
+import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { nodePaths } from "#engines/embedded/node/node-paths.ts";
 import type { PodState } from "#engines/embedded/node/pod-runtime.ts";
 import { type MachineState, machineState, namespacesInUse } from "./machine-state.ts";
 import { NodeWorld } from "./node-world.ts";
@@ -127,5 +128,19 @@ test("an erased instance leaves nothing at all", async () => {
   await world[Symbol.asyncDispose]();
   await expect
     .poll(() => machineState(world))
+    .toEqual({ mounts: [], groups: [], links: [], rules: [], folders: [], loops: [], processes: [] });
+});
+
+test("an instance whose records this version cannot read is erased all the same", async () => {
+  const world = await NodeWorld.open({ diskQuota: "loop" });
+  const [first, second] = [await world.pod({ limits: { pids: 50, ephemeralStorageBytes: 32 << 20 } }), await world.pod()];
+  for (const { uid } of [first, second]) await world.start(uid);
+  await world.closeRuntime();
+  const { pods } = nodePaths(world.options.home, world.options.instance);
+  writeFileSync(join(pods, first.uid, "pod.json"), '{"of":"another version"}');
+  writeFileSync(join(pods, second.uid, "pod.json"), "not even JSON");
+  await world[Symbol.asyncDispose]();
+  await expect
+    .poll(() => machineState(world), { timeout: 10_000 })
     .toEqual({ mounts: [], groups: [], links: [], rules: [], folders: [], loops: [], processes: [] });
 });

@@ -74,7 +74,7 @@ test("an agent that dies before a policy is in force is followed by one that bri
   await world.step(0);
   world.runtime.delay("ensurePod", 1000);
   await wish(world, egressPolicyText(offline));
-  await world.crashAgent();
+  world.crashAgent();
   world.runtime.delay("ensurePod", 0);
   await world.startAgent();
   await world.step(0);
