@@ -5,8 +5,8 @@ import { isServiceError, type ServiceError } from "./service-error.ts";
 
 export interface OneByOne {
   /** Each ends when the signal is aborted, and then gives back what it has. */
-  create(index: number): Promise<CreatedSandbox>;
-  end(sandboxId: string): Promise<void>;
+  readonly create: (index: number) => Promise<CreatedSandbox>;
+  readonly end: (sandboxId: string) => Promise<void>;
 }
 
 /** Throws what kept the first of them from being made, when there are too few; those that were made have been ended then. */

@@ -131,8 +131,8 @@ function nameOf({ role, team, user }: Caller, key: string): string {
   return `idempotency-${hash([role, team, user ?? null, key])}`;
 }
 
-function hashOf({ idempotencyKey: _, ...request }: CreateSandbox): string {
-  return hash(Object.entries(request).sort(([left], [right]) => (left < right ? -1 : 1)));
+function hashOf(command: CreateSandbox): string {
+  return hash(Object.entries({ ...command, idempotencyKey: undefined }).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function hash(value: unknown): string {

@@ -2,6 +2,7 @@
  * What is run in a sandbox once it is armed and before its create is answered, in order. Each hook is tried again for a while, because
  * what it needs may still be starting; the first that fails for good fails the create, and its output says why.
  */
+import { abortable } from "#lib/abortable.ts";
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { ExecSession } from "#kube/pod-access.ts";
@@ -73,7 +74,8 @@ async function tryExec({ pods }: HookDeps, pod: Pod, { command, user }: ExecHook
     command: { argv: command, signal, ...(user === undefined ? {} : { user }) },
   });
   session.stdin.end();
-  const [said, exitCode] = await abortable(signal, Promise.all([outputOf(session), session.exitCode]));
+  // An exec that is given up may not end its streams by itself.
+  const [said, exitCode] = await abortable(Promise.all([outputOf(session), session.exitCode]), signal);
   return exitCode === 0 ? undefined : `${JSON.stringify(command[0])} ended with exit code ${exitCode}${said === "" ? "" : `: ${said}`}`;
 }
 
@@ -98,18 +100,4 @@ async function outputOf({ stdout, stderr }: ExecSession): Promise<string> {
   };
   await Promise.all([collect(stdout), collect(stderr)]);
   return kept.toString("utf8").trim();
-}
-
-/** An exec that is given up may not end its streams by itself. */
-async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const give = (): void => reject(signal.reason as Error);
-  if (signal.aborted) give();
-  signal.addEventListener("abort", give, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", give);
-    work.catch(() => {});
-  }
 }
