@@ -1,0 +1,24 @@
+/**
+ * The native API: all its routes in one list, for the server and for the OpenAPI document. Each file translates and decides nothing:
+ * it parses, calls one use case, and presents.
+ *
+ * - `route.ts`            what a route is                   - `register-routes.ts`  … and how it is served
+ * - `validate-request.ts` is it what the schemas say        - `query-values.ts`     texts of a query as values
+ * - `sandbox-routes.ts`   see and end sandboxes             - `sandbox-body.ts`     how one is shown
+ * - `schemas/`            the form of everything that is sent and answered
+ */
+import type { ApiFace } from "../http/api-server.ts";
+import { problemShape } from "../http/problem.ts";
+import { registerRoutes } from "./register-routes.ts";
+import type { Route } from "./route.ts";
+import { sandboxRoutes, type SandboxRoutesDeps } from "./sandbox-routes.ts";
+
+export interface NativeServices extends SandboxRoutesDeps {}
+
+export function nativeRoutes(services: NativeServices): readonly Route[] {
+  return [...sandboxRoutes(services)];
+}
+
+export function nativeFace(services: NativeServices): ApiFace {
+  return { errors: problemShape, routes: (app) => registerRoutes(app, nativeRoutes(services)) };
+}

@@ -1,0 +1,57 @@
+/** Routes as Fastify serves them. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TObject } from "typebox";
+import { isServiceError, ServiceError } from "#services/service-error.ts";
+import { callerOf } from "../http/caller-of.ts";
+import type { Route } from "./route.ts";
+import { requestValidator } from "./validate-request.ts";
+
+export const apiBase = "/v1";
+
+/** The checks of this instance become ours, so it should be one of its own. */
+export function registerRoutes(app: FastifyInstance, routes: readonly Route[]): void {
+  app.setValidatorCompiler(({ schema, httpPart }) => requestValidator(schema as TObject, httpPart ?? "body"));
+  for (const one of routes) {
+    const { params, query: querystring, headers, body } = one;
+    app.route({
+      method: one.method,
+      url: `${apiBase}${one.path.replaceAll(/\{(\w+)\}/g, ":$1")}`,
+      // A stream that nobody reads would go on for ever.
+      exposeHeadRoute: false,
+      config: { public: one.public ?? false },
+      schema: {
+        ...(params && { params }),
+        ...(querystring && { querystring }),
+        ...(headers && { headers }),
+        ...(body && { body }),
+      },
+      handler: (request, reply) => serve(one, request, reply),
+    });
+  }
+}
+
+async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { params, query, body, headers } = request;
+  reply.code(one.answers[0].status);
+  try {
+    const answer = await one.handle({ caller: () => callerOf(request), params, query, body, headers, request, reply });
+    if (answer === reply) return reply;
+    return answer === undefined ? reply.send() : reply.send(answer);
+  } catch (error) {
+    throw withRequestField(one, error);
+  }
+}
+
+/** Services name what is wrong as they know it; callers are told where it stands in what they sent. */
+export function withRequestField(one: Route, error: unknown): unknown {
+  if (!isServiceError(error) || error.details.field === undefined) return error;
+  const { code, message, details, cause } = error;
+  const field = requestField(one, error.details.field);
+  return new ServiceError(code, message, { ...details, field, cause });
+}
+
+function requestField({ fieldOf, query, params }: Route, serviceField: string): string {
+  const field = fieldOf?.(serviceField) ?? serviceField;
+  if (Object.hasOwn(query?.properties ?? {}, field)) return `query.${field}`;
+  return Object.hasOwn(params?.properties ?? {}, field) ? `path.${field}` : field;
+}

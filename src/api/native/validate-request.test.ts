@@ -1,0 +1,80 @@
+import { Type } from "typebox";
+import { describe, expect, test } from "vitest";
+import { isServiceError } from "#services/service-error.ts";
+import { createSchema, listQuery, timeoutSchema } from "./schemas/sandbox.ts";
+import { poolSchema } from "./schemas/objects.ts";
+import { requestValidator } from "./validate-request.ts";
+
+function complaintAbout(schema: Parameters<typeof requestValidator>[0], part: string, data: unknown): unknown {
+  const checked = requestValidator(schema, part)(data);
+  if (!("error" in checked)) return checked.value;
+  return isServiceError(checked.error, "invalid_request") ? [checked.error.details.field, checked.error.message] : checked.error;
+}
+
+describe("a body that is not as its schema says is refused with the place and what would be right", () => {
+  test.for<[string, unknown, string, string]>([
+    ["a missing field", {}, "poolName", "poolName: is required"],
+    ["a wrong type", { poolName: 1 }, "poolName", "poolName: must be string"],
+    ["an unknown field", { poolName: "x", poolname: "y" }, "poolname", "poolname: is not known here"],
+    ["a wrong word", { poolName: "x", onTimeout: "stop" }, "onTimeout", "onTimeout: must be one of kill, pause"],
+    ["a label that is a number", { poolName: "x", labels: { "a/b": 1 } }, "labels.a/b", "labels.a/b: must be string"],
+    ["no object", [], "body", "body: must be object"],
+    ["nothing", null, "body", "body: must be object"],
+    [
+      "a mistake inside of one of two forms",
+      { poolName: "x", postStartHooks: [{ exec: { command: ["true"] } }, { http: { port: 1, wait: 1 } }] },
+      "postStartHooks.1.http.wait",
+      "postStartHooks.1.http.wait: is not known here",
+    ],
+    [
+      "neither of two forms",
+      { poolName: "x", postStartHooks: [{}] },
+      "postStartHooks.0",
+      "postStartHooks.0: exec is required, or http is required",
+    ],
+  ])("%s", ([, body, field, message]) => {
+    expect(complaintAbout(createSchema, "body", body)).toEqual([field, message]);
+  });
+
+  test("a type that may be two things", () => {
+    expect(complaintAbout(timeoutSchema, "body", { lifetime: 5 })).toEqual(["lifetime", "lifetime: must be string, or must be null"]);
+  });
+
+  test("a mistake deep inside of an object of Kubernetes", () => {
+    expect(complaintAbout(poolSchema, "body", { metadata: {}, spec: { replicas: "3" } })).toEqual([
+      "spec.replicas",
+      "spec.replicas: must be integer",
+    ]);
+  });
+});
+
+test("no body is an empty one where nothing in it is needed", () => {
+  expect(complaintAbout(timeoutSchema, "body", null)).toEqual({});
+});
+
+describe("a query", () => {
+  test("is given as values", () => {
+    const query = { limit: "10", status: "Running,Paused", metadata: ["a=1,2", "b=="], poolName: "7" };
+    expect(complaintAbout(listQuery, "querystring", query)).toEqual({
+      limit: 10,
+      status: ["Running", "Paused"],
+      metadata: ["a=1,2", "b=="],
+      poolName: "7",
+    });
+    const schema = Type.Object({ wait: Type.Boolean() });
+    expect(complaintAbout(schema, "querystring", { wait: "false" })).toEqual({ wait: false });
+  });
+
+  test.for<[string, unknown, string]>([
+    ["a number out of bounds", { limit: "1001" }, "query.limit"],
+    ["no number", { limit: "ten" }, "query.limit"],
+    ["an empty number", { limit: "" }, "query.limit"],
+    ["a word that there is not", { status: "Running,Dancing" }, "query.status.1"],
+    ["no time", { claimedAfter: "yesterday" }, "query.claimedAfter"],
+    ["something twice that can be there once", { poolName: ["a", "b"] }, "query.poolName"],
+    ["something unknown", { pool: "a" }, "query.pool"],
+    ["metadata without a value", { metadata: "a" }, "query.metadata.0"],
+  ])("with %s is refused with its place", ([, query, field]) => {
+    expect(complaintAbout(listQuery, "querystring", query)).toMatchObject([field, expect.stringMatching(`^${field}: `)]);
+  });
+});
