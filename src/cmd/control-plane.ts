@@ -8,11 +8,13 @@ import { EndRecorder } from "#controllers/pod/end-recorder.ts";
 import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
 import { podMetrics } from "#controllers/pod/pod-metrics.ts";
 import { startPodController } from "#controllers/pod/reconcile-pod.ts";
+import type { ClaimPressure } from "#controllers/pool/claim-pressure.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
+import type { Key } from "#kube/controller/key.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
@@ -20,6 +22,8 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
+import type { SandboxClaims } from "#services/sandbox-claims.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { type HistoryOptions, openHistory } from "#store/open-history.ts";
 import { runRetention } from "#store/retention.ts";
@@ -34,6 +38,8 @@ export interface ControlPlaneOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly publicKey: string;
+  /** Whoever hands out pods in this process; refill yields to it, and pools say how many wait. Nobody does when left out. */
+  readonly claims?: Pick<SandboxClaims, "pending" | "inFlight" | "onWaiting"> | undefined;
   /** Left out: no sandbox ends by the clock, because nobody could say whether it was armed. */
   readonly daemon?: Pick<DaemonClient, "health">;
   /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
@@ -59,7 +65,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   const random = Math.random;
   const common = { ...options, events, observer, random, maxUses };
   return [
-    startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
+    startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce, pressure: pressureOf(options) }),
     startTemplateController(common),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     ...(daemon === undefined
@@ -74,6 +80,19 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
           }),
         ]),
   ];
+}
+
+function pressureOf({ claims }: ControlPlaneOptions): ClaimPressure | undefined {
+  if (claims === undefined) return undefined;
+  return {
+    inFlight: (pool) => claims.inFlight(poolRef(pool)),
+    waiting: (pool) => claims.pending(poolRef(pool)),
+    onWaiting: (handler) => claims.onWaiting(handler),
+  };
+}
+
+function poolRef({ namespace = "", name }: Key): PoolRef {
+  return { namespace, name };
 }
 
 export interface StartedHistory extends AsyncDisposable {

@@ -136,6 +136,19 @@ test("W11: all that wait are counted, at each pool that could serve them", async
   expect([bench.queue.waiting(py), bench.queue.waiting(go), bench.queue.size]).toEqual([2, 2, 3]);
 });
 
+test("whoever listens is told of each pool at which a request begins to wait, and of none where it found a pod", async () => {
+  const bench = new Bench();
+  const told: string[] = [];
+  const stop = bench.queue.onWaiting(({ name }) => told.push(name));
+  await bench.offers(aPod("p1"));
+  await bench.asks("a1");
+  expect(told).toEqual([]);
+  await bench.asks("a2", { pools: [{ pool: go }, { pool: py }] });
+  stop();
+  await bench.asks("a3");
+  expect(told).toEqual(["go", "py"]);
+});
+
 test("W12: when a pool goes, whoever waits only for it is told, and the others wait on", async () => {
   const bench = new Bench();
   await bench.asks("a1");

@@ -64,6 +64,7 @@ export class ClaimQueue {
   readonly #lines = new Map<string, WaitingLine<Waiter>>();
   readonly #waiting = new Set<Waiter>();
   readonly #ofTenant = new Map<string, number>();
+  readonly #onWaiting = new Set<(pool: PoolRef) => void>();
   #isStopped = false;
 
   constructor(clock: Clock, limits: ClaimQueueOptions = defaultQueueLimits) {
@@ -79,6 +80,12 @@ export class ClaimQueue {
   /** Requests that wait at all. */
   get size(): number {
     return this.#waiting.size;
+  }
+
+  /** Tells of every pool at which a request begins to wait. Returns what ends it. */
+  onWaiting(handler: (pool: PoolRef) => void): () => void {
+    this.#onWaiting.add(handler);
+    return () => this.#onWaiting.delete(handler);
   }
 
   free(pool: PoolRef): number {
@@ -160,6 +167,7 @@ export class ClaimQueue {
       const key = poolKey(pool);
       if (!waiter.places.has(key)) waiter.places.set(key, this.#lineAt(key).add(tenant, waiter, { front: again }));
     }
+    for (const handler of this.#onWaiting) for (const { pool } of pools) handler(pool);
     signal.addEventListener("abort", onAbort, { once: true });
     timer = this.#clock.after(deadline - this.#clock.now(), () => waiter.end({ kind: "late" }));
   }

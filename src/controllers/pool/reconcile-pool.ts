@@ -27,6 +27,7 @@ import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
+import { waitingRequests } from "./claim-pressure.ts";
 import { drainPool } from "./drain-pool.ts";
 import { fillPool } from "./fill-pool.ts";
 import { giveUpUnready } from "./give-up-unready.ts";
@@ -108,7 +109,7 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
   const controller = startController(deps, {
     name: "pool",
     reconcile: (key, signal) => reconcilePool(tools, key, signal),
-    sources: [changesOf(cache.pools), changesOf(cache.pods, { keys: poolKeys }), ofTemplate],
+    sources: [changesOf(cache.pools), changesOf(cache.pods, { keys: poolKeys }), ofTemplate, waitingRequests(deps.pressure)],
   });
   return {
     ...controller,
