@@ -4,11 +4,15 @@ import { systemClock } from "#lib/clock.ts";
 import { isSameSecret } from "#envd-protocol/file-signature.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
-import { serveRpc } from "#envd/connect/rpc-server.ts";
+import { serveRpc, type Handlers } from "#envd/connect/rpc-server.ts";
+import { serveFiles } from "#envd/files/file-service.ts";
+import { MetadataStore } from "#envd/files/metadata.ts";
+import { filesystemHandlers } from "#envd/filesystem/filesystem-service.ts";
 import { sandboxVariables } from "#envd/process/environment.ts";
 import { ProcessService } from "#envd/process/process-service.ts";
 import { allowBrowsers } from "./browsers.ts";
 import { sendError, sendJson } from "./http-answer.ts";
+import { MetricsReader } from "./metrics.ts";
 
 export interface ArmedOptions {
   readonly state: ArmedState;
@@ -21,15 +25,27 @@ export function armedHandler({ state, runner }: ArmedOptions): RequestHandler {
   const clock = systemClock;
   const accounts = new Accounts();
   const processes = new ProcessService({ state, accounts, clock, runner });
-  const handlers = processes.handlers;
+  const metadata = new MetadataStore(runner);
+  const handlers = merged(processes.handlers, filesystemHandlers({ state, accounts, clock, runner, metadata }));
+  const metrics = new MetricsReader();
   return async (request, response) => {
     if (allowBrowsers(request, response)) return;
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    if (await serveFiles({ state, accounts, metadata, clock }, request, response)) return;
     if (!hasToken(state, request))
       return sendError(response, 401, "unauthorized access, please provide a valid access token or method signing if supported");
     if (path === "/envs") return sendJson(response, 200, sandboxVariables(state.sandboxId ?? "", state.init.envVars));
+    if (path === "/metrics") return sendJson(response, 200, await metrics.read(clock.now()));
     if (await serveRpc(handlers, request, response)) return;
     sendError(response, 404, `there is nothing at ${path}`);
+  };
+}
+
+function merged(left: Handlers, right: Handlers): Handlers {
+  return {
+    unary: { ...left.unary, ...right.unary },
+    streamOut: { ...left.streamOut, ...right.streamOut },
+    streamIn: { ...left.streamIn, ...right.streamIn },
   };
 }
 

@@ -32,8 +32,8 @@ export interface Step {
   /** The third argument is the result of the step before. */
   readonly lengthFromLast?: boolean;
   /** The number of the step that follows, always or only when the result is 0. */
-  readonly then?: number;
-  readonly thenIfZero?: number;
+  readonly goTo?: number;
+  readonly goToIfZero?: number;
 }
 
 export interface Script {
@@ -72,12 +72,12 @@ function writeStep(head: Buffer, at: number, { step, machine, memory }: { step: 
   for (const [index, argument] of step.args.entries()) {
     head.writeBigInt64LE(BigInt(typeof argument === "number" ? argument : memory.address(argument)), at + 8 + index * 8);
   }
-  const target = step.then ?? step.thenIfZero;
+  const target = step.goTo ?? step.goToIfZero;
   const flags =
     (step.mayFail === true ? 1 : 0) |
     (step.lengthFromLast === true ? 2 : 0) |
-    (step.thenIfZero === undefined ? 0 : 4) |
-    (step.then === undefined ? 0 : 8);
+    (step.goToIfZero === undefined ? 0 : 4) |
+    (step.goTo === undefined ? 0 : 8);
   head.writeUInt32LE(flags, at + 56);
   head.writeUInt32LE(target === undefined ? 0 : headerSize + target * stepSize, at + 60);
 }

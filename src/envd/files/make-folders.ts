@@ -1,0 +1,33 @@
+import { chown, lstat, mkdir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Account } from "#envd/accounts/accounts.ts";
+import { codeOf } from "./file-failure.ts";
+
+/** Makes a folder and those above it that are missing; what is made belongs to the account. Throws what the system says. */
+export async function makeFolders(path: string, { uid, gid }: Account): Promise<void> {
+  const missing: string[] = [];
+  for (let at = path; !(await isThere(at)); at = dirname(at)) missing.unshift(at);
+  for (const folder of missing) {
+    try {
+      await mkdir(folder, { mode: 0o755 });
+    } catch (error) {
+      // Somebody else was faster.
+      if (codeOf(error) !== "EEXIST" || !(await stat(folder)).isDirectory()) throw error;
+      continue;
+    }
+    await chown(folder, uid, gid);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) return true;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || path === "/") throw error;
+    // A link to nowhere is not a place for a folder.
+    const link = await lstat(path).catch(() => undefined);
+    if (link === undefined) return false;
+  }
+  throw Object.assign(new Error(`${path} is not a directory`), { code: "ENOTDIR" });
+}
