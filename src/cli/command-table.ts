@@ -3,6 +3,8 @@ import type { Command } from "./command.ts";
 
 export interface CommandEntry {
   readonly name: string;
+  /** Other words for it. */
+  readonly aliases?: readonly string[];
   readonly summary: string;
   readonly load: () => Promise<Command>;
 }
@@ -10,6 +12,19 @@ export interface CommandEntry {
 export const commandTable: readonly CommandEntry[] = [
   { name: "up", summary: "Start AgentBox on this machine, in the foreground", load: async () => (await import("./commands/up.ts")).up },
   { name: "down", summary: "Remove all sandboxes from this machine", load: async () => (await import("./commands/down.ts")).down },
+  { name: "run", summary: "Make a sandbox, and run a command in it", load: async () => (await import("./commands/run.ts")).run },
+  { name: "ls", summary: "Show sandboxes", load: async () => (await import("./commands/ls.ts")).ls },
+  { name: "exec", summary: "Run a command in a sandbox", load: async () => (await import("./commands/exec.ts")).exec },
+  { name: "logs", summary: "Show what a sandbox wrote", load: async () => (await import("./commands/logs.ts")).logs },
+  {
+    name: "inspect",
+    summary: "Show all there is to know about a sandbox",
+    load: async () => (await import("./commands/inspect.ts")).inspect,
+  },
+  { name: "extend", summary: "Change when a sandbox ends by itself", load: async () => (await import("./commands/extend.ts")).extend },
+  { name: "pause", summary: "Freeze sandboxes", load: async () => (await import("./commands/pause.ts")).pause },
+  { name: "resume", summary: "Let paused sandboxes go on", load: async () => (await import("./commands/resume.ts")).resume },
+  { name: "rm", aliases: ["kill"], summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
   { name: "apply", summary: "Create or change objects from files", load: async () => (await import("./commands/apply.ts")).apply },
   { name: "get", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
   { name: "delete", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },

@@ -67,6 +67,14 @@ describe("a command line", () => {
     expect(() => read("--count=many").number("count")).toThrow('--count needs a whole number, not "many"');
   });
 
+  test("leaves what stands after -- as it is", () => {
+    const args = read("a", "--wait", "--", "ls", "-n=x", "--", "--all");
+    expect([args.ownWords, args.afterDashes]).toEqual([["a"], ["ls", "-n=x", "--", "--all"]]);
+    expect(args.words).toEqual(["a", "ls", "-n=x", "--", "--all"]);
+    expect(read("a").afterDashes).toBeUndefined();
+    expect(read("a", "--").afterDashes).toEqual([]);
+  });
+
   test.each([
     [["--namespce", "x"], "unknown flag: --namespce. Did you mean --namespace?"],
     [["--zzz"], "unknown flag: --zzz"],

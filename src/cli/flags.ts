@@ -23,12 +23,21 @@ export const helpFlag: Flags = { help: { short: "h", help: "Show this help" } };
 
 /** A command line that was read: flags by name, and the rest in order. */
 export class Arguments {
+  /** Those after `--` too. */
   readonly words: readonly string[];
+  /** What stands after `--`; undefined when there is none. */
+  readonly afterDashes: readonly string[] | undefined;
   readonly #values: ReadonlyMap<string, readonly string[]>;
 
-  constructor(words: readonly string[], values: ReadonlyMap<string, readonly string[]>) {
+  constructor(words: readonly string[], values: ReadonlyMap<string, readonly string[]>, afterDashes?: readonly string[]) {
     this.words = words;
     this.#values = values;
+    this.afterDashes = afterDashes;
+  }
+
+  /** The words that are not after `--`. */
+  get ownWords(): readonly string[] {
+    return this.words.slice(0, this.words.length - (this.afterDashes?.length ?? 0));
   }
 
   has(flag: string): boolean {
@@ -74,7 +83,8 @@ export function readArguments(argv: readonly string[], flags: Flags): Arguments 
     if (flag === undefined) throw unknownFlag(token.rawName, flags);
     values.set(token.name, [...(values.get(token.name) ?? []), valueOf(token.name, flag, token.value)]);
   }
-  return new Arguments(positionals, values);
+  const dashes = tokens.find(({ kind }) => kind === "option-terminator");
+  return new Arguments(positionals, values, dashes === undefined ? undefined : argv.slice(dashes.index + 1));
 }
 
 function optionsOf(flags: Flags): ParseArgsOptionsConfig {
@@ -88,7 +98,11 @@ function optionsOf(flags: Flags): ParseArgsOptionsConfig {
 /** node:util takes `-n=x` for the value `=x`; kubectl and everybody's fingers take it for `x`. */
 function joined(argv: readonly string[], flags: Flags): string[] {
   const shorts = new Set(Object.values(flags).map(({ short }) => short));
-  return argv.map((word) => (/^-[a-zA-Z]=/.test(word) && shorts.has(word[1]) ? `-${word[1] ?? ""}${word.slice(3)}` : word));
+  const dashes = argv.indexOf("--");
+  return argv.map((word, at) => {
+    const isOurs = dashes < 0 || at < dashes;
+    return isOurs && /^-[a-zA-Z]=/.test(word) && shorts.has(word[1]) ? `-${word[1] ?? ""}${word.slice(3)}` : word;
+  });
 }
 
 function takesNext(flag: Flag): boolean {

@@ -7,6 +7,7 @@
  * - manifest/   files → objects          - apply/   the three-way merge
  * - table/      objects → rows           - print/   rows and objects → text
  * - image/      what `agentbox image` does, on machine-images.ts instead of a server
+ * - sandbox/    what the commands of sandboxes have in common; they go through the API, as those of key/ do
  *
  * Words, layouts and exit codes of apply, get and delete are kubectl's, on purpose: who knows the one knows the other.
  */
@@ -53,7 +54,7 @@ function showProgramHelp(context: CliContext): number {
 }
 
 function findCommand(name: string): CommandEntry {
-  const entry = commandTable.find((candidate) => candidate.name === name);
+  const entry = commandTable.find((candidate) => candidate.name === name || candidate.aliases?.includes(name) === true);
   if (entry !== undefined) return entry;
   const what = name.startsWith("-") ? `a command must come before flags such as ${name}` : `unknown command: ${name}`;
   const near = nearestWord(
@@ -65,7 +66,7 @@ function findCommand(name: string): CommandEntry {
 
 function report(context: CliContext, name: string, error: unknown): number {
   if (error instanceof UsageError) {
-    const known = commandTable.some((entry) => entry.name === name);
+    const known = commandTable.some((entry) => entry.name === name || entry.aliases?.includes(name) === true);
     context.stderr.write(`error: ${error.message}\nSee: agentbox ${known ? `help ${name}` : "help"}\n`);
     return 2;
   }

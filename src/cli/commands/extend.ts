@@ -1,0 +1,43 @@
+import type { Sandbox, TimeoutWish } from "#client/sandbox-types.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import { apiClient } from "../api-client.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import type { Arguments } from "../flags.ts";
+import { humanDuration } from "../print/human-duration.ts";
+import { oneId } from "../sandbox/one-id.ts";
+
+export const extend: Command = {
+  usage: ["extend ID --timeout DURATION|none [--only-later]", "extend ID --idle-timeout DURATION"],
+  about: "Sets when a sandbox ends by itself: so long from now, or after so long without use. What is not given stays as it is.",
+  examples: [
+    { does: "Half an hour more", line: "agentbox extend ID --timeout 30m" },
+    { does: "At least half an hour more", line: "agentbox extend ID --timeout 30m --only-later" },
+    { does: "Until somebody ends it", line: "agentbox extend ID --timeout none --idle-timeout 0" },
+  ],
+  flags: {
+    timeout: { short: "t", value: "DURATION", help: "It ends so long from now, whatever it does; none: never" },
+    "idle-timeout": { value: "DURATION", help: "It ends after so long without use; 0: never" },
+    "only-later": { help: "An end that is already later stays" },
+  },
+  run: async (context, args) => {
+    const id = oneId("extend", args.words);
+    const wish = wishOf(args);
+    const sandbox = await (await apiClient(context)).sandboxes.setTimeouts(id, wish, context.signal);
+    context.stdout.write(`sandbox ${id} ${endText(sandbox, context.clock.now())}\n`);
+    return 0;
+  },
+};
+
+function wishOf(args: Arguments): TimeoutWish {
+  const timeout = args.text("timeout");
+  const idleTimeout = args.text("idle-timeout");
+  if (timeout === undefined && idleTimeout === undefined) throw new UsageError("extend needs --timeout or --idle-timeout");
+  const lifetime = timeout === "none" ? null : timeout;
+  return withoutUndefined({ lifetime, idleTimeout, onlyLater: args.isOn("only-later") ? true : undefined });
+}
+
+function endText({ endTime, idleTimeout }: Sandbox, now: number): string {
+  const end = endTime === undefined ? "has no end time" : `ends in ${humanDuration(Date.parse(endTime) - now)}, at ${endTime}`;
+  return idleTimeout === undefined ? end : `${end}, and after ${idleTimeout} without use`;
+}

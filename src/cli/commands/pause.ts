@@ -1,0 +1,18 @@
+import type { Command } from "../command.ts";
+import { eachSandbox } from "../sandbox/each-sandbox.ts";
+
+export const pause: Command = {
+  usage: ["pause ID …"],
+  about: "Freezes everything that runs in sandboxes. Memory and files stay, no CPU is used, and no timeout runs until they are resumed.",
+  examples: [{ does: "Freeze one", line: "agentbox pause ID" }],
+  flags: {},
+  run: (context, args) =>
+    eachSandbox(context, args, {
+      command: "pause",
+      doing: "Pausing",
+      act: async (sandboxes, id) => {
+        await sandboxes.pause(id, context.signal);
+        return "is paused";
+      },
+    }),
+};

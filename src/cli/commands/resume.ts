@@ -1,0 +1,18 @@
+import type { Command } from "../command.ts";
+import { eachSandbox } from "../sandbox/each-sandbox.ts";
+
+export const resume: Command = {
+  usage: ["resume ID …"],
+  about: "Lets everything in paused sandboxes go on where it was.",
+  examples: [{ does: "Go on with one", line: "agentbox resume ID" }],
+  flags: {},
+  run: (context, args) =>
+    eachSandbox(context, args, {
+      command: "resume",
+      doing: "Resuming",
+      act: async (sandboxes, id) => {
+        await sandboxes.resume(id, context.signal);
+        return "runs";
+      },
+    }),
+};

@@ -1,0 +1,9 @@
+import { UsageError } from "../failure.ts";
+
+/** The only word that a command takes. */
+export function oneId(command: string, words: readonly string[]): string {
+  const [id, ...more] = words;
+  if (id === undefined) throw new UsageError(`${command} needs the ID of a sandbox: agentbox ls shows them`);
+  if (more.length > 0) throw new UsageError(`${command} takes one ID: unexpected ${more.join(" ")}`);
+  return id;
+}
