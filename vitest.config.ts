@@ -15,7 +15,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "contract",
-          include: ["test/contract/**/*.test.ts", "test/crash/**/*.test.ts"],
+          include: ["test/contract/**/*.test.ts", "test/crash/**/*.test.ts", "test/simulation/**/*.test.ts"],
           env: { AGENTBOX_TEST_SERVERS: "embedded,embedded-http" },
         },
       },

@@ -1,8 +1,6 @@
 /** What may happen in a step, each thing as likely as its weight. */
-import type { JsonObject } from "#model/meta.ts";
 import type { SeededRandom } from "./random.ts";
 import { calmNode } from "./node.ts";
-import { poolTemplate } from "./pools.ts";
 import type { World } from "./world.ts";
 import type { WeatherKind } from "./weather.ts";
 
@@ -73,12 +71,8 @@ const doings: Readonly<Record<Action, (world: World, random: SeededRandom) => Pr
   nodeUp: (world, random) => {
     if (!world.node.isUp) world.node.comeUp({ wasRebooted: random.chance(0.3) });
   },
-  scale: async (world, random) => world.scale(random.pick([...world.wanted.keys()]) ?? "", random.between(0, 5)),
-  rollout: async (world, random) => {
-    const pool = random.pick([...world.wanted.keys()]) ?? "";
-    world.trace.add("admin", `changes the template of ${pool}`);
-    await world.changePool(pool, { template: poolTemplate(pool, random.between(2, 1000)) as JsonObject });
-  },
+  scale: async (world, random) => world.scale(random.pick([...world.goals.keys()]) ?? "", random.between(0, 5)),
+  rollout: async (world, random) => world.changeTemplate(random.pick([...world.goals.keys()]) ?? ""),
   wait: () => {},
 };
 
@@ -86,7 +80,7 @@ const clockJumps = [-600_000, -30_000, -3_000, 3_000, 30_000, 600_000];
 
 function create(world: World, random: SeededRandom): void {
   const api = random.pick(world.apis());
-  if (api !== undefined) world.clients.create(api, [...world.wanted.keys()]);
+  if (api !== undefined) world.clients.create(api, [...world.goals.keys()]);
 }
 
 /** Mostly so little time that a step happens in the middle of what the last one began. */

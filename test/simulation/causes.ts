@@ -14,13 +14,17 @@ export function checkCause({ judge, ledger }: { readonly judge: Judge; readonly 
 }
 
 function whyNot(ledger: Ledger, sandbox: Sandbox, { stopReason, failureReason }: ToldEnd): string | undefined {
-  const { request, podUid } = sandbox;
-  const isAnswered = request?.state === "answered";
+  const isAnswered = sandbox.request?.state === "answered";
   if (stopReason === "Completed" || stopReason === "Canceled") {
     return sandbox.isEndAsked || !isAnswered ? undefined : "its client had it and did not ask for that";
   }
+  if (ledger.wasHit(sandbox.podUid)) return undefined;
+  if (failureReason === failureReasons.startupTimeout) return isAnswered ? "its client had been told that it runs" : undefined;
+  return whyNotTimed(sandbox, failureReason);
+}
+
+function whyNotTimed({ request }: Sandbox, failureReason: string | undefined): string | undefined {
   if (failureReason === failureReasons.idleTimeout) return request?.hasIdleTimeout === true ? undefined : "it has no idle timeout";
   if (failureReason === failureReasons.maxLifetime) return request?.hasLifetime === true ? undefined : "it has no end time";
-  if (failureReason === failureReasons.startupTimeout) return isAnswered ? "its client had been told that it runs" : undefined;
-  return ledger.wasHit(podUid) ? undefined : "nothing had happened to its pod";
+  return "nothing had happened to its pod";
 }

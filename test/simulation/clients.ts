@@ -47,9 +47,20 @@ export class Clients {
     const name = `r${ledger.requests.length + 1}`;
     const command = this.#command({ name, pool, startupTimeoutMs });
     const request: Request = {
-      ...{ name, tenant, pool, api: api.process.name, sentAtMs: now(), endsByMs: now() + startupTimeoutMs + patienceMs },
-      ...{ abort: new AbortController(), state: "pending", sandboxId: undefined, error: undefined, isCanceled: false, isExcused: false },
-      ...{ hasIdleTimeout: command.idleTimeoutMs !== undefined, hasLifetime: command.lifetimeMs !== undefined },
+      name,
+      tenant,
+      pool,
+      api: api.process.name,
+      sentAtMs: now(),
+      endsByMs: now() + startupTimeoutMs + patienceMs,
+      abort: new AbortController(),
+      state: "pending",
+      sandboxId: undefined,
+      error: undefined,
+      isCanceled: false,
+      isExcused: false,
+      hasIdleTimeout: command.idleTimeoutMs !== undefined,
+      hasLifetime: command.lifetimeMs !== undefined,
     };
     ledger.requests.push(request);
     trace.add(
@@ -90,12 +101,14 @@ export class Clients {
     sandbox.isEndAsked = true;
     trace.add("client", `asks ${api.process.name} to end ${sandbox.id}`);
     api.service.end({ role: "tenant", team, keyId: team }, sandbox.id).then(
-      () => {
-        sandbox.isEndTold = true;
-        trace.add("client", `hears that ${sandbox.id} has ended`);
-      },
+      () => this.#endTold(sandbox),
       (error: unknown) => this.#notEnded(sandbox, error),
     );
+  }
+
+  #endTold(sandbox: Sandbox): void {
+    sandbox.isEndTold = true;
+    this.#deps.trace.add("client", `hears that ${sandbox.id} has ended`);
   }
 
   #command({ name, pool, startupTimeoutMs }: { name: string; pool: string; startupTimeoutMs: number }): CreateSandbox {

@@ -40,4 +40,6 @@ export interface PodOnNode {
   isBusy: boolean;
   /** How much of the truth has been written: what lags behind is told later. */
   isReadyTold: boolean;
+  /** The newest version of the pod that the node has heard of. */
+  seenVersion: number;
 }

@@ -13,6 +13,8 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import type { HistoryStore } from "#store/history-store.ts";
+import { PlainClaims } from "./plain-claims.ts";
+import type { Api } from "./clients.ts";
 import type { Process } from "./process.ts";
 import { digests, namespace } from "./pools.ts";
 import { noMetrics, tracedLog } from "./quiet.ts";
@@ -42,8 +44,10 @@ function basics({ process, client, random, trace }: Reach) {
 }
 
 /** One of several processes that take requests. */
-export function startApi(reach: Reach): undefined {
-  void basics(reach).cache.run();
+export function startApi(reach: Reach): Api["service"] {
+  const deps = basics(reach);
+  void deps.cache.run();
+  return new PlainClaims({ ...deps, daemon: reach.daemon, history: reach.history });
 }
 
 /** One of several processes with controllers, of which one leads. */
@@ -63,7 +67,7 @@ export function startControllers(reach: Reach): undefined {
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     await Promise.all([pods.stop(), timeouts.stop(), pools.stop()]);
   };
-  startLeaderElection(deps as typeof deps & { clock: typeof process.clock }, {
+  startLeaderElection(deps, {
     namespace,
     name: "controllers",
     identity: process.name,

@@ -29,13 +29,10 @@ export interface Sandbox {
   readonly podUid: string;
   readonly podName: string;
   readonly request: Request | undefined;
-  readonly claimedAtMs: number;
   /** A client asked for its end, whatever he was answered. */
   isEndAsked: boolean;
   /** The client was told that it has ended. */
   isEndTold: boolean;
-  /** The container whose daemon was armed for it. */
-  armedIn: string | undefined;
   /** The pod carries it no more, or is stopping. */
   hasEnded: boolean;
 }

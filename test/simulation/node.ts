@@ -116,6 +116,9 @@ export class SimulatedNode {
   #take(pod: Pod): void {
     const { uid = "", deletionTimestamp } = pod.metadata;
     const known = this.#pods.get(uid) ?? this.#place(pod);
+    const version = Number(pod.metadata.resourceVersion);
+    if (version < known.seenVersion) return;
+    known.seenVersion = version;
     known.wantedImage = pod.spec.containers[0]?.image ?? "";
     known.isDeleted = deletionTimestamp !== undefined;
     this.#work(known);
@@ -128,9 +131,21 @@ export class SimulatedNode {
     do ip = `10.0.0.${(this.#nextAddress = (this.#nextAddress + 1) % addresses)}`;
     while (used.has(ip));
     const placed: PodOnNode = {
-      ...{ uid, namespace, name, ip, containerName: spec.containers[0]?.name ?? "main", wantedImage: "" },
-      ...{ isDeleted: false, container: undefined, restartCount: 0, lastEnd: undefined, waiting: "ContainerCreating" },
-      ...{ failed: undefined, isBusy: false, isReadyTold: false },
+      uid,
+      namespace,
+      name,
+      ip,
+      containerName: spec.containers[0]?.name ?? "main",
+      wantedImage: "",
+      isDeleted: false,
+      container: undefined,
+      restartCount: 0,
+      lastEnd: undefined,
+      waiting: "ContainerCreating",
+      failed: undefined,
+      isBusy: false,
+      isReadyTold: false,
+      seenVersion: 0,
     };
     this.#pods.set(uid, placed);
     // Only a pod that has a node is ended gracefully.
@@ -184,8 +199,13 @@ export class SimulatedNode {
     const now = clock.now();
     const number = ++this.#containers;
     const container: ContainerInstance = {
-      ...{ id: `sim://c${number}`, bootId: `boot-${number}`, image, startedAtMs: now },
-      ...{ answersAtMs: now + random.between(0, this.mood.slownessMs), armedFor: undefined, handedTo: undefined },
+      id: `sim://c${number}`,
+      bootId: `boot-${number}`,
+      image,
+      startedAtMs: now,
+      answersAtMs: now + random.between(0, this.mood.slownessMs),
+      armedFor: undefined,
+      handedTo: undefined,
     };
     if (pod.lastEnd !== undefined) pod.restartCount += 1;
     pod.container = container;

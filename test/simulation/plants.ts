@@ -1,8 +1,98 @@
+/**
+ * Mistakes that are put into the control plane on purpose, to see that the simulation finds them (docs/simulation.md). Each is put in by
+ * way of what the control plane is given: no switch for it exists in the product.
+ */
+import type { ObjectClient, Patch, WatchEvent } from "#kube/object-client.ts";
+import { labelKeys, type SandboxPhase } from "#model/keys.ts";
+import type { ApiObject } from "#model/meta.ts";
+import { Pods } from "#model/pod.ts";
 import type { Plant } from "./world.ts";
 
 export interface PlantedBug {
   readonly name: string;
   readonly plant: Plant;
+  /** Which of the invariants it may break. */
+  readonly breaks: readonly string[];
+  /** In so many runs it is found. */
+  readonly within: number;
 }
 
-export const plants: readonly PlantedBug[] = [];
+export const plants: readonly PlantedBug[] = [
+  {
+    name: "delete-without-preconditions",
+    within: 40,
+    breaks: ["I4"],
+    plant: withClient((client) => ({ delete: (type, key, options) => client.delete(type, key, { ...options, preconditions: undefined }) })),
+  },
+  { name: "claim-without-version", within: 20, breaks: ["I1"], plant: withClient(blind(["starting", "running"])) },
+  { name: "release-without-version", within: 100, breaks: ["I1", "I2", "I3", "I11"], plant: withClient(blind(["stopping"])) },
+  {
+    name: "record-later",
+    within: 20,
+    breaks: ["I3"],
+    plant: (reach) => {
+      const put = async (record: Parameters<typeof reach.history.put>[0]): Promise<void> => {
+        reach.process.clock.after(3_000, () => void reach.history.put(record).catch(() => {}));
+      };
+      return { ...reach, history: { ...reach.history, put } };
+    },
+  },
+  {
+    name: "arming-taken-for-granted",
+    within: 20,
+    breaks: ["I5", "I11"],
+    plant: (reach) => ({ ...reach, daemon: { ...reach.daemon, init: async () => {} } }),
+  },
+  {
+    name: "unprotected-pods",
+    within: 100,
+    breaks: ["I3"],
+    plant: withClient((client) => ({ create: (type, object, options) => client.create(type, withoutFinalizers(object), options) })),
+  },
+  {
+    name: "lost-events",
+    within: 60,
+    breaks: ["I3", "I5", "I6", "I7", "I9", "I11"],
+    plant: (reach) =>
+      withClient((client) => ({
+        watch: (type, options) => ({
+          [Symbol.asyncIterator]: () => withGaps(client.watch(type, options), () => reach.random.chance(0.05)),
+        }),
+      }))(reach),
+  },
+];
+
+function withClient(changed: (client: ObjectClient) => Partial<ObjectClient>): Plant {
+  return (reach) => ({ ...reach, client: { ...reach.client, ...changed(reach.client) } });
+}
+
+/** Does not look whether the pod is still what it was when it goes into one of these phases. */
+function blind(phases: readonly SandboxPhase[]): (client: ObjectClient) => Partial<ObjectClient> {
+  return (client) => ({
+    patch: (type, key, patch, options) => client.patch(type, key, isInto(patch, phases) ? untested(patch) : patch, options),
+  });
+}
+
+function isInto(patch: Patch, phases: readonly SandboxPhase[]): boolean {
+  const path = `/metadata/labels/${labelKeys.sandboxPhase.replaceAll("/", "~1")}`;
+  return (
+    patch.type === "json" &&
+    patch.operations.some((one) => one.path === path && "value" in one && phases.some((phase) => phase === one.value))
+  );
+}
+
+function untested(patch: Patch): Patch {
+  return patch.type === "json" ? { ...patch, operations: patch.operations.filter(({ op }) => op !== "test") } : patch;
+}
+
+function withoutFinalizers<T extends ApiObject>(object: T): T {
+  if (object.kind !== undefined && object.kind !== Pods.kind) return object;
+  return { ...object, metadata: { ...object.metadata, finalizers: [] } };
+}
+
+async function* withGaps<T extends ApiObject>(
+  events: AsyncIterable<WatchEvent<T>>,
+  isLost: () => boolean,
+): AsyncGenerator<WatchEvent<T>, void> {
+  for await (const event of events) if (!isLost()) yield event;
+}

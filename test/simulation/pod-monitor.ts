@@ -24,7 +24,6 @@ export interface MonitorDeps {
   readonly node: SimulatedNode;
   readonly replicas: ReplicaWatch;
   readonly trace: Trace;
-  readonly now: () => number;
 }
 
 export class PodMonitor {
@@ -67,24 +66,33 @@ export class PodMonitor {
   }
 
   #identity(before: Pod | undefined, pod: Pod): void {
-    const { judge, ledger, trace } = this.#deps;
+    const { judge } = this.#deps;
     const was = before === undefined ? undefined : sandboxIdOf(before);
     const is = sandboxIdOf(pod);
     if (was === is) return;
     if (was !== undefined && is !== undefined) judge.violate("I1", `${nameOf(pod)} went from sandbox ${was} to ${is} in one step`);
     if (was !== undefined) this.#wiped(pod, was);
-    if (is === undefined) return;
-    const earlier = ledger.sandboxes.get(is);
-    if (earlier !== undefined) judge.violate("I1", `sandbox ${is} is on ${nameOf(pod)} and was on ${earlier.podName}`);
+    if (is !== undefined) this.#claimed(pod, is);
+  }
+
+  #claimed(pod: Pod, id: string): void {
+    const { judge, ledger, trace } = this.#deps;
+    const earlier = ledger.sandboxes.get(id);
+    if (earlier !== undefined) judge.violate("I1", `sandbox ${id} is on ${nameOf(pod)} and was on ${earlier.podName}`);
     const metadata = parseStringMap(pod.metadata.annotations?.[annotationKeys.sandboxMetadata]);
     const request = ledger.request(metadata?.["request"]);
-    trace.name(is, `s${ledger.sandboxes.size + 1}`);
+    trace.name(id, `s${ledger.sandboxes.size + 1}`);
     const sandbox: Sandbox = {
-      ...{ id: is, podUid: pod.metadata.uid ?? "", podName: nameOf(pod), request, claimedAtMs: this.#deps.now() },
-      ...{ isEndAsked: false, isEndTold: false, armedIn: undefined, hasEnded: false },
+      id,
+      podUid: pod.metadata.uid ?? "",
+      podName: nameOf(pod),
+      request,
+      isEndAsked: false,
+      isEndTold: false,
+      hasEnded: false,
     };
-    ledger.sandboxes.set(is, sandbox);
-    trace.add("store", `${nameOf(pod)} carries ${is} for ${request?.name ?? "nobody"}`);
+    ledger.sandboxes.set(id, sandbox);
+    trace.add("store", `${nameOf(pod)} carries ${id} for ${request?.name ?? "nobody"}`);
     this.#oneSandboxPerRequest(sandbox);
   }
 

@@ -1,5 +1,4 @@
 /** The pools of a run, each of another sort. */
-import { annotationKeys } from "#model/keys.ts";
 import type { PodTemplate } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SeededRandom } from "./random.ts";
@@ -7,13 +6,23 @@ import { digestOf } from "../world/pool-pods.ts";
 
 export const namespace = "ns";
 
+/** What somebody wants of a pool. */
+export interface PoolGoal {
+  readonly replicas: number;
+  /** Of the template. */
+  readonly version: number;
+}
+
+/** On every pod: the version of the template that it was made from. */
+export const versionKey = "app.invalid/version";
+
 /** Of the template: a change of it makes idle pods outdated. */
 export function poolTemplate(sort: string, version: number): PodTemplate {
   const volume = { volumes: [{ name: "scratch", emptyDir: {} }] };
   const mounts = { volumeMounts: [{ name: "scratch", mountPath: "/scratch" }] };
   const main = { name: "main", image: "registry.invalid/run:1", ...(sort === "used-once" ? mounts : {}) };
   return {
-    metadata: { annotations: { "app.invalid/version": String(version) } },
+    metadata: { annotations: { [versionKey]: String(version) } },
     spec: { containers: [main], ...(sort === "used-once" ? volume : {}) },
   };
 }
@@ -29,10 +38,8 @@ export function aSimulatedPool(sort: (typeof poolSorts)[number], random: SeededR
   return {
     metadata: { namespace, name: sort },
     spec: { replicas: random.between(1, 4), defaultStartupTimeout: "60s", template: poolTemplate(sort, 1), ...idle },
-  } as SandboxPool; // A pod template is JSON.
+  };
 }
 
 /** A registry that answers for everybody, and says the same every time. */
 export const digests = { resolve: async (image: string) => ({ digest: digestOf(image) }) };
-
-export const maxUsesKey = annotationKeys.maxUses;

@@ -11,12 +11,14 @@ export class Process {
   readonly name: string;
   readonly clock: MonotonicClock;
   readonly #inner: SimulatedProcess;
+  readonly #world: SteppedClock;
   readonly #timers = new Set<Timer>();
   readonly #whenKilled = new Set<() => void>();
   #dead = false;
 
   constructor(name: string, world: SteppedClock, skewMs: number) {
     this.name = name;
+    this.#world = world;
     this.#inner = new SimulatedProcess(world, skewMs);
     this.clock = {
       now: () => this.#inner.now(),
@@ -65,6 +67,11 @@ export class Process {
 
   setTimeOfDay(byMs: number): void {
     this.#inner.setTimeOfDay(byMs);
+  }
+
+  /** Somebody puts its clock right. */
+  correctClock(): void {
+    this.#inner.setTimeOfDay(this.#world.now() - this.#inner.now());
   }
 
   #after(ms: number, run: () => void): Timer {

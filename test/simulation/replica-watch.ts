@@ -1,6 +1,7 @@
 /**
- * Counts the pods of each pool against what was ever wanted (I6). A control plane that loses count creates pods that it has already.
- * It may be excused for a pod of whose creation it was not told, or which somebody sent before he died; such a pod is known here.
+ * Counts the pods that one leader made for a pool against what was ever wanted (I6): one who loses count makes pods that he has already.
+ * What others made before him he may not have seen yet, however late his watch is; and he is excused for a pod of whose creation he was
+ * not told. Either way there may be too many for a while, and in the end there are not.
  */
 import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
@@ -10,6 +11,8 @@ export class ReplicaWatch {
   readonly #judge: Judge;
   readonly #wanted = new Map<string, number>();
   readonly #excused = new Map<string, number>();
+  /** Pod to who made it. */
+  readonly #makers = new Map<string, string>();
   #creations = 0;
 
   constructor(judge: Judge) {
@@ -29,14 +32,20 @@ export class ReplicaWatch {
     this.#excused.set(pool, (this.#excused.get(pool) ?? 0) + 1);
   }
 
+  made(pod: string, maker: string): void {
+    this.#makers.set(pod, maker);
+  }
+
   see(pods: readonly Pod[], created: Pod | undefined): void {
     if (created === undefined) return;
     this.#creations += 1;
     const pool = poolOf(created);
     if (pool === undefined) return;
-    const living = pods.filter((pod) => poolOf(pod) === pool && isLiving(pod)).length;
+    const maker = this.#makers.get(created.metadata.name ?? "");
+    const isOfSameMaker = (pod: Pod): boolean => this.#makers.get(pod.metadata.name ?? "") === maker;
+    const living = pods.filter((pod) => poolOf(pod) === pool && isLiving(pod) && isOfSameMaker(pod)).length;
     const most = (this.#wanted.get(pool) ?? 0) + (this.#excused.get(pool) ?? 0);
-    this.#judge.hold("I6", living <= most, () => `pool ${pool} has ${living} pods; at most ${most} can be explained`);
+    this.#judge.hold("I6", living <= most, () => `${maker ?? "nobody"} made ${living} pods for ${pool}; ${most} can be explained`);
   }
 }
 

@@ -12,9 +12,11 @@
  * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */
 import { step } from "./actions.ts";
+import { poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { Violation } from "./judge.ts";
 import { calmNode } from "./node.ts";
 import { checkHistory, checkState, type StateDeps, whyNotSettled } from "./state-checks.ts";
+import { callTimeoutMs } from "./weather.ts";
 import { type Plant, World } from "./world.ts";
 
 export interface Run {
@@ -71,17 +73,20 @@ function stateOf({ ledger, judge, node, monitor, clock }: World): StateDeps {
 async function settle(world: World): Promise<void> {
   await calm(world);
   const state = stateOf(world);
+  // What was sent in bad weather may still arrive.
+  await world.clock.step(2 * callTimeoutMs);
   const until = world.clock.now() + settleWithinMs;
-  let why = whyNotSettled(state, world.wanted);
+  let why = whyNotSettled(state, world.goals);
   while (why !== undefined && world.clock.now() < until && world.judge.violation === undefined) {
     await world.clock.step(settleStepMs);
     checkState(state);
-    why = whyNotSettled(state, world.wanted);
+    why = whyNotSettled(state, world.goals);
   }
   if (why !== undefined) world.judge.violate(why.slice(0, why.indexOf(":")), `${why.slice(why.indexOf(":") + 2)}, in the end`);
   if (world.judge.violation !== undefined) return;
   world.trace.add("world", "everything is as it should be");
   await rest(world, state);
+  await serve(world, state);
   await checkHistory(state, world.history);
 }
 
@@ -92,7 +97,23 @@ async function calm(world: World): Promise<void> {
   for (const slot of world.slots) {
     world.setWeather(slot, "calm");
     await world.goOn(slot);
+    world.correctClock(slot);
     world.start(slot);
+  }
+}
+
+/** Who asks for a sandbox while pods wait for him gets one, whatever happened before, from every process (I7, I9, I11). */
+async function serve(world: World, state: StateDeps): Promise<void> {
+  for (const api of world.apis()) {
+    for (const pool of world.goals.keys()) {
+      const isFree = world.monitor.pods().some((pod) => poolOf(pod) === pool && sandboxPhaseOf(pod) === "idle");
+      if (!isFree) continue;
+      world.clients.create(api, [pool]);
+      await world.clock.step(settleStepMs);
+      checkState(state);
+      const request = world.ledger.requests.at(-1);
+      world.judge.hold("I9", request?.state !== "failed", () => `${request?.name ?? ""} got none of the idle pods of ${pool}`);
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import type { HistoryStore } from "#store/history-store.ts";
 import type { Judge } from "./judge.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SimulatedNode } from "./node.ts";
+import { type PoolGoal, versionKey } from "./pools.ts";
 import { nameOf } from "./pod-monitor.ts";
 import { isLiving } from "./replica-watch.ts";
 
@@ -42,16 +43,20 @@ export function checkState({ ledger, judge, node, pods, now }: StateDeps): void 
 }
 
 /** Undefined when everything is as it should be in the end; else what is not, for whoever waits for it. */
-export function whyNotSettled({ ledger, pods }: StateDeps, wanted: ReadonlyMap<string, number>): string | undefined {
+export function whyNotSettled({ ledger, pods }: StateDeps, goals: ReadonlyMap<string, PoolGoal>): string | undefined {
   const waiting = ledger.requests.find(({ state }) => state === "pending");
   if (waiting !== undefined) return `I9: ${waiting.name} still waits`;
   for (const pod of pods()) {
     const why = whyPodNotSettled(ledger, pod);
     if (why !== undefined) return why;
   }
-  for (const [pool, replicas] of wanted) {
-    const there = pods().filter((pod) => poolOf(pod) === pool && isLiving(pod)).length;
-    if (there !== replicas) return `I6: pool ${pool} has ${there} pods and wants ${replicas}`;
+  for (const [pool, { replicas, version }] of goals) {
+    const there = pods().filter((pod) => poolOf(pod) === pool && isLiving(pod));
+    // What is somebody's stays, however few are wanted (I4).
+    const right = Math.max(replicas, there.filter(isClaimed).length);
+    const old = there.find((pod) => !isClaimed(pod) && pod.metadata.annotations?.[versionKey] !== String(version));
+    if (old !== undefined) return `I6: ${nameOf(old)} is idle and of an earlier template`;
+    if (there.length !== right) return `I6: pool ${pool} has ${there.length} pods instead of ${right}`;
   }
   const missing = [...ledger.sandboxes.values()].find(({ id, hasEnded }) => hasEnded && !ledger.records.has(id));
   return missing === undefined ? undefined : `I3: ${missing.id} has ended and there is no record`;
@@ -60,14 +65,19 @@ export function whyNotSettled({ ledger, pods }: StateDeps, wanted: ReadonlyMap<s
 function whyPodNotSettled(ledger: Ledger, pod: Pod): string | undefined {
   if (pod.metadata.deletionTimestamp !== undefined) return `I7: ${nameOf(pod)} is being deleted and stays`;
   const phase = sandboxPhaseOf(pod);
-  if (phase !== "idle" && phase !== "running") return `I7: ${nameOf(pod)} is ${phase ?? "in no phase"} and stays so`;
   if (phase === "idle") return isReady(pod) ? undefined : `I6: ${nameOf(pod)} is idle and not ready`;
-  const sandbox = ledger.sandboxes.get(sandboxIdOf(pod) ?? "");
+  return phase === "running" ? whyNotSomebodys(ledger, pod) : `I7: ${nameOf(pod)} is ${phase ?? "in no phase"} and stays so`;
+}
+
+function whyNotSomebodys(ledger: Ledger, pod: Pod): string | undefined {
+  const id = sandboxIdOf(pod) ?? "";
+  const sandbox = ledger.sandboxes.get(id);
+  if (sandbox?.isEndTold === true) return `I3: ${id} was told to have ended and lives`;
   // What was armed for somebody whose answer was lost is a sandbox, and lives until its time is over.
-  if (!isClaimed(pod) || sandbox?.request?.state === "answered" || sandbox?.request?.state === "lost") {
-    return sandbox?.isEndTold === true ? `I3: ${sandbox.id} was told to have ended and lives` : undefined;
-  }
-  return `I5: ${nameOf(pod)} carries ${sandboxIdOf(pod)} of ${sandbox?.request?.name ?? "nobody"}, who was told that he gets none`;
+  const state = sandbox?.request?.state;
+  return state === "answered" || state === "lost"
+    ? undefined
+    : `I5: ${nameOf(pod)} carries ${id}, and its client was told that he gets none`;
 }
 
 function isReady({ status }: Pod): boolean {

@@ -62,20 +62,21 @@ export class Wire {
         } else if (way.fate === "refused") {
           later(way.answerMs, () => answer(() => reject(this.#errors.refused())));
         } else {
-          void this.#applied(apply).then((outcome) => {
-            const told = way.fate === "answer-lost" ? { error: this.#errors.unreachable() } : outcome;
-            later(way.answerMs, () => answer(() => ("error" in told ? reject(told.error as Error) : resolve(told.value))));
-          });
+          const tell = (told: Outcome<T>): void =>
+            later(way.answerMs, () => answer(() => ("error" in told ? reject(told.error) : resolve(told.value))));
+          void outcomeOf(apply).then((outcome) => tell(way.fate === "answer-lost" ? { error: this.#errors.unreachable() } : outcome));
         }
       });
     });
   }
+}
 
-  async #applied<T>(apply: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
-    try {
-      return { value: await apply() };
-    } catch (error) {
-      return { error };
-    }
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+async function outcomeOf<T>(apply: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await apply() };
+  } catch (error) {
+    return { error };
   }
 }

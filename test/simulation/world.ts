@@ -21,7 +21,7 @@ import { faultyHistory } from "./faulty-history.ts";
 import { Judge } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { SimulatedNode } from "./node.ts";
-import { aSimulatedPool, namespace, poolSorts } from "./pools.ts";
+import { aSimulatedPool, namespace, type PoolGoal, poolSorts, poolTemplate } from "./pools.ts";
 import { nameOf, PodMonitor } from "./pod-monitor.ts";
 import { Process } from "./process.ts";
 import { SeededRandom } from "./random.ts";
@@ -55,12 +55,13 @@ export class World {
   readonly node: SimulatedNode;
   readonly monitor: PodMonitor;
   readonly clients: Clients;
-  /** Pool to how many pods are wanted now. */
-  readonly wanted = new Map<string, number>();
+  /** Pool to what is wanted of it now. */
+  readonly goals = new Map<string, PoolGoal>();
   readonly #slots: readonly Slot[];
   readonly #plant: Plant;
   readonly #end = new AbortController();
   #leaseHolder = "";
+  #tenure = 0;
 
   static async open(seed: number, plant: Plant = (reach) => reach): Promise<World> {
     const clock = new SteppedClock();
@@ -76,11 +77,14 @@ export class World {
     const few = { revisions: 300, ms: 60_000 };
     this.store = openObjectStore({ file: ":memory:", kinds: kindRules, clock, history: few });
     this.node = new SimulatedNode({
-      ...{ store: this.store, clock, trace, random: this.random.fork("node") },
+      store: this.store,
+      clock,
+      trace,
+      random: this.random.fork("node"),
       onStart: (pod, container) => this.#handOver(pod, container),
       onEnd: (pod, _container, isWished) => (isWished ? undefined : ledger.blow(pod.uid, "container-ended")),
     });
-    this.monitor = new PodMonitor({ ledger, judge, node: this.node, replicas, trace, now });
+    this.monitor = new PodMonitor({ ledger, judge, node: this.node, replicas, trace });
     this.clients = new Clients({ ledger, judge, node: this.node, trace, now, random: this.random.fork("clients") });
     this.#slots = [
       ...["api-0", "api-1"].map((name) => emptySlot(name, startApi)),
@@ -91,7 +95,9 @@ export class World {
       if (event.type !== "BOOKMARK") this.node.changed(event.object, event.type === "DELETED");
     });
     void this.#follow(Leases, (event) => {
-      if (event.type !== "BOOKMARK") this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
+      if (event.type === "BOOKMARK") return;
+      this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
+      this.#tenure = event.object.spec?.leaseTransitions ?? 0;
     });
   }
 
@@ -100,7 +106,7 @@ export class World {
     const random = this.random.fork("pools");
     await this.store.create(Namespaces, { metadata: { name: namespace } });
     for (const sort of poolSorts.filter(() => random.chance(0.6)).slice(0, 2)) await this.#makePool(sort, random);
-    if (this.wanted.size === 0) await this.#makePool("warm", random);
+    if (this.goals.size === 0) await this.#makePool("warm", random);
     for (const { name } of this.#slots) this.start(name);
   }
 
@@ -152,6 +158,10 @@ export class World {
     this.#slot(name).process?.setTimeOfDay(byMs);
   }
 
+  correctClock(name: string): void {
+    this.#slot(name).process?.correctClock();
+  }
+
   setWeather(name: string, weather: WeatherKind): void {
     if (this.#slot(name).weather === weather) return;
     this.trace.add(name, `has ${weather} weather`);
@@ -167,12 +177,19 @@ export class World {
 
   async scale(pool: string, replicas: number): Promise<void> {
     this.trace.add("admin", `scales ${pool} to ${replicas}`);
-    this.wanted.set(pool, replicas);
+    this.goals.set(pool, { version: 1, ...this.goals.get(pool), replicas });
     this.replicas.want(pool, replicas);
-    await this.changePool(pool, { replicas });
+    await this.#changePool(pool, { replicas });
   }
 
-  async changePool(pool: string, spec: JsonObject): Promise<void> {
+  async changeTemplate(pool: string): Promise<void> {
+    const { version = 0, replicas = 0 } = this.goals.get(pool) ?? {};
+    this.trace.add("admin", `changes the template of ${pool} to version ${version + 1}`);
+    this.goals.set(pool, { replicas, version: version + 1 });
+    await this.#changePool(pool, { template: poolTemplate(pool, version + 1) as JsonObject });
+  }
+
+  async #changePool(pool: string, spec: JsonObject): Promise<void> {
     await this.store.patch(SandboxPools, { namespace, name: pool }, { type: "merge", body: { spec } });
   }
 
@@ -196,7 +213,7 @@ export class World {
 
   async #makePool(sort: (typeof poolSorts)[number], random: SeededRandom): Promise<void> {
     const pool = aSimulatedPool(sort, random);
-    this.wanted.set(sort, pool.spec.replicas);
+    this.goals.set(sort, { replicas: pool.spec.replicas, version: 1 });
     this.replicas.want(sort, pool.spec.replicas);
     await this.store.create(SandboxPools, pool);
   }
@@ -208,21 +225,23 @@ export class World {
   }
 
   #reach(slot: Slot, process: Process, random: SeededRandom): Reach {
-    const { clock, store, trace, ledger, history, node } = this;
+    const { clock, store, trace, history, node } = this;
     const weather = () => weathers[slot.weather];
     const wire = (name: string) => ({ process, clock, weather, random: random.fork(name) });
     const client = faultyClient(wire("objects"), {
       server: store,
-      onSend: (write) => traceWrite(trace, write),
+      onSend: (write) => {
+        traceWrite(trace, write);
+        if (write.verb === "create" && write.type === Pods) this.replicas.made(write.name, `${slot.name} #${slot.starts}.${this.#tenure}`);
+      },
       onApplied: (write) => this.#excuse(slot, process, write),
     });
-    const onArmed = (sandboxId: string, container: ContainerInstance): void => {
-      const sandbox = ledger.sandboxes.get(sandboxId);
-      if (sandbox !== undefined) sandbox.armedIn = container.id;
-      trace.add(process.name, `armed ${container.id} for ${sandboxId}`);
-    };
+    const onArmed = (sandboxId: string, { id }: ContainerInstance): void => trace.add(process.name, `armed ${id} for ${sandboxId}`);
     return {
-      ...{ process, client, trace, random: random.fork("own") },
+      process,
+      client,
+      trace,
+      random: random.fork("own"),
       daemon: daemonClient(wire("daemons"), node, onArmed),
       history: faultyHistory(wire("history"), { database: history, onPut: (record) => this.#recorded(record) }),
       lastActive: { activityOf: async () => ({ kind: "known", inUse: false }) },
@@ -233,7 +252,7 @@ export class World {
   #excuse(slot: Slot, process: Process, { verb, type, name, fate }: Write): void {
     if (verb !== "create" || type !== Pods) return;
     if (fate === "arrives" && slot.process === process && !process.isHeld && this.#leader() === process.name) return;
-    const pool = [...this.wanted.keys()].find((one) => name.startsWith(`${one}-`));
+    const pool = [...this.goals.keys()].find((one) => name.startsWith(`${one}-`));
     if (pool !== undefined) this.replicas.excuse(pool);
   }
 
