@@ -48,6 +48,43 @@ describe("live and ended sandboxes in one list", () => {
     expect(second).toEqual({ records: [live[0]] });
   });
 
+  test("W31: a filter that fits few live ones looks at so many, and says where to go on", async () => {
+    const many = Array.from({ length: 25_000 }, (_, index) => aLiveRecord(`l${index}`, { claimedAt: at(index) }));
+    let read = 0;
+    const counted: LiveSandboxes = function* (after) {
+      for (const record of liveOf(many)(after)) {
+        read += 1;
+        yield record;
+      }
+    };
+    const query = { scope: admin, limit: 10, metadata: { no: "body" } };
+    let page = await listSandboxes(counted, historyOf([]), query);
+    expect(page.records).toEqual([]);
+    expect(read).toBeLessThanOrEqual(10_002);
+    let pages = 1;
+    for (; page.next !== undefined; pages += 1) page = await listSandboxes(counted, historyOf([]), { ...query, after: page.next });
+    expect(pages).toBe(3);
+  });
+
+  test("W31: live ones that are too new, too old or cannot fit are not read", async () => {
+    const many = Array.from({ length: 100 }, (_, index) => aLiveRecord(`l${index}`, { claimedAt: at(index) }));
+    const reads = async (query: Partial<HistoryQuery>): Promise<readonly [number, number]> => {
+      let read = 0;
+      const counted: LiveSandboxes = function* (after) {
+        for (const record of liveOf(many)(after)) {
+          read += 1;
+          yield record;
+        }
+      };
+      const { records } = await listSandboxes(counted, historyOf([]), { scope: admin, limit: 1000, ...query });
+      return [records.length, read];
+    };
+    expect(await reads({ claimedBefore: at(3) })).toEqual([3, 3]);
+    expect(await reads({ claimedAfter: at(97) })).toEqual([3, 4]);
+    expect(await reads({ status: ["Completed", "Failed"] })).toEqual([0, 0]);
+    expect(await reads({ endedAfter: at(0) })).toEqual([0, 0]);
+  });
+
   test("a sandbox that is in both is shown once, as ended", async () => {
     const both = aRecord("l4", { claimedAt: at(4) });
     const page = await listSandboxes(liveOf(live), historyOf([both]), { scope: admin, limit: 9 });

@@ -12,7 +12,7 @@ import { sandboxStopReasons } from "#model/keys.ts";
 import { checkedQuery } from "./checked-query.ts";
 import type { HistoryPage, HistoryQuery, HistoryStore } from "./history-store.ts";
 import { matchesFilter } from "./matches-filter.ts";
-import { compareKeys, keyOf, type RecordKey } from "./record-key.ts";
+import { compareKeys, keyOf, lowestId, type RecordKey } from "./record-key.ts";
 
 /**
  * The live sandboxes behind a place of the list, newest first. All that have an id and may not have a record yet: starting, running
@@ -31,16 +31,24 @@ export async function listSandboxes(
   return joinPages(livePage, endedPage, query.limit);
 }
 
+/** So many live sandboxes are looked at for a filter that few of them fit; then the page is short, and the caller asks on. */
+const maxExamined = 10_000;
+
 /** The first matches, read at once: nothing else runs in between. */
 function firstLive(live: LiveSandboxes, query: HistoryQuery): HistoryPage {
   const records: SandboxRecord[] = [];
-  let last = query.after;
-  for (const record of live(query.after)) {
+  if (!mayMatchLive(query)) return { records };
+  const start = startOf(query);
+  let last = start;
+  let examined = 0;
+  for (const record of live(start)) {
     if (last !== undefined && compareKeys(last, record) >= 0) {
       throw new Error(
         `live sandboxes are out of order: ${record.sandboxId} of ${record.claimedAt} came after ${last.sandboxId} of ${last.claimedAt}`,
       );
     }
+    if (query.claimedAfter !== undefined && record.claimedAt < query.claimedAfter) break;
+    if (last !== undefined && examined++ === maxExamined) return { records, next: last };
     last = keyOf(record);
     if (!matchesFilter(record, query)) continue;
     const full = records.at(query.limit - 1);
@@ -48,6 +56,18 @@ function firstLive(live: LiveSandboxes, query: HistoryQuery): HistoryPage {
     records.push(record);
   }
   return { records };
+}
+
+function mayMatchLive({ status, endedAfter, endedBefore }: HistoryQuery): boolean {
+  if (endedAfter !== undefined || endedBefore !== undefined) return false;
+  return status === undefined || !status.every(isTerminalStatus);
+}
+
+/** Behind the cursor, and behind all that is too new. The key of a moment without an id below any other is the last place of it. */
+function startOf({ after, claimedBefore }: HistoryQuery): RecordKey | undefined {
+  const tooNew = claimedBefore === undefined ? undefined : { claimedAt: claimedBefore, sandboxId: lowestId };
+  if (after === undefined || tooNew === undefined) return after ?? tooNew;
+  return compareKeys(after, tooNew) < 0 ? tooNew : after;
 }
 
 /** Only what has ended: should a record without an end be stored, then its pod tells better how the sandbox is. */

@@ -23,6 +23,8 @@ export function compareKeys(a: RecordKey, b: RecordKey): number {
 const timeForm = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** Also keeps keys within what an index of either database takes. */
 const idForm = /^[\x21-\x7e]{1,253}$/;
+/** No id is below it. */
+export const lowestId = "!";
 
 /** The one form of a time, if the text is a time at all: UTC with milliseconds, a year of four digits. */
 export function normalTime(text: string): string | undefined {
