@@ -20,11 +20,18 @@ const identity = {
   bootId: readFileSync("/proc/sys/kernel/random/uuid", "utf8").trim(),
   controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
 };
-const server = envdServer(identity, join(import.meta.dirname, "step-runner"));
+const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
+const { AGENTBOX_ENTRYPOINT: entrypoint } = process.env;
+const server = envdServer(identity, {
+  runner: join(import.meta.dirname, "step-runner"),
+  ...(entrypoint === undefined ? {} : { entrypoint }),
+  // Under the sandbox's init, and not on a developer's machine.
+  ...(process.ppid === 1 ? { forwardsBeside: port } : {}),
+});
 server.on("error", (error) => {
   console.error(`envd: ${error.message}`);
   process.exit(1);
 });
 keepSmall(server, setTimeout, collectGarbage);
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
-server.listen(Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort), "0.0.0.0");
+server.listen(port, "0.0.0.0");

@@ -11,7 +11,7 @@ let url = "";
 let close = async (): Promise<void> => {};
 beforeEach(async () => {
   const controlPlaneKey = publicKeyText(keys.publicKey);
-  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, "no-runner");
+  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { runner: "none" });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   close = async () => {

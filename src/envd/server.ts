@@ -6,6 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { header } from "#envd-protocol/arming.ts";
+import type { ArmedOptions } from "./armed/armed-server.ts";
 import { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
 
@@ -14,21 +15,30 @@ const idleConnectionMs = 640_000;
 
 type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** `runner`: where the step runner is. */
-export function envdServer(identity: Identity, runner: string): Server {
+/** What only an armed daemon needs to know. */
+export type Equipment = Omit<ArmedOptions, "state">;
+
+export function envdServer(identity: Identity, equipment: Equipment): Server {
   const state = new ArmedState();
   let armed: Promise<Armed> | undefined;
-  const serveArmed = async (request: IncomingMessage, response: ServerResponse): Promise<undefined> => {
-    armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler({ state, runner }));
-    await (
-      await armed
-    )(request, response);
+  const load = (): Promise<Armed> => {
+    armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler({ state, ...equipment }));
+    return armed;
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const own = route(identity, state, request, response);
+    if (own !== undefined) {
+      send(response, await own);
+      // Whoever arms it is about to use it.
+      if (state.sandboxId !== undefined && armed === undefined) setImmediate(() => void load());
+      return;
+    }
+    const handle = await load();
+    await handle(request, response);
   };
   return createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
-    const own = route(identity, state, request, response);
-    const done = own === undefined ? serveArmed(request, response) : own.then((answer) => send(response, answer));
     // A client that goes away in the middle of its request is no event.
-    done.catch(() => response.destroy());
+    serve(request, response).catch(() => response.destroy());
   });
 }
 

@@ -10,24 +10,35 @@ import { MetadataStore } from "#envd/files/metadata.ts";
 import { filesystemHandlers } from "#envd/filesystem/filesystem-service.ts";
 import { sandboxVariables } from "#envd/process/environment.ts";
 import { ProcessService } from "#envd/process/process-service.ts";
+import { forwardPorts } from "#envd/ports/forward-ports.ts";
+import { accountOf } from "#envd/accounts/caller.ts";
 import { allowBrowsers } from "./browsers.ts";
+import { runEntrypoint } from "./entrypoint.ts";
 import { sendError, sendJson } from "./http-answer.ts";
 import { MetricsReader } from "./metrics.ts";
 
 export interface ArmedOptions {
   readonly state: ArmedState;
+  /** Where the step runner is. */
   readonly runner: string;
+  /** What the image would have run, as JSON. */
+  readonly entrypoint?: string;
+  /** Where the daemon listens, if it is the sandbox's to forward the ports of others. */
+  readonly forwardsBeside?: number;
 }
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export function armedHandler({ state, runner }: ArmedOptions): RequestHandler {
+/** Called once, when the daemon has been armed. */
+export function armedHandler({ state, runner, entrypoint, forwardsBeside }: ArmedOptions): RequestHandler {
   const clock = systemClock;
   const accounts = new Accounts();
   const processes = new ProcessService({ state, accounts, clock, runner });
   const metadata = new MetadataStore(runner);
   const handlers = merged(processes.handlers, filesystemHandlers({ state, accounts, clock, runner, metadata }));
   const metrics = new MetricsReader();
+  runEntrypoint(entrypoint, state, accountOf(accounts, { defaultUser: accounts.userName(process.getuid?.() ?? 0) }, undefined));
+  if (forwardsBeside !== undefined) forwardPorts(clock, forwardsBeside);
   return async (request, response) => {
     if (allowBrowsers(request, response)) return;
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
