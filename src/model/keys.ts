@@ -154,6 +154,9 @@ export const failureReasons = {
   idleTimeout: "IdleTimeout",
   maxLifetime: "MaxLifetime",
   startupTimeout: "StartupTimeout",
+  /** It was claimed and could not be armed. */
+  startFailed: "StartFailed",
+  hookFailed: "HookFailed",
   oomKilled: "OOMKilled",
   evicted: "Evicted",
   podDeleted: "PodDeleted",

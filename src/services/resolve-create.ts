@@ -5,7 +5,7 @@ import { targetImages, templateOf } from "#lifecycle/pool-images.ts";
 import { parseDuration } from "#model/duration.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
-import { requestedImages, type TargetImages } from "#sandbox/images.ts";
+import { type ContainerImages, requestedImages, type TargetImages } from "#sandbox/images.ts";
 import type { PoolTemplate } from "#sandbox/resolve-template.ts";
 import { type Caller, mayUse } from "./caller.ts";
 import { checkKeys } from "./check-create.ts";
@@ -15,7 +15,8 @@ import { ServiceError } from "./service-error.ts";
 
 export interface ResolvedCreate {
   readonly pool: PoolRef;
-  readonly images: TargetImages;
+  /** What is asked for; `resolveImages` says what that is today. */
+  readonly images: ContainerImages;
   /** The container that is the sandbox. */
   readonly first: string;
   readonly startupTimeoutMs: number;
@@ -29,25 +30,15 @@ const defaultStartupTimeoutMs = 2 * 60 * 1000;
 /** Enough to see a typing mistake by. */
 const maxAvailable = 20;
 
-export async function resolveCreate(
-  deps: ResolveDeps,
-  caller: Caller,
-  command: CreateSandbox,
-  signal: AbortSignal,
-): Promise<ResolvedCreate> {
+export function resolveCreate(deps: Pick<ResolveDeps, "cache">, caller: Caller, command: CreateSandbox): ResolvedCreate {
   const pool = poolMeant(deps, caller, command.from);
   const template = templateFor(deps, pool);
   const { metadata, spec } = template.template ?? {};
   checkKeys(command, { labels: metadata?.labels, annotations: metadata?.annotations });
-  const requested = requestedImages(template, command);
-  if (requested.kind === "refused") {
-    const field = command.containerImages === undefined ? "image" : "containerImages";
-    throw new ServiceError("invalid_request", requested.message, { field });
-  }
   const { defaultStartupTimeout, defaultIdleTimeout } = pool.spec;
   return {
     pool: refOf(pool),
-    images: await resolved(deps, requested.images, signal),
+    images: imagesMeant(template, command),
     first: spec?.containers[0]?.name ?? "",
     startupTimeoutMs: command.startupTimeoutMs ?? durationOf(defaultStartupTimeout) ?? defaultStartupTimeoutMs,
     idleTimeoutMs: command.idleTimeoutMs ?? durationOf(defaultIdleTimeout) ?? 0,
@@ -59,7 +50,7 @@ function refOf({ metadata: { namespace = "", name = "" } }: SandboxPool): PoolRe
 }
 
 /** Foreign pools, pools that are going, and pools that there never were are the same to a caller (I8). */
-function poolMeant(deps: ResolveDeps, caller: Caller, from: string): SandboxPool {
+function poolMeant(deps: Pick<ResolveDeps, "cache">, caller: Caller, from: string): SandboxPool {
   const slash = from.indexOf("/");
   const namespace = slash === -1 ? defaultNamespace : from.slice(0, slash);
   const pool = deps.cache.pools.get({ namespace, name: from.slice(slash + 1) });
@@ -82,13 +73,25 @@ function textOf(pool: SandboxPool): string {
   return namespace === defaultNamespace ? name : `${namespace}/${name}`;
 }
 
-function templateFor(deps: ResolveDeps, pool: SandboxPool): PoolTemplate {
+function templateFor(deps: Pick<ResolveDeps, "cache">, pool: SandboxPool): PoolTemplate {
   const template = templateOf(deps, pool);
   if (template.kind === "template") return template.template;
   throw new ServiceError("conflict", `pool ${textOf(pool)} is made from template ${template.name}, which there is not`);
 }
 
-async function resolved(deps: ResolveDeps, images: Readonly<Record<string, string>>, signal: AbortSignal): Promise<TargetImages> {
+function imagesMeant(template: PoolTemplate, command: CreateSandbox): ContainerImages {
+  const requested = requestedImages(template, command);
+  if (requested.kind === "images") return requested.images;
+  const field = command.containerImages === undefined ? "image" : "containerImages";
+  throw new ServiceError("invalid_request", requested.message, { field });
+}
+
+/** Every container with the image it is to run and that image's digest. Throws image_unavailable, or the signal's reason. */
+export async function resolveImages(
+  deps: Pick<ResolveDeps, "digests">,
+  images: ContainerImages,
+  signal: AbortSignal,
+): Promise<TargetImages> {
   try {
     return await targetImages(deps, images, signal);
   } catch (error) {

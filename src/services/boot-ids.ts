@@ -1,0 +1,107 @@
+/**
+ * Which boot the daemon of each idle pod is, asked before anybody wants the pod: so arming is one call. It is a hint. Whoever has a
+ * wrong one, or none, asks the daemon itself.
+ */
+import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
+import { Limiter } from "#lib/limiter.ts";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { Pod } from "#model/pod.ts";
+import { whyNotClaimable } from "#sandbox/claimable.ts";
+import { daemonAddress } from "./daemon-address.ts";
+
+export interface BootIdsDeps {
+  readonly daemons: Pick<DaemonClient, "health">;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Asked {
+  /** Of the sandbox's container: another one is another boot. */
+  readonly containerId: string;
+  readonly abort: AbortController;
+  bootId: string | undefined;
+}
+
+/** After a start of ours every idle pod is asked: not all at once. */
+const askedAtOnce = 16;
+const maxTries = 6;
+const tryAgain: Backoff = { baseMs: 50, maxMs: 5000, jitter: "equal" };
+
+export class BootIds {
+  readonly #deps: BootIdsDeps;
+  readonly #asked = new Map<string, Asked>();
+  readonly #limiter = new Limiter(askedAtOnce);
+  readonly #underWay = new Set<Promise<void>>();
+  #isStopped = false;
+
+  constructor(deps: BootIdsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every change of every pod. */
+  observe(now: Pod | undefined, before: Pod | undefined): void {
+    const uid = (now ?? before)?.metadata.uid;
+    if (uid === undefined || this.#isStopped) return;
+    const containerId = now === undefined || whyNotClaimable(now) !== undefined ? undefined : sandboxContainer(now);
+    const asked = this.#asked.get(uid);
+    if (asked?.containerId === containerId) return;
+    this.#forget(uid, asked);
+    if (now !== undefined && containerId !== undefined) this.#ask(uid, now, containerId);
+  }
+
+  of(pod: Pod): string | undefined {
+    const asked = this.#asked.get(pod.metadata.uid ?? "");
+    return asked !== undefined && asked.containerId === sandboxContainer(pod) ? asked.bootId : undefined;
+  }
+
+  /** Resolves when nobody is asked any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const [uid, asked] of this.#asked) this.#forget(uid, asked);
+    await Promise.all(this.#underWay);
+  }
+
+  #forget(uid: string, asked: Asked | undefined): void {
+    asked?.abort.abort(new Error("the pod is not idle any more"));
+    this.#asked.delete(uid);
+  }
+
+  #ask(uid: string, pod: Pod, containerId: string): void {
+    const asked: Asked = { containerId, abort: new AbortController(), bootId: undefined };
+    this.#asked.set(uid, asked);
+    // Nobody waits for it, and a pod that is gone before it answers is nothing to speak of.
+    const asking = this.#learn(uid, pod, asked).catch(() => {});
+    this.#underWay.add(asking);
+    void asking.finally(() => this.#underWay.delete(asking));
+  }
+
+  async #learn(uid: string, pod: Pod, asked: Asked): Promise<void> {
+    const { clock, random } = this.#deps;
+    const { signal } = asked.abort;
+    for (let tries = 1; tries <= maxTries && !signal.aborted; tries++) {
+      const bootId = await this.#limiter.run(() => this.#health(uid, pod, signal));
+      if (bootId !== undefined) {
+        asked.bootId = bootId;
+        return;
+      }
+      await sleep(clock, backoffMs(tryAgain, tries, random), signal);
+    }
+  }
+
+  /** Undefined for no answer, and for that of another pod which has the address by now. */
+  async #health(uid: string, pod: Pod, signal: AbortSignal): Promise<string | undefined> {
+    if (signal.aborted) return undefined;
+    try {
+      const { podUid, bootId } = await this.#deps.daemons.health(daemonAddress(pod), { signal });
+      return podUid === uid ? bootId : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function sandboxContainer({ spec, status }: Pod): string | undefined {
+  const name = spec.containers[0]?.name;
+  return status?.containerStatuses?.find((container) => container.name === name)?.containerID;
+}

@@ -1,0 +1,145 @@
+/**
+ * From a request to a pod that is its own: a turn in the queue, then one conditional write. A write that came too late is an outcome:
+ * the request goes on to the next pod at once (W5).
+ */
+import { isApiError, type ApiErrorReason } from "#kube/api-error.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import { isLostRace } from "#kube/lost-race.ts";
+import { podsByPoolAndSlot, type PoolSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
+import { abortable } from "#lib/abortable.ts";
+import type { Span } from "#lib/tracing.ts";
+import type { PoolStanding } from "#model/error-codes.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import type { Turn } from "#scheduling/claim-queue.ts";
+import type { Reservation } from "#scheduling/idle-pods.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
+import { type Claim, type ClaimRefusal, planClaim } from "#sandbox/claim-patch.ts";
+import type { ClaimContext } from "./claim-context.ts";
+import type { ClaimPath } from "./claim-metrics.ts";
+import { type CreateTime, serverStops } from "./create-time.ts";
+import { ServiceError } from "./service-error.ts";
+import { asServiceError } from "./service-failure.ts";
+import { withdrawClaim } from "./withdraw-claim.ts";
+
+export interface PodWish {
+  readonly pool: PoolRef;
+  /** Whose turn it takes. */
+  readonly tenant: string;
+  /** What the first container is to run. */
+  readonly digest: string;
+  /** What is written, if it is written now. */
+  readonly claimAt: (now: number) => Claim;
+  readonly time: CreateTime;
+}
+
+export interface ClaimedPod {
+  /** As it was written. */
+  readonly pod: Pod;
+  readonly path: ClaimPath;
+  /** The boot of its daemon before the claim, if that is known. */
+  readonly bootId: string | undefined;
+}
+
+export async function claimPod(deps: ClaimContext, wish: PodWish, span: Span): Promise<ClaimedPod> {
+  for (let again = false; ; again = true) {
+    const reservation = await span.span("wait", {}, () => turnOf(deps, wish, again));
+    const pod = reservation.pod.metadata.name ?? "";
+    const claimed = await span.span("claim", { pod }, () => tryClaim(deps, wish, reservation));
+    if (claimed !== undefined) return claimed;
+  }
+}
+
+async function turnOf(deps: ClaimContext, { pool, tenant, digest, time }: PodWish, again: boolean): Promise<Reservation> {
+  // A pool that goes may still have idle pods, and whoever waited there would wait in vain.
+  const known = deps.cache.pools.get(pool);
+  if (known === undefined || known.metadata.deletionTimestamp !== undefined) throw poolGone(pool);
+  const since = deps.clock.now();
+  const turn = await deps.queue.take({ tenant, pools: [{ pool, digest }], deadline: time.deadline, signal: time.left, again });
+  deps.meters.waited(pool, deps.clock.now() - since);
+  if (turn.kind === "pod") return turn.reservation;
+  throw refusalOf(deps, pool, turn, time);
+}
+
+function refusalOf(deps: ClaimContext, pool: PoolRef, turn: Exclude<Turn, { kind: "pod" }>, time: CreateTime): Error {
+  if (turn.kind === "gone") return poolGone(pool);
+  if (turn.kind === "canceled") return time.left.reason as Error;
+  if (turn.kind === "stopped") return serverStops();
+  const details = { retryAfterSeconds: 1, pool: standingOf(deps, pool) };
+  if (turn.kind === "late") return new ServiceError("no_capacity", `no pod of pool ${pool.name} became free in time`, details);
+  const whose = turn.of === "tenant" ? "of this team" : "in all";
+  return new ServiceError("queue_full", `too many requests ${whose} wait for a sandbox already`, details);
+}
+
+function poolGone({ name }: PoolRef): ServiceError {
+  return new ServiceError("not_found", `the pool ${JSON.stringify(name)} is being deleted`, { field: "from" });
+}
+
+function standingOf({ cache, queue }: ClaimContext, pool: PoolRef): PoolStanding {
+  const { namespace, name } = pool;
+  const count = (slot: PoolSlot): number => cache.pods.objects.count(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot }));
+  const [idle, starting, running, stopping] = [count("idle"), count("starting"), count("running"), count("stopping")];
+  return { idle, starting, running, stopping, waiting: queue.waiting(pool) };
+}
+
+/** Undefined when this pod cannot be had, and another may. Whatever happens, the reservation ends. */
+async function tryClaim(deps: ClaimContext, wish: PodWish, reservation: Reservation): Promise<ClaimedPod | undefined> {
+  const { pod } = reservation;
+  const now = deps.clock.now();
+  const claim = wish.claimAt(now);
+  const plan = planClaim(pod, claim, now);
+  if (plan.kind === "refused") return refused(deps, wish.pool, reservation, plan);
+  const bootId = deps.bootIds.of(pod);
+  // Without a signal: what has been sent cannot be taken back, only be answered.
+  const writing = deps.client.patch(Pods, keyOf(pod), plan.patch);
+  try {
+    const written = await abortable(writing, wish.time.over);
+    deps.cache.pods.remember(written);
+    deps.meters.wrote(wish.pool, "won");
+    return { pod: written, path: plan.path, bootId };
+  } catch (error) {
+    if (isLostRace(error)) {
+      deps.meters.wrote(wish.pool, "lost");
+      reservation.outdated();
+      return undefined;
+    }
+    if (isApiError(error, ...saidNo)) {
+      deps.meters.wrote(wish.pool, "refused");
+      reservation.giveBack();
+      throw asServiceError(error);
+    }
+    deps.meters.wrote(wish.pool, "doubtful");
+    deps.background.run(claim.sandboxId, () => withdrawClaim(deps, { writing, reservation, sandboxId: claim.sandboxId }));
+    throw asServiceError(error);
+  }
+}
+
+/** Answers after which nothing was written. After all others a write may have been done, or may yet be. */
+const saidNo: readonly ApiErrorReason[] = [
+  "BadRequest",
+  "Unauthorized",
+  "Forbidden",
+  "MethodNotAllowed",
+  "NotAcceptable",
+  "RequestEntityTooLarge",
+  "UnsupportedMediaType",
+  "Invalid",
+  "TooManyRequests",
+];
+
+/** Of these, another pod may not be one. */
+const unfit: ReadonlySet<ClaimRefusal> = new Set(["terminating", "not-idle", "not-ready", "not-fresh"]);
+
+function refused(
+  deps: ClaimContext,
+  pool: PoolRef,
+  reservation: Reservation,
+  { code, message }: { readonly code: ClaimRefusal; readonly message: string },
+): undefined {
+  deps.meters.wrote(pool, "unfit");
+  if (unfit.has(code)) {
+    reservation.outdated();
+    return undefined;
+  }
+  reservation.giveBack();
+  throw new ServiceError("invalid_request", message);
+}

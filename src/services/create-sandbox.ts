@@ -1,0 +1,181 @@
+/**
+ * One create: resolve, wait, claim, arm, hooks. The whole of it has one deadline, and costs one write and one call to the daemon where
+ * the pod waits on the wanted image. What fails after the claim gives the pod back (I5).
+ */
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import type { Span } from "#lib/tracing.ts";
+import type { InitBody } from "#envd-protocol/arming.ts";
+import { failureReasons } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
+import type { Claim } from "#sandbox/claim-patch.ts";
+import type { TargetImages } from "#sandbox/images.ts";
+import { armSandbox } from "./arm-sandbox.ts";
+import type { Caller } from "./caller.ts";
+import type { ClaimContext } from "./claim-context.ts";
+import { type ClaimedPod, claimPod } from "./claim-pod.ts";
+import type { ClaimPath } from "./claim-metrics.ts";
+import { CreateTime } from "./create-time.ts";
+import { runPostStartHooks } from "./post-start-hooks.ts";
+import { type ResolvedCreate, resolveCreate, resolveImages } from "./resolve-create.ts";
+import type { CreatedSandbox, CreateOptions, CreateSandbox } from "./sandbox-service.ts";
+import { viewOf } from "./sandbox-view.ts";
+import { isServiceError } from "./service-error.ts";
+import { giveBack } from "./withdraw-claim.ts";
+
+export interface CreateRequest extends CreateOptions {
+  readonly caller: Caller;
+  readonly command: CreateSandbox;
+  readonly sandboxId: string;
+}
+
+/** Throws ServiceError. The command has been checked. */
+export async function createSandbox(deps: ClaimContext, request: CreateRequest): Promise<CreatedSandbox> {
+  const meant = resolveCreate(deps, request.caller, request.command);
+  const { pool } = meant;
+  const attributes = { sandboxId: request.sandboxId, namespace: pool.namespace, pool: pool.name };
+  return deps.tracer.span("create", attributes, (span) => new Create(deps, request, meant, span).run());
+}
+
+class Create {
+  readonly #deps: ClaimContext;
+  readonly #request: CreateRequest;
+  readonly #meant: ResolvedCreate;
+  readonly #span: Span;
+  readonly #since: number;
+  #path: ClaimPath | "none" = "none";
+
+  constructor(deps: ClaimContext, request: CreateRequest, meant: ResolvedCreate, span: Span) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#meant = meant;
+    this.#span = span;
+    this.#since = deps.clock.now();
+  }
+
+  async run(): Promise<CreatedSandbox> {
+    const { signal, wait } = this.#request;
+    try {
+      using time = this.#time(this.#meant.startupTimeoutMs, signal);
+      const claimed = await this.#claim(time);
+      if (wait) return this.#created(claimed.path, await this.#startOrGiveBack(claimed, time.over), "Running");
+      this.#startLater(claimed, time.deadline);
+      return this.#created(claimed.path, claimed.pod, "Starting");
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+  }
+
+  #time(timeoutMs: number, caller?: AbortSignal): CreateTime {
+    const { clock, stopped } = this.#deps;
+    return new CreateTime({ clock, timeoutMs, caller, stopped });
+  }
+
+  async #claim(time: CreateTime): Promise<ClaimedPod> {
+    const { pool, first, images } = this.#meant;
+    const targets = await this.#span.span("resolve", {}, () => resolveImages(this.#deps, images, time.over));
+    const wish = {
+      pool,
+      tenant: this.#request.caller.team,
+      digest: targets[first]?.digest ?? "",
+      claimAt: (now: number) => this.#claimAt(targets, now),
+      time,
+    };
+    const claimed = await claimPod(this.#deps, wish, this.#span);
+    this.#path = claimed.path;
+    this.#span.set({ path: claimed.path, pod: claimed.pod.metadata.name ?? "" });
+    return claimed;
+  }
+
+  #claimAt(images: TargetImages, now: number): Claim {
+    const { caller, command, sandboxId } = this.#request;
+    const { startupTimeoutMs, idleTimeoutMs } = this.#meant;
+    const { labels, annotations, metadata, lifetimeMs, onTimeout } = command;
+    return {
+      sandboxId,
+      images,
+      startupTimeoutMs,
+      idleTimeoutMs,
+      ...(caller.team === "" ? {} : { team: caller.team }),
+      ...(caller.user === undefined ? {} : { user: caller.user }),
+      ...(lifetimeMs === undefined ? {} : { endTimeMs: now + lifetimeMs }),
+      ...(onTimeout === undefined ? {} : { onTimeout }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(metadata === undefined ? {} : { metadata }),
+    };
+  }
+
+  /** The caller has its answer; what fails from here on ends the sandbox. */
+  #startLater(claimed: ClaimedPod, deadline: number): void {
+    const { sandboxId } = this.#request;
+    this.#deps.background.run(sandboxId, async () => {
+      using time = this.#time(deadline - this.#deps.clock.now());
+      try {
+        await this.#startOrGiveBack(claimed, time.over);
+      } catch (error) {
+        this.#deps.log.warn({ sandboxId, error }, "sandbox did not start");
+      }
+    });
+  }
+
+  async #startOrGiveBack(claimed: ClaimedPod, signal: AbortSignal): Promise<Pod> {
+    const { sandboxId } = this.#request;
+    this.#deps.creating.add(sandboxId);
+    try {
+      signal.throwIfAborted();
+      const armed = await this.#span.span("arm", { path: claimed.path }, () => armSandbox(this.#deps, claimed, this.#order(), signal));
+      const { postStartHooks: hooks = [] } = this.#request.command;
+      if (hooks.length === 0) return armed;
+      await this.#span.span("hooks", { hooks: hooks.length }, () => runPostStartHooks(this.#deps, armed, hooks, signal));
+      return this.#deps.cache.pods.get(keyOf(armed)) ?? armed;
+    } catch (error) {
+      const release = { sandboxId, stopReason: "Canceled", ...failureOf(error) } as const;
+      // Not waited for: the caller is told why at once, whether the server can be reached or not.
+      this.#deps.background.run(sandboxId, () => giveBack(this.#deps, claimed.pod, release));
+      throw error;
+    } finally {
+      this.#deps.creating.delete(sandboxId);
+    }
+  }
+
+  #order(): InitBody {
+    const { command, sandboxId } = this.#request;
+    const { envVars, secure = true } = command;
+    return {
+      ...(secure ? { accessToken: this.#deps.tokens.accessTokenOf(sandboxId) } : {}),
+      ...(envVars === undefined ? {} : { envVars }),
+      tunnelToken: this.#deps.tokens.tunnelTokenOf(sandboxId),
+    };
+  }
+
+  /** The label of an armed sandbox may still say that it starts: the node reports later than the daemon answers. */
+  #created(path: ClaimPath, pod: Pod, status: "Running" | "Starting"): CreatedSandbox {
+    const { command, sandboxId } = this.#request;
+    const sandbox = viewOf(pod);
+    if (sandbox === undefined) throw new Error(`pod ${pod.metadata.name ?? ""} carries no sandbox after its claim`);
+    const ms = this.#deps.clock.now() - this.#since;
+    this.#deps.meters.created(this.#meant.pool, path, ms);
+    const { namespace, name } = this.#meant.pool;
+    this.#deps.log.info({ sandboxId, namespace, pool: name, pod: pod.metadata.name, path, status, ms }, "sandbox created");
+    const token = command.secure === false ? {} : { accessToken: this.#deps.tokens.accessTokenOf(sandboxId) };
+    return { sandbox: { ...sandbox, status }, ...token };
+  }
+
+  #failed(error: unknown): void {
+    const { sandboxId } = this.#request;
+    const { namespace, name } = this.#meant.pool;
+    const code = isServiceError(error) ? error.code : "internal";
+    this.#deps.meters.failed(this.#meant.pool, this.#path, code);
+    this.#deps.log.warn({ sandboxId, namespace, pool: name, path: this.#path, code, error }, "sandbox not created");
+  }
+}
+
+/** For the record. A caller who left, or a server that ends, is no failure of the sandbox. */
+function failureOf(error: unknown): { readonly failureReason?: string; readonly failureMessage?: string } {
+  if (!isServiceError(error, "start_failed", "hook_failed", "timeout")) return {};
+  const { startFailed, hookFailed, startupTimeout } = failureReasons;
+  // What a hook printed is its user's, and may be a secret: of that only what we say ourselves is kept.
+  if (error.code === "hook_failed") return { failureReason: hookFailed, failureMessage: error.message.split(":", 1)[0] ?? "" };
+  return { failureReason: error.code === "timeout" ? startupTimeout : startFailed, failureMessage: error.message };
+}

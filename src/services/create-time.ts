@@ -1,0 +1,60 @@
+import type { Clock } from "#lib/clock.ts";
+import { ServiceError } from "./service-error.ts";
+
+export interface CreateTimeOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Left out when the caller has its answer already. */
+  readonly caller?: AbortSignal | undefined;
+  readonly stopped: AbortSignal;
+}
+
+/** How long a create may take, and who may end it before. The reason of both signals is what its caller is told. */
+export class CreateTime implements Disposable {
+  /** Milliseconds since the epoch. */
+  readonly deadline: number;
+  readonly #left = new AbortController();
+  readonly #over = new AbortController();
+  readonly #undo: (() => void)[] = [];
+
+  constructor({ clock, timeoutMs, caller, stopped }: CreateTimeOptions) {
+    this.deadline = clock.now() + timeoutMs;
+    this.#on(this.#left.signal, () => this.#over.abort(this.#left.signal.reason));
+    this.#on(stopped, () => this.#left.abort(serverStops()));
+    if (caller !== undefined) this.#on(caller, () => this.#left.abort(callerLeft()));
+    const late = (): void => this.#over.abort(new ServiceError("timeout", `the sandbox was not ready within ${timeoutMs / 1000} s`));
+    const timer = clock.after(timeoutMs, late);
+    this.#undo.push(() => timer.cancel());
+  }
+
+  /** The caller went away, or this server ends. */
+  get left(): AbortSignal {
+    return this.#left.signal;
+  }
+
+  /** That, or the time is over. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  [Symbol.dispose](): void {
+    for (const undo of this.#undo) undo();
+  }
+
+  #on(signal: AbortSignal, run: () => void): void {
+    if (signal.aborted) {
+      run();
+      return;
+    }
+    signal.addEventListener("abort", run, { once: true });
+    this.#undo.push(() => signal.removeEventListener("abort", run));
+  }
+}
+
+export function callerLeft(): ServiceError {
+  return new ServiceError("canceled", "the caller went away before the sandbox was ready");
+}
+
+export function serverStops(): ServiceError {
+  return new ServiceError("unavailable", "this server ends; try again", { retryAfterSeconds: 1 });
+}

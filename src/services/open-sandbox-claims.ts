@@ -1,0 +1,121 @@
+/**
+ * Creating and ending sandboxes, put together for one process.
+ *
+ * - `sandbox-claims.ts`, `claim-deps.ts`  what it offers and what it is made from; `claim-context.ts` what its steps share
+ * - `check-create.ts`, `resolve-create.ts`  whether a request is right, and what it means
+ * - `create-sandbox.ts`  the steps of a create; `create-time.ts` how long they may take
+ * - `claim-pod.ts`  the turn and the write; `withdraw-claim.ts` giving back what was taken
+ * - `arm-sandbox.ts`  the order to the daemon; `boot-ids.ts` which boot it is, known beforehand
+ * - `post-start-hooks.ts`  what is run before the answer; `create-many.ts` several at once
+ * - `idempotent-create.ts`, `find-created.ts`  the same request again
+ * - `end-sandbox.ts`  the end
+ * - `sandbox-id.ts`, `sandbox-tokens.ts`  names and secrets; `claim-metrics.ts` what is counted; `background-work.ts` what goes on alone
+ */
+import { ClaimQueue } from "#scheduling/claim-queue.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
+import { BackgroundWork } from "./background-work.ts";
+import { BootIds } from "./boot-ids.ts";
+import type { Caller } from "./caller.ts";
+import { checkCreate } from "./check-create.ts";
+import type { ClaimContext } from "./claim-context.ts";
+import type { SandboxClaimsDeps } from "./claim-deps.ts";
+import { claimMetrics } from "./claim-metrics.ts";
+import { createMany } from "./create-many.ts";
+import { createSandbox } from "./create-sandbox.ts";
+import { serverStops } from "./create-time.ts";
+import { endSandbox } from "./end-sandbox.ts";
+import { findCreated } from "./find-created.ts";
+import { createOnce } from "./idempotent-create.ts";
+import { resolveCreate } from "./resolve-create.ts";
+import type { SandboxClaims } from "./sandbox-claims.ts";
+import type { CreatedSandbox, CreateOptions, CreateSandbox } from "./sandbox-service.ts";
+import { sandboxTokens } from "./sandbox-tokens.ts";
+
+const defaultKeysNamespace = "default";
+/** What a create may take beside its startup timeout, with clocks that differ. */
+const marginMs = 10_000;
+/** How long what was taken is given back before it is left to the next process. */
+const lastReleasesMs = 5000;
+
+/** Follows the cache from now on, which may be started before or after. */
+export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
+  const { clock, cache, limits, random = Math.random } = deps;
+  const queue = new ClaimQueue(clock, limits);
+  const bootIds = new BootIds({ daemons: deps.daemons, clock, random });
+  const [stop, abandon] = [new AbortController(), new AbortController()];
+  const context: ClaimContext = {
+    ...deps,
+    random,
+    queue,
+    bootIds,
+    tokens: sandboxTokens(deps.privateKey),
+    meters: claimMetrics({ metrics: deps.metrics, queue }),
+    creating: new Set(),
+    background: new BackgroundWork(deps.log),
+    stopped: stop.signal,
+    abandoned: abandon.signal,
+  };
+  const followed = [
+    // Boots before the queue: who gets a pod in the turn of its event finds it asked for at least.
+    cache.pods.onChange((now, before) => bootIds.observe(now, before)),
+    cache.pods.onChange((now, before) => queue.observe(now, before)),
+    cache.pools.onChange((now, before) => observePool(context, now, before)),
+  ];
+  return {
+    create: async (caller, command, options) => createChecked(context, caller, command, options),
+    createMany: async (caller, command, options) => {
+      const create = (index: number): Promise<CreatedSandbox> => createChecked(context, caller, nth(command, index), options);
+      return createMany({ create, end: (sandboxId) => endSandbox(context, caller, sandboxId) }, options);
+    },
+    end: (caller, sandboxId) => endSandbox(context, caller, sandboxId),
+    pending: (pool) => queue.waiting(pool),
+    inFlight: (pool) => queue.reserved(pool),
+    onWaiting: (handler) => queue.onWaiting(handler),
+    accessTokenOf: (sandboxId) => context.tokens.accessTokenOf(sandboxId),
+    stop: async () => {
+      stop.abort(new Error("claims were stopped"));
+      queue.stop();
+      const timer = clock.after(lastReleasesMs, () => abandon.abort(new Error("claims were stopped")));
+      await context.background.ended();
+      timer.cancel();
+      for (const registration of followed) registration.remove();
+      await bootIds.stop();
+    },
+  };
+}
+
+async function createChecked(
+  context: ClaimContext,
+  caller: Caller,
+  command: CreateSandbox,
+  options: CreateOptions,
+): Promise<CreatedSandbox> {
+  checkCreate(command);
+  const { clock, client, keysNamespace = defaultKeysNamespace, stopped } = context;
+  if (stopped.aborted) throw serverStops();
+  // Before anything is noted: a request that means nothing is no use of its key.
+  const { startupTimeoutMs } = resolveCreate(context, caller, command);
+  return createOnce({ client, clock, keysNamespace, longestCreateMs: startupTimeoutMs + marginMs }, caller, command, {
+    create: (sandboxId) => createSandbox(context, { ...options, caller, command, sandboxId }),
+    find: (sandboxId) => findCreated(context, { ...options, caller, command, sandboxId }),
+  });
+}
+
+/** Every sandbox of a batch is a request of its own. */
+function nth(command: CreateSandbox, index: number): CreateSandbox {
+  const { idempotencyKey } = command;
+  return idempotencyKey === undefined ? command : { ...command, idempotencyKey: `${idempotencyKey} #${index}` };
+}
+
+function observePool({ queue, meters }: ClaimContext, now: SandboxPool | undefined, before: SandboxPool | undefined): void {
+  const pool = now ?? before;
+  if (pool === undefined) return;
+  const ref: PoolRef = { namespace: pool.metadata.namespace ?? "", name: pool.metadata.name ?? "" };
+  if (now !== undefined && now.metadata.deletionTimestamp === undefined) {
+    meters.follow(ref);
+    return;
+  }
+  queue.removePool(ref);
+  if (now === undefined) meters.unfollow(ref);
+}
