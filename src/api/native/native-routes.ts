@@ -5,18 +5,31 @@
  * - `route.ts`            what a route is                   - `register-routes.ts`  … and how it is served
  * - `validate-request.ts` is it what the schemas say        - `query-values.ts`     texts of a query as values
  * - `sandbox-routes.ts`   see and end sandboxes             - `sandbox-body.ts`     how one is shown
+ * - `create-routes.ts`    make them                         - `create-command.ts`   what a request for one means
+ * - `change-routes.ts`    timeouts, pause and resume        - `watch-routes.ts`     one as it changes
+ * - `log-routes.ts`       what they have written            - `log-lines.ts`        bytes as lines
  * - `schemas/`            the form of everything that is sent and answered
  */
 import type { ApiFace } from "../http/api-server.ts";
 import { problemShape } from "../http/problem.ts";
+import { changeRoutes, type ChangeRoutesDeps } from "./change-routes.ts";
+import { createRoutes } from "./create-routes.ts";
+import { logRoutes, type LogRoutesDeps } from "./log-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes, type SandboxRoutesDeps } from "./sandbox-routes.ts";
+import { watchRoutes, type WatchRoutesDeps } from "./watch-routes.ts";
 
-export interface NativeServices extends SandboxRoutesDeps {}
+export interface NativeServices extends SandboxRoutesDeps, ChangeRoutesDeps, LogRoutesDeps, WatchRoutesDeps {}
 
 export function nativeRoutes(services: NativeServices): readonly Route[] {
-  return [...sandboxRoutes(services)];
+  return [
+    ...sandboxRoutes(services),
+    ...createRoutes(services),
+    ...changeRoutes(services),
+    ...logRoutes(services),
+    ...watchRoutes(services),
+  ];
 }
 
 export function nativeFace(services: NativeServices): ApiFace {

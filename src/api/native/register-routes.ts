@@ -43,11 +43,13 @@ async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): 
 }
 
 /** Services name what is wrong as they know it; callers are told where it stands in what they sent. */
-export function withRequestField(one: Route, error: unknown): unknown {
+function withRequestField(one: Route, error: unknown): unknown {
   if (!isServiceError(error) || error.details.field === undefined) return error;
   const { code, message, details, cause } = error;
-  const field = requestField(one, error.details.field);
-  return new ServiceError(code, message, { ...details, field, cause });
+  const known = error.details.field;
+  const field = requestField(one, known);
+  const said = message.startsWith(`${known} `) ? field + message.slice(known.length) : message;
+  return new ServiceError(code, said, { ...details, field, cause });
 }
 
 function requestField({ fieldOf, query, params }: Route, serviceField: string): string {

@@ -1,18 +1,14 @@
 /** Sandboxes: see them, and end them. */
-import { Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
-import { text } from "#model/schema-builders.ts";
 import type { ListSandboxes, SandboxService } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { type Route, route } from "./route.ts";
 import { sandboxBody } from "./sandbox-body.ts";
-import { type ListQuery, listQuery, oneSandboxSchema, sandboxPageSchema } from "./schemas/sandbox.ts";
+import { type ListQuery, listQuery, oneSandboxSchema, sandboxPageSchema, sandboxParams } from "./schemas/sandbox.ts";
 
 export interface SandboxRoutesDeps {
   readonly sandboxes: SandboxService;
 }
-
-export const sandboxParams = Type.Object({ sandboxId: text("The id of a sandbox.") });
 
 export function sandboxRoutes({ sandboxes }: SandboxRoutesDeps): readonly Route[] {
   return [

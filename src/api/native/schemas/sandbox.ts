@@ -86,6 +86,22 @@ export const batchSchema = named(
   ),
 );
 
+export const sandboxParams = Type.Object({ sandboxId: text("The id of a sandbox.") });
+
+export const createQuery = closed(
+  {
+    wait: optional(
+      Type.Boolean({ description: "False: answered with the claim, while it is Starting; what fails later ends it. True when left out." }),
+    ),
+  },
+  "How it is answered.",
+);
+export const createHeaders = Type.Object({
+  "idempotency-key": optional(
+    text("The same key again, from the same owner, is answered with the same sandbox.", { minLength: 1, maxLength: 256 }),
+  ),
+});
+
 const diagnosticEvent = open(
   {
     reason: text("One word for programs."),
@@ -208,5 +224,6 @@ export type CreateBody = Static<typeof createSchema>;
 export type HookBody = Static<typeof hookSchema>;
 export type BatchBody = Static<typeof batchSchema>;
 export type ListQuery = Static<typeof listQuery>;
+export type CreateHeaders = Static<typeof createHeaders>;
 export type TimeoutBody = Static<typeof timeoutSchema>;
 export type SandboxBody = Static<typeof sandboxSchema>;
