@@ -42,6 +42,8 @@ export const daemonCommand: readonly string[] = [
   "--max-semi-space-size=1",
   // What is asked of it once a second is compiled some day; on a thread of its own that leaves 11 MB behind.
   "--no-concurrent-recompilation",
+  // Or V8 copies its 2 MB of built-in code to be near to it: inside a container it cannot map the same pages a second time.
+  "--no-short-builtin-calls",
   // A waiting daemon tidies up after itself (envd/idle-memory.ts).
   "--expose-gc",
   "/.envd/envd.cjs",
