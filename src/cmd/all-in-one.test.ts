@@ -46,6 +46,7 @@ class RunningServer {
       logFormat: undefined,
       sandboxes: false,
       home,
+      env: {},
       version: "1.2.3",
       clock: systemClock,
       signal: this.#end.signal,

@@ -5,9 +5,10 @@
  * - home-folder.ts     where things are           - server-file.ts     who runs there
  * - serve-api.ts       the APIs at their address  - server-metrics.ts  what is counted
  * - log-file.ts        where log lines go         - start-text.ts      what people read
- * - embedded-node.ts   what runs pods             - control-plane.ts   what keeps pools
- * - first-objects.ts   what a new one starts with - control-plane-key.ts
- * - admin-key-file.ts  its first API key          - tracing.ts         spans for a collector
+ * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
+ * - embedded-node.ts   what runs pods             - control-plane-key.ts
+ * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
+ * - admin-key-file.ts  its first API key
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -16,28 +17,26 @@ import type { ServeRequest, TextSink } from "#cli/context.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
-import { publicKeyText } from "#envd-protocol/arming.ts";
-import type { ApiFace } from "#api/http/api-server.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { adminKeyFile } from "./admin-key-file.ts";
-import { startControlPlane, startHistory } from "./control-plane.ts";
-import { controlPlaneKey } from "./control-plane-key.ts";
-import { createFirstObjects } from "./first-objects.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { HomeFolder } from "./home-folder.ts";
 import { openServerLog } from "./log-file.ts";
 import { defaultRateLimit, keysOver, serveApi, systemNamespace } from "./serve-api.ts";
 import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
 import { followStore, openServerMetrics, type ServerMetrics } from "./server-metrics.ts";
+import type { StartedSandboxes } from "./start-sandboxes.ts";
 import { type Sandboxes, startText } from "./start-text.ts";
 
 export interface AllInOneOptions extends ServeRequest {
   readonly home: HomeFolder;
   readonly version: string;
+  /** For what is configured by variables that are not ours, such as OpenTelemetry's. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the history is kept; in the home folder when left out. */
   readonly databaseUrl?: string | undefined;
   readonly clock: Clock;
@@ -74,7 +73,7 @@ interface Started {
   readonly firstKey: string | undefined;
 }
 
-/** Starts the parts one on the other. Ending goes the other way round: no new requests, controllers, cache, history, node, objects. */
+/** Starts the parts one on the other. Ending goes the other way round: no new requests, sandboxes (start-sandboxes.ts), objects. */
 async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposableStack): Promise<Started> {
   const { home, version, clock } = options;
   const metrics = openServerMetrics();
@@ -90,8 +89,8 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
   const firstKey = await ensureFirstAdminKey({ client: store, namespace: systemNamespace, clock, keeper });
   const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace });
   const running = { store, log, metrics: metrics.metrics, cache };
-  const { sandboxes, faces } = await startSandboxes(options, running, parts);
-  const { address } = parts.use(await startApi(options, { ...running, metrics, faces }));
+  const started = await startParts(options, running, parts);
+  const { address } = parts.use(await startApi(options, { ...running, ...started, metrics }));
   await writeServerFile(home.serverFile, {
     pid: process.pid,
     version,
@@ -99,33 +98,10 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
     startedAt: new Date(clock.now()).toISOString(),
   });
   parts.defer(() => rm(home.serverFile, { force: true }));
-  return { address, sandboxes, firstKey };
+  return { address, sandboxes: started.sandboxes, firstKey };
 }
 
-interface ApiParts extends Omit<SandboxParts, "metrics"> {
-  readonly metrics: ServerMetrics;
-  readonly faces: readonly ApiFace[];
-}
-
-function startApi(
-  options: AllInOneOptions,
-  { store, cache, ...running }: ApiParts,
-): Promise<AsyncDisposable & { readonly address: string }> {
-  const { clock, signal, rateLimit: perSecond = defaultRateLimit.perSecond } = options;
-  return serveApi({
-    ...options,
-    ...running,
-    keys: keysOver(store, cache, clock),
-    rateLimit: { perSecond, burst: options.rateBurst ?? 2 * perSecond },
-    ready: () => {
-      const health = cache.health();
-      if (signal.aborted) return "it ends";
-      return health.healthy || health.reason;
-    },
-  });
-}
-
-interface SandboxParts {
+interface RunningParts {
   readonly store: ObjectStore;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -133,39 +109,44 @@ interface SandboxParts {
   readonly cache: SandboxCache;
 }
 
-interface StartedSandboxes {
+/** What runs depends on the user and on what he asked for. */
+interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates"> {
   readonly sandboxes: Sandboxes;
-  readonly faces: readonly ApiFace[];
 }
 
-/** The cache, and node and control plane where this user may have them: containers need root. */
-async function startSandboxes(options: AllInOneOptions, running: SandboxParts, parts: AsyncDisposableStack): Promise<StartedSandboxes> {
-  const { cache, store } = running;
-  parts.defer(() => cache.stop());
-  if (!options.sandboxes || process.getuid?.() !== 0) {
-    await cache.run();
-    return { sandboxes: options.sandboxes ? "not root" : "switched off", faces: [] };
+/** The cache, and all about sandboxes where this user may have them: containers need root. */
+async function startParts(options: AllInOneOptions, running: RunningParts, parts: AsyncDisposableStack): Promise<ChosenParts> {
+  if (options.sandboxes && process.getuid?.() === 0) {
+    const { startSandboxes } = await import("./start-sandboxes.ts");
+    const { faces, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
+    return { sandboxes: "running", faces, refuseCreates };
   }
-  const { home, clock, maxUses, retentionMs: keepMs } = options;
-  const publicKey = publicKeyText(await controlPlaneKey(home.controlPlaneKeyFile));
-  const { startEmbeddedNode } = await import("./embedded-node.ts");
-  const node = parts.use(await startEmbeddedNode({ ...running, home: home.folder, clock, publicKey }).catch(asCliError));
-  await createFirstObjects(store);
-  const location = options.databaseUrl ?? home.historyFile;
-  const { history } = parts.use(await startHistory({ location, clock, log: running.log, keepMs }).catch(asHistoryFailure));
-  parts.use(startControlPlane({ ...running, history, client: store, clock, publicKey, maxUses, digests: node.digests }));
-  await cache.run();
-  return { sandboxes: "running", faces: [] };
+  parts.defer(() => running.cache.stop());
+  await running.cache.run();
+  return { sandboxes: options.sandboxes ? "not root" : "switched off", faces: [], refuseCreates: async () => {} };
 }
 
-/** What keeps the node from starting is something of the machine that its user can see to. */
-function asCliError(error: unknown): never {
-  const why = error instanceof Error ? error.message : String(error);
-  throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
+interface ApiParts extends Omit<RunningParts, "metrics">, ChosenParts {
+  readonly metrics: ServerMetrics;
 }
 
-function asHistoryFailure(error: unknown): never {
-  throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+function startApi(
+  options: AllInOneOptions,
+  { store, cache, refuseCreates, ...running }: ApiParts,
+): Promise<AsyncDisposable & { readonly address: string }> {
+  const { clock, signal, rateLimit: perSecond = defaultRateLimit.perSecond } = options;
+  return serveApi({
+    ...options,
+    ...running,
+    keys: keysOver(store, cache, clock),
+    rateLimit: { perSecond, burst: options.rateBurst ?? 2 * perSecond },
+    onEnding: refuseCreates,
+    ready: () => {
+      const health = cache.health();
+      if (signal.aborted) return "it ends";
+      return health.healthy || health.reason;
+    },
+  });
 }
 
 async function refuseSecond(home: HomeFolder): Promise<void> {

@@ -64,6 +64,7 @@ function contextFor(home: HomeFolder): CliContext {
         ...request,
         home,
         version,
+        env: process.env,
         databaseUrl: process.env["DATABASE_URL"],
         clock: systemClock,
         signal: stop.signal,

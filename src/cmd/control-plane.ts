@@ -22,6 +22,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
 import type { SandboxClaims } from "#services/sandbox-claims.ts";
 import type { HistoryStore } from "#store/history-store.ts";
@@ -42,12 +43,14 @@ export interface ControlPlaneOptions {
   readonly claims?: Pick<SandboxClaims, "pending" | "inFlight" | "onWaiting"> | undefined;
   /** Left out: no sandbox ends by the clock, because nobody could say whether it was armed. */
   readonly daemon?: Pick<DaemonClient, "health">;
+  /** Whoever sees what comes to sandboxes. Left out: all that there is stands on their pods. */
+  readonly lastActive?: LastActiveSource;
   /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
   readonly maxUses?: number | undefined;
 }
 
 const creationsAtOnce = 8;
-const defaultMaxUses = 100;
+export const defaultMaxUses = 100;
 
 export function startControlPlane(options: ControlPlaneOptions): AsyncDisposable {
   const controllers = startControllers(options);
@@ -59,7 +62,7 @@ export function startControlPlane(options: ControlPlaneOptions): AsyncDisposable
 }
 
 function startControllers(options: ControlPlaneOptions): readonly Controller[] {
-  const { clock, metrics, daemon, maxUses = defaultMaxUses } = options;
+  const { clock, metrics, daemon, lastActive = annotatedActivity, maxUses = defaultMaxUses } = options;
   const events = new EventRecorder({ ...options, component: "agentbox-controller", host: hostname() });
   const observer = podMetrics({ metrics, clock });
   const random = Math.random;
@@ -74,8 +77,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
           startTimeoutController({
             ...common,
             arming: new ArmingWatch({ daemon, clock, random }),
-            // Without a gateway nothing comes to a sandbox but through the API, whose processes note it on the pod.
-            lastActive: annotatedActivity,
+            lastActive,
             limits: defaultTimeoutLimits,
           }),
         ]),

@@ -29,6 +29,8 @@ export interface ApiOptions {
   /** Beside the routes of keys, which are always there. */
   readonly faces: readonly ApiFace[];
   readonly rateLimit: RateLimit;
+  /** Called when no new connections are taken any more, to end what requests wait for. */
+  readonly onEnding?: () => Promise<void>;
   /** True, or why not. */
   readonly ready: () => true | string;
   readonly clock: Clock;
@@ -56,7 +58,8 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
   });
   try {
     const address = await listenAt(app, { host, port });
-    return { address: reachable(address), [Symbol.asyncDispose]: () => drainServer(app, lastAnswersMs) };
+    const end = async (): Promise<void> => void (await Promise.all([drainServer(app, lastAnswersMs), options.onEnding?.()]));
+    return { address: reachable(address), [Symbol.asyncDispose]: end };
   } catch (error) {
     await app.close();
     throw explain(error as NodeJS.ErrnoException, host, port);

@@ -1,4 +1,7 @@
-/** Commands and terminals that this process runs in sandboxes, as traffic: an open one is use for as long as it lasts (W21). */
+/**
+ * Commands and terminals that this process runs in sandboxes, as traffic: an open one is use for as long as it lasts (W21). What went on
+ * before the process began is not known here, so until then every sandbox counts as used: a restart ends nobody.
+ */
 import type { Clock } from "#lib/clock.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
@@ -15,10 +18,12 @@ const remembered = 50_000;
 
 export class ExecActivity implements LastActiveSource {
   readonly #clock: Clock;
+  readonly #beganMs: number;
   readonly #uses = new Map<string, Use>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#beganMs = clock.now();
   }
 
   /** Call what it returns when the use is over. */
@@ -33,7 +38,7 @@ export class ExecActivity implements LastActiveSource {
 
   async activityOf(pod: Pod): Promise<Activity> {
     const use = this.#uses.get(sandboxIdOf(pod) ?? "");
-    if (use === undefined) return { kind: "known", inUse: false };
+    if (use === undefined) return { kind: "known", inUse: false, lastActiveMs: this.#beganMs };
     return { kind: "known", inUse: use.open > 0, lastActiveMs: use.lastActiveMs };
   }
 

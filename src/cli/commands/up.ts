@@ -33,7 +33,7 @@ export const up: Command = {
     "rate-limit": { value: "NUMBER", help: "Requests a second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
     "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
     "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
-    "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 1000)" },
+    "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
   },
   run: (context, args) => {
     return context.serve({
