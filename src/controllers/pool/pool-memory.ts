@@ -30,6 +30,8 @@ export interface PoolMemory {
   resolvedImages: readonly ResolvedPoolImage[] | undefined;
   /** Hash of the template whose warnings were told. */
   warnedOf: string | undefined;
+  /** Something was wrong and was told, and the pool has not been well since. */
+  isTroubleTold: boolean;
 }
 
 export class PoolMemories {
@@ -54,6 +56,7 @@ export class PoolMemories {
       statusAtMs: undefined,
       resolvedImages: undefined,
       warnedOf: undefined,
+      isTroubleTold: false,
     };
     this.#memories.set(key, fresh);
     return fresh;

@@ -5,9 +5,9 @@ import { poolConditionReasons } from "#model/keys.ts";
 import type { ResolvedPoolImage, SandboxPool } from "#model/sandbox-pool.ts";
 import { idleContainerImages, imagesToResolve } from "#sandbox/images.ts";
 import type { PoolTemplate } from "#sandbox/resolve-template.ts";
-import type { PoolTools } from "./pool-deps.ts";
-import { keyOf } from "./pool-deps.ts";
+import { keyOf, type PoolTools } from "./pool-deps.ts";
 import type { Trouble } from "./pool-memory.ts";
+import { tellPool } from "./tell-pool.ts";
 
 export interface ResolvedImages {
   /** Image to digest, of those that are known. */
@@ -32,7 +32,9 @@ export async function resolveImages(
   signal: AbortSignal,
 ): Promise<ResolvedImages> {
   const known = new Map(knownImages(tools, pool).map((one) => [one.image, one]));
-  const answers = await Promise.all(imagesToResolve(template).map((image) => ask(tools, image, known.get(image)?.digest, signal)));
+  const answers = await Promise.all(
+    imagesToResolve(template).map((image) => ask(tools, pool, { image, digest: known.get(image)?.digest }, signal)),
+  );
   const now = kubernetesTime(tools.clock.now());
   tools.memories.of(keyOf(pool)).resolvedImages = answers.flatMap(({ image, digest }) => {
     const before = known.get(image);
@@ -54,7 +56,13 @@ export function knownImages({ memories }: Pick<PoolTools, "memories">, pool: San
   return memories.of(keyOf(pool)).resolvedImages ?? pool.status?.resolvedImages ?? [];
 }
 
-async function ask(tools: PoolTools, image: string, known: string | undefined, signal: AbortSignal): Promise<Answer> {
+interface Asked {
+  readonly image: string;
+  /** What it meant before. */
+  readonly digest: string | undefined;
+}
+
+async function ask(tools: PoolTools, pool: SandboxPool, { image, digest: known }: Asked, signal: AbortSignal): Promise<Answer> {
   try {
     const { [image]: digest = "" } = await digestsOf(tools, [image], signal);
     return { image, digest };
@@ -63,6 +71,8 @@ async function ask(tools: PoolTools, image: string, known: string | undefined, s
     const why = error instanceof Error ? error.message : String(error);
     if (known === undefined) return { image, why };
     tools.log.warn({ image, digest: known, error }, "image could not be looked up; its last known digest is used");
+    const message = `what the image ${image} means now could not be found out: ${why}; pods are made of ${known}, as before`;
+    tellPool(tools, pool, { type: "Warning", reason: "ImageNotChecked", message });
     return { image, digest: known };
   }
 }

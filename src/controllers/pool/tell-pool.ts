@@ -1,12 +1,21 @@
 /** Events about pools, for people. */
 import type { EventSubject, Happening } from "#kube/events/event-recorder.ts";
 import { ownGroup, ownVersion, poolConditionReasons } from "#model/keys.ts";
+import type { Condition } from "#model/meta.ts";
 import type { SandboxPool, SandboxPoolPhase } from "#model/sandbox-pool.ts";
 import type { PoolBlueprint } from "./pool-blueprint.ts";
 import { keyOf, type PoolTools } from "./pool-deps.ts";
 
+export interface PhaseChange {
+  readonly before: SandboxPoolPhase | undefined;
+  readonly now: SandboxPoolPhase;
+  /** Something was wrong, and was told. */
+  readonly isRecovery: boolean;
+  readonly wanted: number;
+}
+
 /** What a change of phase is called; undefined when it is not worth telling. */
-export function phaseHappening(before: SandboxPoolPhase | undefined, now: SandboxPoolPhase, wanted: number): Happening | undefined {
+export function phaseHappening({ before, now, isRecovery, wanted }: PhaseChange): Happening | undefined {
   if (before === now) return undefined;
   switch (now) {
     case "ScalingUp":
@@ -14,7 +23,7 @@ export function phaseHappening(before: SandboxPoolPhase | undefined, now: Sandbo
     case "ScalingDown":
       return { type: "Normal", reason: "ScalingDown", message: `idle pods are being taken away until there are ${wanted}` };
     case "Ready":
-      return before === "Degraded"
+      return isRecovery
         ? { type: "Normal", reason: "PoolRecovered", message: "all pods are healthy again" }
         : { type: "Normal", reason: "PoolReady", message: `all ${wanted} pods are there and healthy` };
     // Told by what is wrong, see degradedHappening; pods that are merely starting make a pool Degraded too.
@@ -26,7 +35,9 @@ export function phaseHappening(before: SandboxPoolPhase | undefined, now: Sandbo
 }
 
 /** Pods that fail, and what keeps pods from being made. Unready ones alone are no news: every pod begins so. */
-export function degradedHappening(reason: string, message: string): Happening | undefined {
+export function degradedHappening(degraded: Condition | undefined): Happening | undefined {
+  if (degraded === undefined) return undefined;
+  const { reason, message } = degraded;
   switch (reason) {
     case poolConditionReasons.templateMissing:
     case poolConditionReasons.templateInvalid:

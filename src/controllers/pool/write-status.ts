@@ -68,8 +68,14 @@ function imageOf({ spec, status }: Pod): string {
 }
 
 function tell(tools: PoolTools, pool: SandboxPool, { phase, conditions }: SandboxPoolStatus): void {
-  if (phase !== undefined) tellPool(tools, pool, phaseHappening(pool.status?.phase, phase, pool.spec.replicas));
+  const memory = tools.memories.of(keyOf(pool));
   const [before, now] = [conditionIn(pool, degraded), conditions?.find(({ type }) => type === degraded)];
-  if (now === undefined || (before?.reason === now.reason && before.status === now.status)) return;
-  tellPool(tools, pool, degradedHappening(now.reason, now.message));
+  const trouble = degradedHappening(now);
+  if (before?.reason !== now?.reason) tellPool(tools, pool, trouble);
+  if (trouble !== undefined) memory.isTroubleTold = true;
+  if (phase === undefined) return;
+  const change = { before: pool.status?.phase, now: phase, isRecovery: memory.isTroubleTold, wanted: pool.spec.replicas };
+  tellPool(tools, pool, phaseHappening(change));
+  // Between its trouble and its end a pool goes through other phases: pods that failed are missing first, then not ready.
+  if (phase === "Ready") memory.isTroubleTold = false;
 }

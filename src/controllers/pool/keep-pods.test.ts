@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { ApiError } from "#kube/api-error.ts";
+import { conditionIn } from "#model/conditions.ts";
+import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import { SandboxPools } from "#model/sandbox-pool.ts";
+import { SandboxTemplates } from "#model/sandbox-template.ts";
+import { embeddedPoolScene } from "../../../test/world/embedded-pool-scene.ts";
+
+const minute = 60_000;
+const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.name ?? "").sort();
+
+describe("pods that never become ready", () => {
+  test("pods that end before they were ready are replaced ever more slowly, and at once when one has become ready", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 2 });
+    await world.quiet();
+    let ended = 0;
+    for (let minutes = 0; minutes < 60; minutes++) {
+      for (const pod of await scene.pods()) {
+        await scene.nodeReports(pod, { phase: "Failed", conditions: [], reason: "StartError" });
+        ended += 1;
+      }
+      await clock.step(minute);
+    }
+    // Of two pods, 5 s to 10 min apart: without the pauses it would be 120.
+    expect(ended).toBeGreaterThan(8);
+    expect(ended).toBeLessThan(50);
+    await clock.step(10 * minute);
+    await world.filled();
+    const [one] = await scene.pods();
+    await scene.nodeReports(one as Pod, { phase: "Failed", conditions: [] });
+    await world.filled();
+    expect(await scene.pods()).toHaveLength(2);
+  });
+
+  test("a pod that is not ready for ten minutes is given up, and a sandbox's pod is not", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 2 });
+    await world.filled();
+    const [used, stuck] = await scene.pods();
+    await scene.claim(used as Pod, "i1");
+    for (const pod of [used, stuck]) await scene.nodeReports(pod as Pod, { conditions: [{ type: "Ready", status: "False" }] });
+    await clock.step(9 * minute);
+    expect(names(await scene.pods())).toEqual(names([used, stuck] as Pod[]));
+    await clock.step(minute);
+    await world.quiet();
+    const left = names(await scene.pods());
+    expect(left).toContain(used?.metadata.name);
+    expect(left).not.toContain(stuck?.metadata.name);
+  });
+
+  test("a pod that becomes ready while it is being given up stays", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.quiet();
+    const [pod] = await scene.pods();
+    scene.watched.before = async ({ verb, of }) => {
+      if (verb === "delete" && of === "pods") await scene.nodeReports(pod as Pod);
+    };
+    await clock.step(11 * minute);
+    expect(names(await scene.pods())).toEqual(names([pod as Pod]));
+    expect((await scene.pool()).status?.phase).toBe("Ready");
+  });
+
+  test("a pool that is full again has no trouble any more, whatever made it so", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    let isRefusing = false;
+    scene.watched.before = ({ verb, of }) => {
+      if (isRefusing && verb === "create" && of === "pods") throw new ApiError("Forbidden", "quota");
+    };
+    await scene.createPool({ replicas: 1 });
+    await world.filled();
+    isRefusing = true;
+    await scene.scale(2);
+    await world.quiet();
+    await clock.step(1_000);
+    expect(conditionIn(await scene.pool(), "Degraded")?.reason).toBe("PodsRefused");
+    await scene.scale(1);
+    await world.quiet();
+    await clock.step(1_000);
+    expect(conditionIn(await scene.pool(), "Degraded")?.reason).toBe("AllPodsHealthy");
+  });
+});
+
+describe("pods on their way out", () => {
+  test("W10: a pod that takes its time to go is no replica, and is replaced at once", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.filled();
+    const [pod] = await scene.pods();
+    // A node that still holds it.
+    await scene.changePod(pod as Pod, { finalizers: [finalizers.sandboxProtection, "node.invalid/busy"] });
+    await scene.client.delete(Pods, scene.key(pod?.metadata.name ?? ""));
+    await world.filled();
+    await clock.step(1_000);
+    expect(await scene.allPods()).toHaveLength(2);
+    expect((await scene.pool()).status).toMatchObject({ replicas: 1, idleReplicas: 1, phase: "Ready" });
+  });
+
+  test("W8: deletes that fail leave nothing to wait for", async () => {
+    await using world = await embeddedPoolScene({ protectionWindowMs: () => 0 });
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 3 });
+    await world.filled();
+    let failures = 2;
+    scene.watched.before = ({ verb, of }) => {
+      if (verb === "delete" && of === "pods" && failures-- > 0) throw new ApiError("InternalError", "the store is full");
+    };
+    await scene.scale(0);
+    await world.quiet();
+    await clock.step(5_000);
+    expect(await scene.allPods()).toEqual([]);
+  });
+
+  test("I6: creates that the watch has not shown yet are not made again", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene } = world;
+    const held = Promise.withResolvers<void>();
+    scene.watched.after = async ({ verb, of }) => {
+      if (verb === "create" && of === "pods") await held.promise;
+    };
+    await scene.createPool({ replicas: 2 });
+    await world.quiet();
+    for (let time = 0; time < 5; time++) {
+      await scene.changePool({ metadata: { annotations: { time: String(time) } } });
+      await world.quiet();
+    }
+    held.resolve();
+    await world.filled();
+    expect(scene.watched.take().filter((call) => call === "create pods")).toHaveLength(2);
+  });
+});
+
+describe("pods that are not as the pool made them", () => {
+  test("a pod without a phase is replaced; one with a sandbox or of somebody else is left", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene } = world;
+    await scene.createPool({ replicas: 2 });
+    await world.filled();
+    const [plain, sandbox] = await scene.pods();
+    await scene.changePod(sandbox as Pod, { labels: { [labelKeys.sandboxPhase]: null, [labelKeys.sandboxId]: "i1" } });
+    await scene.changePod(plain as Pod, { labels: { [labelKeys.sandboxPhase]: null } });
+    const foreign = { metadata: { ...scene.key("foreign"), labels: { [labelKeys.sandboxPool]: "py" } }, spec: (plain as Pod).spec };
+    await scene.client.create(Pods, foreign);
+    await world.filled();
+    const left = names(await scene.pods());
+    expect(left).toContain("foreign");
+    expect(left).toContain(sandbox?.metadata.name);
+    expect(left).not.toContain(plain?.metadata.name);
+  });
+
+  test("a template's labels and annotations come to its pools, and its version", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene } = world;
+    const spec = { version: "v1.0.0", template: { spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } } };
+    const metadata = { name: "base", labels: { tier: "gold", [labelKeys.team]: "red" }, annotations: { note: "hello" } };
+    await scene.client.create(SandboxTemplates, { metadata, spec });
+    await scene.client.create(SandboxPools, {
+      metadata: { ...scene.key("py"), labels: { [labelKeys.team]: "blue" } },
+      spec: { replicas: 0, templateName: "base" },
+    });
+    await world.quiet();
+    expect((await scene.pool()).metadata).toMatchObject({
+      labels: { tier: "gold", [labelKeys.team]: "blue" },
+      annotations: { note: "hello", [annotationKeys.templateName]: "base", [annotationKeys.templateVersion]: "v1.0.0" },
+    });
+    const body = { metadata: { labels: { tier: "silver" } }, spec: { version: "v1.0.1", description: "new" } };
+    await scene.client.patch(SandboxTemplates, { name: "base" }, { type: "merge", body });
+    await world.quiet();
+    const { labels, annotations } = (await scene.pool()).metadata;
+    expect([labels?.["tier"], annotations?.[annotationKeys.templateVersion]]).toEqual(["silver", "v1.0.1"]);
+  });
+});
