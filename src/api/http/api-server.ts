@@ -7,7 +7,7 @@
  * - `error-shape.ts`      failures as an API writes them        - `problem.ts`         … and how the native one does
  * - `unknown-routes.ts`   404 and 405                           - `status-routes.ts`   health and metrics
  * - `observe-requests.ts` metrics and the audit log             - `request-signal.ts`  when nobody waits any more
- * - `listen.ts`           its address, and its end
+ * - `listen.ts`           its address, and its end             - `upgrades.ts`        WebSockets
  *
  * There is no CORS: browsers are not to send keys from pages that we do not serve.
  */
@@ -22,6 +22,7 @@ import { type RateLimit, rateLimiter } from "./rate-limiter.ts";
 import { endStreamsOnClose } from "./request-signal.ts";
 import { type StatusDeps, statusRoutes } from "./status-routes.ts";
 import { answerUnknownRoutes, rememberRoutes } from "./unknown-routes.ts";
+import { isWebSocket, routeUpgrades } from "./upgrades.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 
 export interface ApiServerDeps extends ObserveDeps, StatusDeps {
@@ -43,6 +44,7 @@ const bodyLimit = 1024 * 1024;
 export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
   const app = Fastify({
     bodyLimit,
+    http: { shouldUpgradeCallback: isWebSocket },
     genReqId: (request) => requestId(request.headers["x-request-id"]),
     // Unknown fields are refused where a schema says so, and never taken away in silence.
     ajv: { customOptions: { removeAdditional: false, allErrors: false } },
@@ -55,6 +57,7 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
     void reply.headers({ "x-content-type-options": "nosniff", "x-request-id": request.id, "cache-control": "no-store" });
   });
   endStreamsOnClose(app);
+  routeUpgrades(app);
   const routes = rememberRoutes(app);
   observeRequests(app, deps);
   useErrorShape(app, problemShape, deps.log);

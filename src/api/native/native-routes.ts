@@ -8,25 +8,28 @@
  * - `create-routes.ts`    make them                         - `create-command.ts`   what a request for one means
  * - `change-routes.ts`    timeouts, pause and resume        - `watch-routes.ts`     one as it changes
  * - `log-routes.ts`       what they have written            - `log-lines.ts`        bytes as lines
+ * - `exec-routes.ts`      commands in them                  - `terminal.ts`         … and a person at one
  * - `schemas/`            the form of everything that is sent and answered
  */
 import type { ApiFace } from "../http/api-server.ts";
 import { problemShape } from "../http/problem.ts";
 import { changeRoutes, type ChangeRoutesDeps } from "./change-routes.ts";
 import { createRoutes } from "./create-routes.ts";
+import { execRoutes, type ExecRoutesDeps } from "./exec-routes.ts";
 import { logRoutes, type LogRoutesDeps } from "./log-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes, type SandboxRoutesDeps } from "./sandbox-routes.ts";
 import { watchRoutes, type WatchRoutesDeps } from "./watch-routes.ts";
 
-export interface NativeServices extends SandboxRoutesDeps, ChangeRoutesDeps, LogRoutesDeps, WatchRoutesDeps {}
+export interface NativeServices extends SandboxRoutesDeps, ChangeRoutesDeps, ExecRoutesDeps, LogRoutesDeps, WatchRoutesDeps {}
 
 export function nativeRoutes(services: NativeServices): readonly Route[] {
   return [
     ...sandboxRoutes(services),
     ...createRoutes(services),
     ...changeRoutes(services),
+    ...execRoutes(services),
     ...logRoutes(services),
     ...watchRoutes(services),
   ];

@@ -38,8 +38,13 @@ async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): 
     if (answer === reply) return reply;
     return answer === undefined ? reply.send() : reply.send(answer);
   } catch (error) {
-    throw withRequestField(one, error);
+    throw withRequestField(one, isServiceError(error) ? error : ofGone(request, error));
   }
+}
+
+/** What was given up because nobody waited for it is no failure of ours. */
+function ofGone({ raw }: FastifyRequest, error: unknown): unknown {
+  return raw.socket.destroyed ? new ServiceError("canceled", "the caller went away", { cause: error }) : error;
 }
 
 /** Services name what is wrong as they know it; callers are told where it stands in what they sent. */

@@ -105,7 +105,13 @@ export const execTokenResultSchema = open(
   "A right to open a terminal.",
 );
 
-export const terminalQuery = closed({ token: optional(text("From exec-token.", { maxLength: 128 })) }, "The right to open it.");
+export const terminalQuery = closed({ token: text("From exec-token.", { minLength: 1, maxLength: 128 }) }, "The right to open it.");
+
+/** What the client of a terminal may send, as text; what the terminal writes comes to it as binary frames. */
+export const terminalInputSchema = Type.Union([
+  closed({ type: Type.Literal("stdin"), data: Type.String() }, "Typed."),
+  closed({ type: Type.Literal("resize"), rows: size("Height.", 1000), cols: size("Width.", 1000) }, "The terminal has another size."),
+]);
 
 export type LogQuery = Static<typeof logQuery>;
 export type ExecBody = Static<typeof execSchema>;

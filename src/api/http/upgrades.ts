@@ -1,0 +1,47 @@
+/**
+ * Requests for another protocol (WebSockets) take the way of all others: authentication, checks and errors are the same, and a route
+ * that speaks the protocol takes the connection over at the end of it.
+ */
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+export interface Upgrade {
+  readonly socket: Socket;
+  /** What came right behind the request. */
+  readonly head: Buffer;
+}
+
+const upgrades = new WeakMap<IncomingMessage, Upgrade>();
+
+/** Other protocols are offers (such as h2c) that we need not take: their requests are answered as if there were none. */
+export function isWebSocket({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** To be called once by whoever makes the server. */
+export function routeUpgrades(app: FastifyInstance): void {
+  app.server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    upgrades.set(request, { socket, head });
+    // Nobody else listens from here on; what broke is also closed, and that is heard.
+    socket.on("error", () => {});
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once("finish", () => socket.end());
+    app.routing(request, response);
+  });
+}
+
+export function isUpgrade(reply: FastifyReply): boolean {
+  return upgrades.has(reply.request.raw);
+}
+
+/** From here on the connection is the caller's, and HTTP has nothing more to do with it. */
+export function takeConnection(reply: FastifyReply): Upgrade {
+  const upgrade = upgrades.get(reply.request.raw);
+  if (upgrade === undefined) throw new Error("this request is not for another protocol");
+  reply.hijack();
+  reply.raw.detachSocket(upgrade.socket);
+  return upgrade;
+}
