@@ -1,27 +1,31 @@
 import type { Logger } from "#lib/log.ts";
 
-/** What goes on after its caller has been answered. Whoever ends waits for it. */
+/** What is under way: creates, and what goes on after their callers have been answered. Whoever ends waits for it. */
 export class BackgroundWork {
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
   readonly #log: Logger;
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  get size(): number {
-    return this.#underWay.size;
-  }
-
   /** Work handles what may go wrong with it; what it throws is a defect. */
   run(sandboxId: string, work: () => Promise<void>): void {
-    const running = work().catch((error: unknown) => this.#log.error({ sandboxId, error }, "work in the background failed"));
-    this.#underWay.add(running);
-    void running.finally(() => this.#underWay.delete(running));
+    void this.follow(work().catch((error: unknown) => this.#log.error({ sandboxId, error }, "work in the background failed")));
+  }
+
+  /** Work that somebody else waits for. */
+  async follow<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
   }
 
   /** Also for what is begun meanwhile. */
   async ended(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 }

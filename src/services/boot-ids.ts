@@ -55,6 +55,11 @@ export class BootIds {
     return asked !== undefined && asked.containerId === sandboxContainer(pod) ? asked.bootId : undefined;
   }
 
+  /** Asks the daemon itself if need be. Undefined when it does not answer. */
+  async find(pod: Pod, signal: AbortSignal): Promise<string | undefined> {
+    return this.of(pod) ?? this.#health(pod.metadata.uid ?? "", pod, signal);
+  }
+
   /** Resolves when nobody is asked any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;

@@ -88,7 +88,12 @@ async function tryClaim(deps: ClaimContext, wish: PodWish, reservation: Reservat
   const claim = wish.claimAt(now);
   const plan = planClaim(pod, claim, now);
   if (plan.kind === "refused") return refused(deps, wish.pool, reservation, plan);
-  const bootId = deps.bootIds.of(pod);
+  // Only who knows the boot of the container that goes can tell the new one from it before the node reports it.
+  const bootId = plan.path === "fast" ? deps.bootIds.of(pod) : await deps.bootIds.find(pod, wish.time.over);
+  if (wish.time.over.aborted) {
+    reservation.giveBack();
+    throw wish.time.over.reason;
+  }
   // Without a signal: what has been sent cannot be taken back, only be answered.
   const writing = deps.client.patch(Pods, keyOf(pod), plan.patch);
   try {

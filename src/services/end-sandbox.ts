@@ -8,10 +8,13 @@ import type { ClaimContext } from "./claim-context.ts";
 import { findPod, findRecord, noSuchSandbox } from "./find-sandbox.ts";
 import { translated } from "./service-failure.ts";
 
-type EndDeps = Pick<ClaimContext, "client" | "cache" | "history" | "digests" | "clock" | "log" | "publicKey" | "maxUses" | "abandoned">;
+type EndDeps = Pick<ClaimContext, "client" | "cache" | "history" | "digests" | "clock" | "log" | "publicKey" | "maxUses">;
 
 /** What can stand in a label, and so be asked for. */
 const labelForm = /^[0-9A-Za-z](?:[-_.0-9A-Za-z]{0,61}[0-9A-Za-z])?$/;
+
+/** Who has asked for an end wants it also when he has gone. */
+const unending = new AbortController().signal;
 
 /** Throws ServiceError. */
 export async function endSandbox(deps: EndDeps, caller: Caller, sandboxId: string): Promise<void> {
@@ -26,7 +29,7 @@ export async function endSandbox(deps: EndDeps, caller: Caller, sandboxId: strin
 
 /** Whatever comes out, the sandbox has ended: a pod that is gone or carries somebody else took it with it. */
 async function release(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: string): Promise<void> {
-  const outcome = await translated(releaseSandbox(deps, pod, { sandboxId }, deps.abandoned));
+  const outcome = await translated(releaseSandbox(deps, pod, { sandboxId }, unending));
   deps.log.info({ sandboxId, pod: pod.metadata.name, keyId: caller.keyId, outcome: outcome.kind }, "sandbox ended by its owner");
 }
 

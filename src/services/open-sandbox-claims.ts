@@ -63,10 +63,11 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     cache.pools.onChange((now, before) => observePool(context, now, before)),
   ];
   return {
-    create: async (caller, command, options) => createChecked(context, caller, command, options),
+    create: (caller, command, options) => context.background.follow(createChecked(context, caller, command, options)),
     createMany: async (caller, command, options) => {
       const create = (index: number): Promise<CreatedSandbox> => createChecked(context, caller, nth(command, index), options);
-      return createMany({ create, end: (sandboxId) => endSandbox(context, caller, sandboxId) }, options);
+      const end = (sandboxId: string): Promise<void> => endSandbox(context, caller, sandboxId);
+      return context.background.follow(createMany({ create, end }, options));
     },
     end: (caller, sandboxId) => endSandbox(context, caller, sandboxId),
     pending: (pool) => queue.waiting(pool),

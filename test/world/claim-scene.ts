@@ -1,0 +1,161 @@
+/** A pool with idle pods over an object server, their daemons, and any number of processes that hand them out. */
+import { generateKeyPairSync } from "node:crypto";
+import { Registry } from "prom-client";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import { noTracing } from "#lib/tracing.ts";
+import type { JsonObject } from "#model/meta.ts";
+import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
+import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+import { renderPod } from "#sandbox/render-pod.ts";
+import { resolveTemplate } from "#sandbox/resolve-template.ts";
+import type { Caller } from "#services/caller.ts";
+import type { SandboxClaimsDeps } from "#services/claim-deps.ts";
+import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
+import type { SandboxClaims } from "#services/sandbox-claims.ts";
+import type { CreatedSandbox, CreateOptions, CreateSandbox } from "#services/sandbox-service.ts";
+import { openSqliteHistory } from "#store/sqlite/store.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
+import { recordedLog } from "./recorded-log.ts";
+import { SimulatedDaemons } from "./simulated-daemons.ts";
+
+export const ann: Caller = { role: "tenant", team: "red", user: "ann", keyId: "k1" };
+const publicKey = "a2V5";
+const { privateKey } = generateKeyPairSync("ed25519");
+
+export interface ClaimSceneOptions {
+  readonly client: ObjectClient;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly pods?: number;
+  readonly pool?: Partial<SandboxPool["spec"]>;
+}
+
+/** One process: its own cache, and what it hands out. */
+export interface ClaimProcess extends AsyncDisposable {
+  readonly cache: SandboxCache;
+  readonly claims: SandboxClaims;
+  readonly registry: Registry;
+  readonly logged: ReturnType<typeof recordedLog>;
+  create(command?: Partial<CreateSandbox>, options?: Partial<CreateOptions>): Promise<CreatedSandbox>;
+}
+
+export class ClaimScene implements AsyncDisposable {
+  readonly client: ObjectClient;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly daemons: SimulatedDaemons;
+  readonly history: HistoryStore;
+  readonly #processes: ClaimProcess[] = [];
+
+  private constructor({ client, clock, namespace }: ClaimSceneOptions, history: HistoryStore) {
+    this.client = client;
+    this.clock = clock;
+    this.namespace = namespace;
+    this.history = history;
+    this.daemons = new SimulatedDaemons(clock);
+  }
+
+  /** Pods wait on image `app` unless the pool says otherwise. */
+  static async open(options: ClaimSceneOptions): Promise<ClaimScene> {
+    const { client, clock, namespace, pods = 1 } = options;
+    const scene = new ClaimScene(options, await openSqliteHistory({ file: ":memory:", clock, durability: "process-crash" }));
+    const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } };
+    const spec = { replicas: pods, template, podCreationImagePolicy: "PoolDefaultImage", ...options.pool } as const;
+    await client.create(SandboxPools, { metadata: { namespace, name: "py" }, spec });
+    for (let number = 1; number <= pods; number++) await scene.addPod(number);
+    return scene;
+  }
+
+  /** A process with all that it needs; `more` takes the place of some of it. */
+  async process(more: Partial<SandboxClaimsDeps> = {}): Promise<ClaimProcess> {
+    const logged = recordedLog();
+    const { log } = logged;
+    const { clock, namespace, history, daemons } = this;
+    const client = more.client ?? this.client;
+    const cache = new SandboxCache({ client, clock, log }, { namespace });
+    const registry = new Registry();
+    const nothing = { exec: notUsed, send: notUsed };
+    const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing };
+    const digests = { resolve: (image: string) => this.#digest(image) };
+    const random = (): number => 0.5;
+    const claims = openSandboxClaims({
+      ...deps,
+      digests,
+      random,
+      metrics: prometheusMetrics(registry),
+      tracer: noTracing,
+      maxUses: 10,
+      keysNamespace: namespace,
+      ...more,
+    });
+    await cache.run();
+    const create = (command: Partial<CreateSandbox> = {}, options: Partial<CreateOptions> = {}): Promise<CreatedSandbox> =>
+      claims.create(ann, { from: `${namespace}/py`, ...command }, { signal: new AbortController().signal, wait: true, ...options });
+    const dispose = async (): Promise<void> => {
+      await cache.stop();
+    };
+    const made = { cache, claims, registry, logged, create, [Symbol.asyncDispose]: dispose };
+    this.#processes.push(made);
+    return made;
+  }
+
+  pod(number = 1): Promise<Pod> {
+    return this.client.get(Pods, { namespace: this.namespace, name: `py-${number}` });
+  }
+
+  async pods(): Promise<readonly Pod[]> {
+    return (await this.client.list(Pods, { namespace: this.namespace })).items;
+  }
+
+  /** Another idle pod, ready, with its daemon. */
+  async addPod(number: number): Promise<Pod> {
+    const { client, namespace } = this;
+    const pool = await client.get(SandboxPools, { namespace, name: "py" });
+    const resolved = resolveTemplate(pool, undefined);
+    if (resolved.kind !== "template") throw new Error(resolved.kind);
+    const images = ["app", "idle", "side"].map((name) => [`registry.invalid/${name}:1`, digestOf(name)]);
+    const name = `py-${number}`;
+    const rendered = renderPod({ pool, template: resolved.template, name, digests: Object.fromEntries(images), publicKey });
+    if (rendered.kind !== "pod") throw new Error(JSON.stringify(rendered));
+    const { uid = "" } = (await client.create(Pods, rendered.pod)).metadata;
+    this.daemons.boot(addressOf(number), uid);
+    return this.nodeReports(number);
+  }
+
+  /** The node has exchanged what it was told to exchange: the daemon answers, but nothing has been reported yet. */
+  async nodeStarts(number = 1): Promise<void> {
+    this.daemons.boot(addressOf(number), (await this.pod(number)).metadata.uid ?? "");
+  }
+
+  /** What a node reports when all containers are as they should be; or what it is told to. */
+  async nodeReports(number = 1, more: Partial<PodStatus> = {}): Promise<Pod> {
+    const pod = await this.pod(number);
+    const { containerStatuses = [] } = nodeCatchesUp(pod).status ?? {};
+    const ip = addressOf(number);
+    const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: "True" }], containerStatuses };
+    const body = { status: { ...status, ...more } } as unknown as JsonObject;
+    const key = { namespace: this.namespace, name: `py-${number}` };
+    return this.client.patch(Pods, key, { type: "merge", body }, { subresource: "status" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const made of this.#processes) await made[Symbol.asyncDispose]();
+    await this.history.close();
+  }
+
+  async #digest(image: string): Promise<{ readonly digest: string }> {
+    return { digest: digestOf(/\/([a-z]+):/.exec(image)?.[1] ?? image) };
+  }
+}
+
+export function addressOf(number: number): string {
+  return `10.0.0.${number}`;
+}
+
+function notUsed(): never {
+  throw new Error("this test has no hooks");
+}
