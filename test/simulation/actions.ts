@@ -66,7 +66,7 @@ const doings: Readonly<Record<Action, (world: World, random: SeededRandom) => Pr
     if (pod !== undefined) await world.deletePod(pod);
   },
   nodeDown: (world) => {
-    if (world.node.isUp) world.node.goDown();
+    if (world.node.isUp) world.cutOff();
   },
   nodeUp: (world, random) => {
     if (!world.node.isUp) world.node.comeUp({ wasRebooted: random.chance(0.3) });

@@ -7,10 +7,8 @@ export interface ContainerInstance {
   readonly startedAtMs: number;
   /** When its daemon answers. */
   readonly answersAtMs: number;
-  /** The sandbox that the daemon is armed for. */
+  /** The sandbox that the daemon is armed for. From then on whatever is in the container is his; before, nobody can do anything in it. */
   armedFor: string | undefined;
-  /** The sandbox that it was handed out to: whatever is in it is his (I2). */
-  handedTo: string | undefined;
 }
 
 export interface Ended {

@@ -1,4 +1,5 @@
 /** The product's own parts, wired as a composition root does, with the simulated world below them. */
+import { generateKeyPairSync } from "node:crypto";
 import { startTimeoutController } from "#controllers/idle-timeout/reconcile-timeouts.ts";
 import { ArmingWatch } from "#controllers/idle-timeout/arming-watch.ts";
 import { defaultTimeoutLimits } from "#controllers/idle-timeout/timeout-deps.ts";
@@ -7,13 +8,15 @@ import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
 import { startPodController } from "#controllers/pod/reconcile-pod.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import { publicKeyText } from "#envd-protocol/arming.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
+import { noTracing } from "#lib/tracing.ts";
 import { startLeaderElection } from "#kube/leader/leader-election.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
+import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import type { HistoryStore } from "#store/history-store.ts";
-import { PlainClaims } from "./plain-claims.ts";
 import type { Api } from "./clients.ts";
 import type { Process } from "./process.ts";
 import { digests, namespace } from "./pools.ts";
@@ -32,7 +35,14 @@ export interface Reach {
   readonly trace: Trace;
 }
 
-export const publicKey = "simulated key";
+/** Only tokens are made from it here, and nobody asks for one: that it is another one every time changes nothing. */
+const { privateKey } = generateKeyPairSync("ed25519");
+const publicKey = publicKeyText(privateKey);
+/** Sandboxes of the simulation have no post-start hooks. */
+const noHooks = {
+  exec: () => Promise.reject(new Error("there are no hooks")),
+  send: () => Promise.reject(new Error("there are no hooks")),
+};
 const maxUses = 5;
 const creationsAtOnce = 3;
 
@@ -47,7 +57,8 @@ function basics({ process, client, random, trace }: Reach) {
 export function startApi(reach: Reach): Api["service"] {
   const deps = basics(reach);
   void deps.cache.run();
-  return new PlainClaims({ ...deps, daemon: reach.daemon, history: reach.history });
+  const { daemon, history } = reach;
+  return openSandboxClaims({ ...deps, daemons: daemon, history, privateKey, tracer: noTracing, pods: noHooks, http: noHooks });
 }
 
 /** One of several processes with controllers, of which one leads. */

@@ -38,7 +38,7 @@ export interface Sandbox {
 }
 
 /** Something that the world did to a pod, which may end its sandbox. */
-export type Blow = "container-ended" | "evicted" | "deleted";
+export type Blow = "container-ended" | "evicted" | "deleted" | "cut-off";
 
 export class Ledger {
   readonly requests: Request[] = [];

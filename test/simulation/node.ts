@@ -30,10 +30,8 @@ export interface NodeDeps {
   readonly clock: Clock;
   readonly random: SeededRandom;
   readonly trace: Trace;
-  /** Told when a container was started for whoever has the pod at that moment. */
-  readonly onStart: (pod: PodOnNode, container: ContainerInstance) => void;
-  /** `isWished`: the pod was given another image, or deleted. */
-  readonly onEnd: (pod: PodOnNode, container: ContainerInstance, isWished: boolean) => void;
+  /** Told when a container has ended; `isWished`: because the pod was given another image, or deleted. */
+  readonly onEnd: (pod: PodOnNode, isWished: boolean) => void;
 }
 
 export class SimulatedNode {
@@ -193,7 +191,7 @@ export class SimulatedNode {
   }
 
   #start(pod: PodOnNode, image: string): void {
-    const { clock, random, trace, onStart } = this.#deps;
+    const { clock, random, trace } = this.#deps;
     pod.isBusy = false;
     if (!this.#up || pod.isDeleted || pod.wantedImage !== image) return this.#work(pod);
     const now = clock.now();
@@ -205,14 +203,12 @@ export class SimulatedNode {
       startedAtMs: now,
       answersAtMs: now + random.between(0, this.mood.slownessMs),
       armedFor: undefined,
-      handedTo: undefined,
     };
     if (pod.lastEnd !== undefined) pod.restartCount += 1;
     pod.container = container;
     pod.waiting = undefined;
     pod.isReadyTold = false;
     trace.add("node", `starts ${container.id} in ${pod.name} on ${image.slice(0, image.indexOf("@"))}`);
-    onStart(pod, container);
     this.#later(() => void this.#report(pod));
     this.#later(() => {
       if (pod.container !== container) return;
@@ -228,7 +224,7 @@ export class SimulatedNode {
     pod.container = undefined;
     pod.waiting = "CrashLoopBackOff";
     pod.isReadyTold = false;
-    this.#deps.onEnd(pod, container, reason === "Completed" || pod.isDeleted);
+    this.#deps.onEnd(pod, reason === "Completed" || pod.isDeleted);
   }
 
   async #report(pod: PodOnNode): Promise<void> {

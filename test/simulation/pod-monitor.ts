@@ -124,10 +124,8 @@ export class PodMonitor {
     const id = sandboxIdOf(pod) ?? "";
     const container = node.pod(pod.metadata.uid ?? "")?.container;
     if (container === undefined) return;
-    const { handedTo, armedFor } = container;
-    judge.hold("I2", handedTo === undefined || handedTo === id, () => `${id} gets container ${container.id}, which ${handedTo} had before`);
+    const { armedFor } = container;
     judge.hold("I2", armedFor === undefined || armedFor === id, () => `${id} gets container ${container.id}, armed for ${armedFor}`);
-    container.handedTo = id;
   }
 
   #isClean(pod: Pod): void {

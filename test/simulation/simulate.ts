@@ -3,7 +3,7 @@
  * same run, to the last event.
  *
  * - `run.ts` many runs, or one again; `simulate.ts` (this file) one run; `world.ts` all parts of it; `actions.ts` what may happen
- * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes that are put in on purpose
+ * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes put in on purpose
  * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
  *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
  * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools; `clients.ts` those who want sandboxes

@@ -81,8 +81,7 @@ export class World {
       clock,
       trace,
       random: this.random.fork("node"),
-      onStart: (pod, container) => this.#handOver(pod, container),
-      onEnd: (pod, _container, isWished) => (isWished ? undefined : ledger.blow(pod.uid, "container-ended")),
+      onEnd: (pod, isWished) => (isWished ? undefined : ledger.blow(pod.uid, "container-ended")),
     });
     this.monitor = new PodMonitor({ ledger, judge, node: this.node, replicas, trace });
     this.clients = new Clients({ ledger, judge, node: this.node, trace, now, random: this.random.fork("clients") });
@@ -142,7 +141,7 @@ export class World {
     const { process } = this.#slot(name);
     if (process === undefined || process.isHeld) return;
     this.trace.add(name, "is held");
-    for (const request of this.ledger.requests) if (request.api === name && request.state === "pending") request.isExcused = true;
+    this.#excuseRequests(name);
     process.hold();
   }
 
@@ -154,6 +153,8 @@ export class World {
   }
 
   setClock(name: string, byMs: number): void {
+    // Deadlines are kept by the time of day: whoever waits while it is set back waits longer.
+    if (byMs < 0) this.#excuseRequests(name);
     this.trace.add(name, `has its clock set by ${byMs} ms`);
     this.#slot(name).process?.setTimeOfDay(byMs);
   }
@@ -193,6 +194,12 @@ export class World {
     await this.store.patch(SandboxPools, { namespace, name: pool }, { type: "merge", body: { spec } });
   }
 
+  /** What nobody can reach may be given up, whatever it does meanwhile. */
+  cutOff(): void {
+    for (const { uid } of this.node.pods()) this.ledger.blow(uid, "cut-off");
+    this.node.goDown();
+  }
+
   evict(pod: PodOnNode): void {
     this.ledger.blow(pod.uid, "evicted");
     this.node.evict(pod);
@@ -216,6 +223,10 @@ export class World {
     this.goals.set(sort, { replicas: pool.spec.replicas, version: 1 });
     this.replicas.want(sort, pool.spec.replicas);
     await this.store.create(SandboxPools, pool);
+  }
+
+  #excuseRequests(api: string): void {
+    for (const request of this.ledger.requests) if (request.api === api && request.state === "pending") request.isExcused = true;
   }
 
   #slot(name: string): Slot {
@@ -276,13 +287,6 @@ export class World {
       isOver || (phase !== "starting" && phase !== "running"),
       () => `${sandboxId} has its record and lives on ${nameOf(pod)}`,
     );
-  }
-
-  /** Whoever has the pod when a container is started on its wanted image, has the container. */
-  #handOver(pod: PodOnNode, container: ContainerInstance): void {
-    const current = this.monitor.pod(pod.uid);
-    const phase = current === undefined ? undefined : sandboxPhaseOf(current);
-    if (current !== undefined && (phase === "starting" || phase === "running")) container.handedTo = sandboxIdOf(current);
   }
 
   async #follow<T extends ApiObject>(type: ResourceType<T>, see: (event: WatchEvent<T>) => void): Promise<void> {
