@@ -1,0 +1,38 @@
+/** The side of load.ts that is asked what it measured. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+export interface Order {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly count: number;
+  readonly parallel: number;
+  /** Left out: as fast as answers come. */
+  readonly perSecond?: number;
+}
+
+export interface Answer {
+  readonly ms: readonly number[];
+  readonly ids: readonly string[];
+  /** What was said instead of a sandbox, and how often. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly tookMs: number;
+}
+
+export class Asker implements Disposable {
+  readonly #child = fork(join(import.meta.dirname, "load.ts"));
+
+  async ask(order: Order): Promise<Answer> {
+    this.#child.send(order);
+    const [answer] = (await once(this.#child, "message")) as [Answer];
+    const failed = Object.entries(answer.failures);
+    if (failed.length > 0) throw new Error(`not all were answered: ${failed.map(([why, times]) => `${times} × ${why}`).join("; ")}`);
+    return answer;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.disconnect();
+  }
+}
