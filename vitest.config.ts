@@ -24,7 +24,7 @@ export default defineConfig({
         // Real containers, mounts and network namespaces: needs root, and one file after the other on a small machine.
         test: {
           name: "node",
-          include: ["test/node/**/*.test.ts", "test/images/**/*.test.ts"],
+          include: ["test/node/**/*.test.ts", "test/envd/**/*.test.ts", "test/images/**/*.test.ts"],
           exclude: nodeEndurance,
           fileParallelism: false,
           testTimeout: 120_000,

@@ -6,18 +6,35 @@ import { getSystemErrorMessage } from "node:util";
 import { ReadStream } from "node:tty";
 import { ConnectError } from "#envd/connect/connect-error.ts";
 import { ScriptTooLong, type Reply } from "#envd/steps/script.ts";
-import { StepChild } from "#envd/steps/step-child.ts";
+import { StepChild, type Ending } from "#envd/steps/step-child.ts";
 import type { OutputName } from "#envd-protocol/process-messages.ts";
 import { becomeCommand, onPipes, onTerminal, pipeEnds, pipeSteps, resizeStep, type Command, type TerminalSize } from "./launch-steps.ts";
 
 export interface Launched {
   readonly pid: number;
   readonly process: ChildProcess;
-  readonly outputs: ReadonlyMap<OutputName, Socket>;
+  readonly ended: Promise<Ending>;
+  readonly outputs: ReadonlyMap<OutputName, Output>;
   /** Where input goes; undefined when the command has none. */
   readonly input: Socket | undefined;
   /** Undefined: it has no terminal. */
   readonly resize: ((size: TerminalSize) => Promise<void>) | undefined;
+}
+
+export interface Output {
+  readonly socket: Socket;
+  /** Nothing more comes. */
+  readonly closed: Promise<void>;
+}
+
+/** Listened for at once: a short command is over before anybody else looks. */
+function outputOf(socket: Socket): Output {
+  const closed = new Promise<void>((resolve) => {
+    // The last side of a terminal that closes is told as an error.
+    socket.on("error", () => resolve());
+    socket.on("close", () => resolve());
+  });
+  return { socket, closed };
 }
 
 export interface LaunchOptions {
@@ -51,13 +68,14 @@ async function launchOnPipes({ runner, command, hasInput }: LaunchOptions): Prom
       sockets.push(socket);
       return socket;
     };
-    const stdout = open(pipeEnds.stdout.read, constants.O_RDONLY);
-    const stderr = open(pipeEnds.stderr.read, constants.O_RDONLY);
+    const stdout = outputOf(open(pipeEnds.stdout.read, constants.O_RDONLY));
+    const stderr = outputOf(open(pipeEnds.stderr.read, constants.O_RDONLY));
     const input = hasInput ? open(pipeEnds.stdin.write, constants.O_WRONLY) : undefined;
     await become(child, command, onPipes(hasInput, command.account));
     return {
       pid,
       process: child.process,
+      ended: child.ended,
       outputs: new Map([
         ["stdout", stdout],
         ["stderr", stderr],
@@ -81,7 +99,7 @@ async function launchOnTerminal({ runner, command }: LaunchOptions, size: Termin
     await become(child, command, onTerminal(size, command.account));
     const terminal = new ReadStream(master);
     const resize = (to: TerminalSize): Promise<void> => resizeTerminal(runner, master, to);
-    return { pid, process: child.process, outputs: new Map([["pty", terminal]]), input: terminal, resize };
+    return { pid, process: child.process, ended: child.ended, outputs: new Map([["pty", outputOf(terminal)]]), input: terminal, resize };
   } catch (error) {
     closeSync(master);
     child?.letGo();

@@ -33,7 +33,7 @@ export class RunningProcess {
     this.#clock = clock;
     this.config = about.config;
     this.tag = about.tag;
-    this.#fan = new OutputFan([...launched.outputs.values()]);
+    this.#fan = new OutputFan([...launched.outputs.values()].map(({ socket }) => socket));
     // Who writes to a process that has ended is told so; the socket's own word for it is not needed.
     launched.input?.on("error", () => {});
     this.ended = this.#live();
@@ -104,21 +104,15 @@ export class RunningProcess {
   }
 
   async #live(): Promise<EndEvent> {
-    const { process, outputs } = this.#launched;
-    const closed = [...outputs].map(
-      ([name, socket]) =>
-        new Promise<void>((resolve) => {
-          socket.on("data", (chunk: Buffer) => this.#fan.data(name, chunk));
-          // The last side of a terminal that closes is told as an error.
-          socket.on("error", () => resolve());
-          socket.on("close", () => resolve());
-        }),
-    );
-    const end = await new Promise<EndEvent>((resolve) => process.once("exit", (code, signal) => resolve(endEvent(code, signal))));
+    const { ended, outputs } = this.#launched;
+    for (const [name, { socket }] of outputs) socket.on("data", (chunk: Buffer) => this.#fan.data(name, chunk));
+    const { code, signal } = await ended;
+    const end = endEvent(code, signal);
     this.#hasExited = true;
     if (this.#isKilled) this.#waitForLastWords();
-    await Promise.race([Promise.all(closed), this.#patience.promise]);
-    for (const socket of [...outputs.values(), this.#launched.input]) socket?.destroy();
+    await Promise.race([Promise.all([...outputs.values()].map(({ closed }) => closed)), this.#patience.promise]);
+    for (const { socket } of outputs.values()) socket.destroy();
+    this.#launched.input?.destroy();
     this.#end = end;
     for (const listener of this.#listeners) listener.end(end);
     this.#listeners.clear();

@@ -13,8 +13,15 @@ export interface StepChildOptions {
   readonly hasOutput?: boolean;
 }
 
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
 export class StepChild {
   readonly process: ChildProcess;
+  /** How it ended, as the runner or as what it became: listened for from the start, because a short command is over soon. */
+  readonly ended: Promise<Ending>;
   readonly #socket: Socket;
   #received = Buffer.alloc(0);
   #wake: (() => void) | undefined;
@@ -25,6 +32,7 @@ export class StepChild {
     const stdio: StdioOptions = ["ignore", hasOutput ? "pipe" : "ignore", "ignore", "pipe", ...descriptors];
     // A session of its own: no terminal, and signals of ours do not reach it.
     this.process = spawn(runner, [], { stdio, env: {}, detached: true, cwd: "/" });
+    this.ended = new Promise((resolve) => this.process.once("exit", (code, signal) => resolve({ code, signal })));
     // stdio[3] is "pipe" above.
     this.#socket = this.process.stdio[3] as Socket;
     this.#socket.on("data", (chunk: Buffer) => {
@@ -33,10 +41,12 @@ export class StepChild {
     });
     // It ends with the process, whichever way; what is asked of it then is answered by undefined.
     this.#socket.on("error", () => {});
-    this.#socket.on("close", () => {
+    const closed = (): void => {
       this.#isClosed = true;
       this.#wake?.();
-    });
+    };
+    this.#socket.on("end", closed);
+    this.#socket.on("close", closed);
   }
 
   /** Makes the steps. Undefined: the runner is not there any more, because it became another program or ended. */
