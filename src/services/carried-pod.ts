@@ -33,12 +33,13 @@ export async function carriedPod(deps: CarriedDeps, { caller, sandboxId, wish }:
 /** The pod as the server has it now, if it still carries the sandbox. */
 export async function currentPod(deps: CarriedDeps, wanted: Wanted, seen: Pod, signal?: AbortSignal): Promise<Pod> {
   const { caller, sandboxId, wish } = wanted;
-  const pod = await read(deps, seen, signal);
+  const pod = await storedPod(deps, seen, signal);
   if (pod !== undefined && isClaimed(pod) && sandboxIdOf(pod) === sandboxId && owns(caller, pod)) return pod;
   throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: ${wish} is not possible any more`);
 }
 
-async function read({ client, cache }: CarriedDeps, seen: Pod, signal: AbortSignal | undefined): Promise<Pod | undefined> {
+/** By the server's word, whatever it carries now; undefined when it is gone. */
+export async function storedPod({ client, cache }: CarriedDeps, seen: Pod, signal?: AbortSignal): Promise<Pod | undefined> {
   try {
     const pod = await client.get(Pods, keyOf(seen), { signal });
     cache.pods.remember(pod);

@@ -23,16 +23,33 @@ export async function changeSandbox(
   signal?: AbortSignal,
 ): Promise<Pod> {
   let pod = await livePod(deps, wanted.caller, wanted.sandboxId, wanted.wish);
+  let isServersWord = false;
   for (let attempt = 1; ; attempt++) {
     const change = decide(pod);
-    if (change === undefined) return pod;
-    try {
-      const changed = await deps.client.patch(Pods, keyOf(pod), podPatch(pod, change), { signal });
-      deps.cache.pods.remember(changed);
-      return changed;
-    } catch (error) {
-      if (!isLostRace(error) || attempt === maxTries) throw asServiceError(error);
+    // A write is refused where the cache was late; that nothing is to be written has to be asked.
+    if (change === undefined && isServersWord) return pod;
+    if (change !== undefined) {
+      const changed = await written(deps, pod, change, { signal, isLast: attempt >= maxTries });
+      if (changed !== undefined) return changed;
     }
     pod = await currentPod(deps, wanted, pod, signal);
+    isServersWord = true;
+  }
+}
+
+/** Undefined when the race was lost. */
+async function written(
+  deps: ChangeDeps,
+  pod: Pod,
+  change: PodChange,
+  { signal, isLast }: { readonly signal: AbortSignal | undefined; readonly isLast: boolean },
+): Promise<Pod | undefined> {
+  try {
+    const changed = await deps.client.patch(Pods, keyOf(pod), podPatch(pod, change), { signal });
+    deps.cache.pods.remember(changed);
+    return changed;
+  } catch (error) {
+    if (isLostRace(error) && !isLast) return undefined;
+    throw asServiceError(error);
   }
 }

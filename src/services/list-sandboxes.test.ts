@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { admin, ann, bob, eve, failureOf, nobody, redTeam, ServiceScene } from "../../test/world/service-scene.ts";
-import { annotationKeys } from "#model/keys.ts";
+import { annotationKeys, podConditions } from "#model/keys.ts";
 import { liveSandboxStatuses, type SandboxRecord, type SandboxRecordStatus, sandboxRecordStatuses } from "#model/sandbox-record.ts";
 import { matchesFilter } from "#store/matches-filter.ts";
 import { compareKeys } from "#store/record-key.ts";
@@ -138,12 +138,12 @@ async function put(scene: ServiceScene, id: string, one: Omit<SandboxRecord, "sa
     await scene.record(id, { ...one, stopReason: one.status as "Completed" });
     return;
   }
+  const { team, user, claimedAt, poolName: pool } = one;
   await scene.sandbox(id, {
-    ...one,
-    pool: one.poolName,
+    ...{ team, user, claimedAt, pool },
     phase: ({ Starting: "starting", Running: "running", Paused: "running", Stopping: "stopping" } as const)[live],
     annotations: { [annotationKeys.sandboxMetadata]: JSON.stringify(one.metadata) },
-    ...(live === "Paused" && { status: { conditions: [{ type: "agentbox.navix.sh/Paused", status: "True" }] } }),
+    ...(live === "Paused" && { status: { conditions: [{ type: podConditions.paused, status: "True" }] } }),
   });
 }
 

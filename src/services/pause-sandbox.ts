@@ -12,7 +12,7 @@ import { isWaitError, type WaitError } from "#kube/wait/wait-error.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
-import { pauseWish } from "#model/pause.ts";
+import { freezeFailure, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { formatTime, parseTime } from "#sandbox/annotation-values.ts";
 import type { PodChange } from "#sandbox/pod-patch.ts";
@@ -94,8 +94,9 @@ function planResume(pod: Pod, now: number): PodChange | undefined {
   };
 }
 
-function withdrawn(): PodChange {
-  return { removeAnnotations: [annotationKeys.paused] };
+/** Only the wish that failed: another one may have taken its place. */
+function withdrawn(pod: Pod): PodChange | undefined {
+  return freezeFailure(pod) === undefined ? undefined : { removeAnnotations: [annotationKeys.paused] };
 }
 
 function asPauseError(error: unknown): unknown {

@@ -9,12 +9,14 @@ import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Pod } from "#model/pod.ts";
-import { claimTime } from "#sandbox/sandbox-base.ts";
-import type { Caller } from "./caller.ts";
-import { type CarriedDeps, carriedPod, containerIn } from "./carried-pod.ts";
+import { sandboxIdOf } from "#model/claimed-pod.ts";
+import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
+import { type Caller, owns } from "./caller.ts";
+import { type CarriedDeps, carriedPod, containerIn, storedPod } from "./carried-pod.ts";
 import { findPod } from "./find-sandbox.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LogRequest } from "./sandbox-service.ts";
+import { ServiceError } from "./service-error.ts";
 import { asServiceError } from "./service-failure.ts";
 
 export interface LogDeps extends CarriedDeps {
@@ -33,12 +35,25 @@ export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: str
   using following = new Following(deps, caller, sandboxId, request.follow);
   const { follow } = following;
   const sinceMs = Math.min(request.sinceMs ?? Infinity, sinceClaim(pod, deps.clock));
+  const { tail } = request;
+  let isOurs = false;
   try {
-    const { tail } = request;
-    yield* deps.pods.readLogs({ pod: keyOf(pod), container, sinceMs, ...withoutUndefined({ tail, follow }) });
+    for await (const piece of deps.pods.readLogs({ pod: keyOf(pod), container, sinceMs, ...withoutUndefined({ tail, follow }) })) {
+      // Between the look at the pod and the opening of its log it may have become somebody else's. What is open now was opened before
+      // this look, so if the pod is still the sandbox's, the log is too.
+      isOurs ||= await isStillCarried(deps, caller, sandboxId, pod);
+      if (!isOurs) throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: reading its log is not possible any more`);
+      yield piece;
+    }
   } catch (error) {
     if (follow?.aborted !== true) throw asServiceError(error);
   }
+}
+
+/** Also while it stops: its last words are its own. */
+async function isStillCarried(deps: LogDeps, caller: Caller, sandboxId: string, seen: Pod): Promise<boolean> {
+  const pod = await storedPod(deps, seen);
+  return pod !== undefined && sandboxIdOf(pod) === sandboxId && liveStatusOf(pod) !== undefined && owns(caller, pod);
 }
 
 function sinceClaim(pod: Pod, clock: Clock): number {
@@ -56,9 +71,12 @@ class Following implements Disposable {
     const abort = new ChildAbort(wished);
     this.#abort = abort;
     this.follow = abort.signal;
-    this.#unfollow = deps.live.follow(sandboxId, () => {
+    const look = (): void => {
       if (findPod(deps, caller, sandboxId) === undefined) abort.abort(new Error("the sandbox has ended"));
-    });
+    };
+    this.#unfollow = deps.live.follow(sandboxId, look);
+    // Whoever asked may have taken his time since it was last looked at.
+    look();
   }
 
   [Symbol.dispose](): void {

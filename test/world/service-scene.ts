@@ -104,11 +104,13 @@ export class ServiceScene implements AsyncDisposable {
 
   /** Null takes a key away. */
   async change(id: string, { labels = {}, annotations = {} }: ChangedKeys): Promise<Pod> {
-    return this.#seen(await this.changeUnseen(id, { labels, annotations }));
+    const body = { metadata: { labels, annotations } };
+    return this.#seen(await this.client.patch(Pods, podKey(id), { type: "merge", body }));
   }
 
-  /** The same, while the watch is late. */
+  /** The same, and from now on the cache learns nothing but what it is told. */
   async changeUnseen(id: string, { labels = {}, annotations = {} }: ChangedKeys): Promise<Pod> {
+    await this.cache.stop();
     return this.client.patch(Pods, podKey(id), { type: "merge", body: { metadata: { labels, annotations } } });
   }
 
