@@ -1,14 +1,19 @@
 /** `agentbox up` with sandboxes, as a process on a folder of its own that is removed from the machine at the end. Needs root. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eraseEmbeddedNode, instanceOf } from "../../src/cmd/embedded-node.ts";
+import { readServerFile } from "../../src/cmd/server-file.ts";
 import { type KubernetesClient, kubernetesClient } from "#engines/kubernetes/client.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 import { type MachineTraces, tracesOf } from "./machine-traces.ts";
+import type { Said } from "./run-cli.ts";
+
+const launcher = join(import.meta.dirname, "../../bin/agentbox");
 
 export class UpProcess implements AsyncDisposable {
   readonly home: string;
@@ -43,6 +48,23 @@ export class UpProcess implements AsyncDisposable {
   get client(): KubernetesClient {
     if (this.#client === undefined) throw new Error("start it first");
     return this.#client;
+  }
+
+  /** Where its API is, and a key for it: what its user reads from the start text. */
+  async access(): Promise<{ readonly url: string; readonly apiKey: string }> {
+    const facts = await readServerFile(join(this.home, "run/server.json"));
+    if (facts === undefined) throw new Error("start it first");
+    return { url: facts.httpAddress, apiKey: (await readFile(join(this.home, "keys/admin.key"), "utf8")).trim() };
+  }
+
+  /** The command line, as a process of its own. */
+  agentbox(...args: readonly string[]): Promise<Said> {
+    const env = { ...process.env, AGENTBOX_HOME: this.home };
+    return new Promise((resolve) => {
+      execFile(launcher, [...args], { env }, (error, stdout, stderr) => {
+        resolve({ stdout, stderr, code: error === null ? 0 : Number(error.code) });
+      });
+    });
   }
 
   async pods(): Promise<readonly Pod[]> {

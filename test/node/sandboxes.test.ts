@@ -1,0 +1,106 @@
+/** The whole product as a process, with real containers, as its users meet it: over HTTP. */
+import { expect, test } from "vitest";
+import { UpProcess } from "../world/up-process.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function http(up: UpProcess, method: string, path: string, body?: object): Promise<Answer> {
+  const { url, apiKey } = await up.access();
+  const response = await fetch(`${url}/v1${path}`, {
+    method,
+    headers: { "X-API-Key": apiKey, ...(body && { "content-type": "application/json" }) },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? {} : (JSON.parse(text) as Answer["body"]) };
+}
+
+interface Shown {
+  readonly sandboxId: string;
+  readonly podName: string;
+  readonly status: string;
+  readonly containerId?: string;
+}
+
+async function create(up: UpProcess, wish: object = {}): Promise<Shown> {
+  const { status, body } = await http(up, "POST", "/sandboxes", { poolName: "base", ...wish });
+  expect([status, body]).toMatchObject([201, { sandbox: { status: "Running", poolName: "base" } }]);
+  return body["sandbox"] as Shown;
+}
+
+async function shown(up: UpProcess, id: string): Promise<Shown> {
+  return (await http(up, "GET", `/sandboxes/${id}`)).body["sandbox"] as Shown;
+}
+
+async function run(up: UpProcess, id: string, ...command: readonly string[]): Promise<unknown> {
+  const { status, body } = await http(up, "POST", `/sandboxes/${id}/exec`, { command });
+  return status === 200 ? body : { status, ...body };
+}
+
+async function recordOf(up: UpProcess, id: string): Promise<Shown> {
+  await expect.poll(() => shown(up, id), { timeout: 20_000 }).toMatchObject({ terminatedAt: expect.any(String), status: /^(?!Stopping)/ });
+  return await shown(up, id);
+}
+
+async function listed(up: UpProcess, id: string): Promise<readonly Shown[]> {
+  return (await http(up, "GET", `/sandboxes?idPrefix=${id}`)).body["sandboxes"] as readonly Shown[];
+}
+
+test("a sandbox is created, used and deleted, and its record is there after a restart (I3)", async () => {
+  await using up = await UpProcess.onNewFolder();
+  await up.start();
+
+  const made = await create(up, { metadata: { ticket: "42" } });
+  expect(await run(up, made.sandboxId, "echo", "hi")).toEqual({ exitCode: 0, stdout: "hi\n", stderr: "", truncated: false });
+  expect(await http(up, "DELETE", `/sandboxes/${made.sandboxId}`)).toMatchObject({ status: 202 });
+  const record = await recordOf(up, made.sandboxId);
+  expect(record).toMatchObject({ status: "Completed", stopReason: "Completed", metadata: { ticket: "42" } });
+  expect(await listed(up, made.sandboxId)).toEqual([record]);
+  expect(await run(up, made.sandboxId, "echo", "hi")).toMatchObject({ status: 409, code: "conflict" });
+
+  await up.process.interrupt();
+  await up.start();
+  expect(await shown(up, made.sandboxId)).toEqual(record);
+  expect(await listed(up, made.sandboxId)).toEqual([record]);
+  expect(await http(up, "DELETE", `/sandboxes/${made.sandboxId}`)).toMatchObject({ status: 202 });
+  expect(await listed(up, made.sandboxId)).toEqual([record]);
+});
+
+test("a sandbox is there and can be used after kill -9 of the server, and what it wrote goes with it (I2, I11)", async () => {
+  await using up = await UpProcess.onNewFolder();
+  await up.start();
+
+  const made = await create(up);
+  expect(await run(up, made.sandboxId, "sh", "-c", "echo mine > /tmp/mine; sleep 987654 &")).toMatchObject({ exitCode: 0 });
+  await up.process.kill();
+  await up.start();
+
+  const after = await shown(up, made.sandboxId);
+  expect(after).toMatchObject({ status: "Running", podName: made.podName });
+  expect(await run(up, made.sandboxId, "cat", "/tmp/mine")).toMatchObject({ exitCode: 0, stdout: "mine\n" });
+  expect(await run(up, made.sandboxId, "pgrep", "-x", "sleep")).toMatchObject({ exitCode: 0 });
+  expect(await http(up, "DELETE", `/sandboxes/${made.sandboxId}`)).toMatchObject({ status: 202 });
+  const record = await recordOf(up, made.sandboxId);
+  expect(await listed(up, made.sandboxId)).toMatchObject([{ status: "Completed", containerId: record.containerId }]);
+
+  // All pods of the pool, the one that was used among them.
+  const others = await Promise.all([create(up), create(up), create(up)]);
+  expect(others.map(({ podName }) => podName)).toContain(made.podName);
+  for (const { sandboxId } of others) {
+    expect(await run(up, sandboxId, "sh", "-c", "ls /tmp/mine || pgrep -x sleep")).toMatchObject({ exitCode: 1, stdout: "" });
+  }
+});
+
+test("a sandbox ends at its end time by itself, also when the server was killed meanwhile", async () => {
+  await using up = await UpProcess.onNewFolder();
+  await up.start();
+  const [soon, later] = [await create(up, { lifetime: "1s" }), await create(up, { lifetime: "4s" })];
+  const ended = { status: "Released", failureReason: "MaxLifetime" };
+  expect(await recordOf(up, soon.sandboxId)).toMatchObject(ended);
+  await up.process.kill();
+  await up.start();
+  expect(await recordOf(up, later.sandboxId)).toMatchObject(ended);
+});
