@@ -5,7 +5,6 @@
 import type { ObjectClient, Patch, WatchEvent } from "#kube/object-client.ts";
 import { labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
-import { Pods } from "#model/pod.ts";
 import type { Plant } from "./world.ts";
 
 export interface PlantedBug {
@@ -25,7 +24,7 @@ export const plants: readonly PlantedBug[] = [
     plant: withClient((client) => ({ delete: (type, key, options) => client.delete(type, key, { ...options, preconditions: undefined }) })),
   },
   { name: "claim-without-version", within: 20, breaks: ["I1"], plant: withClient(blind(["starting", "running"])) },
-  { name: "release-without-version", within: 100, breaks: ["I1", "I2", "I3", "I11"], plant: withClient(blind(["stopping"])) },
+  { name: "release-without-version", within: 150, breaks: ["I1", "I2", "I3", "I11"], plant: withClient(blind(["stopping"])) },
   {
     name: "record-later",
     within: 20,
@@ -42,12 +41,6 @@ export const plants: readonly PlantedBug[] = [
     within: 20,
     breaks: ["I5", "I11"],
     plant: (reach) => ({ ...reach, daemon: { ...reach.daemon, init: async () => {} } }),
-  },
-  {
-    name: "unprotected-pods",
-    within: 100,
-    breaks: ["I3"],
-    plant: withClient((client) => ({ create: (type, object, options) => client.create(type, withoutFinalizers(object), options) })),
   },
   {
     name: "lost-events",
@@ -83,11 +76,6 @@ function isInto(patch: Patch, phases: readonly SandboxPhase[]): boolean {
 
 function untested(patch: Patch): Patch {
   return patch.type === "json" ? { ...patch, operations: patch.operations.filter(({ op }) => op !== "test") } : patch;
-}
-
-function withoutFinalizers<T extends ApiObject>(object: T): T {
-  if (object.kind !== undefined && object.kind !== Pods.kind) return object;
-  return { ...object, metadata: { ...object.metadata, finalizers: [] } };
 }
 
 async function* withGaps<T extends ApiObject>(
