@@ -46,6 +46,7 @@ export class PoolScene implements AsyncDisposable {
   readonly registry = new Registry();
   readonly logged = recordedLog();
   readonly events: EventRecorder;
+  readonly publicKey = publicKey;
   /** What the registry says. */
   resolve: (image: string) => string = digestOf;
   readonly #controllers: readonly Controller[];
