@@ -140,7 +140,10 @@ async function put(scene: ServiceScene, id: string, one: Omit<SandboxRecord, "sa
   }
   const { team, user, claimedAt, poolName: pool } = one;
   await scene.sandbox(id, {
-    ...{ team, user, claimedAt, pool },
+    team,
+    user,
+    claimedAt,
+    pool,
     phase: ({ Starting: "starting", Running: "running", Paused: "running", Stopping: "stopping" } as const)[live],
     annotations: { [annotationKeys.sandboxMetadata]: JSON.stringify(one.metadata) },
     ...(live === "Paused" && { status: { conditions: [{ type: podConditions.paused, status: "True" }] } }),

@@ -3,7 +3,8 @@
  * everybody's to use and an admin's to change, and somebody else's is as if it did not exist (I8).
  *
  * Beside it: `find-pool.ts` (which pool is meant, and who may do what), `stored-pool.ts` (what of a body is written down),
- * `write-pool.ts` (create, replace, delete, scale), `object-events.ts` (what happened to it).
+ * `write-pool.ts` (create, replace, delete, scale), `tenant-pool-name.ts` (what tenants' pools are called), `object-events.ts` (what
+ * happened to it).
  */
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "./caller.ts";

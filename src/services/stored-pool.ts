@@ -1,8 +1,9 @@
 /**
  * What of a body becomes a pool (pure). Keys of AgentBox are the server's: who owns a pool, and what controllers note on it, is not
- * taken from a tenant. Nor is a pod template: it could ask for the machine that its pods run on. A tenant's pool is made from a
- * template that an admin offers.
+ * taken from a tenant. Nor is a pod template, which could ask for the machine that its pods run on, nor a runtime, whose probe could
+ * ask nodes to knock anywhere. A tenant's pool is made from a template that an admin offers.
  */
+import { isDeepStrictEqual } from "node:util";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { isReservedKey, labelKeys } from "#model/keys.ts";
 import type { ObjectMeta } from "#model/meta.ts";
@@ -16,7 +17,7 @@ type Texts = Readonly<Record<string, string>>;
 /** `present` is the pool that is replaced; undefined for a new one. */
 export function storedPool(caller: Caller, body: SandboxPool, present: SandboxPool | undefined): SandboxPool {
   checkKind(body);
-  if (caller.role === "tenant") checkTenantSpec(body);
+  if (caller.role === "tenant") checkTenantSpec(body, present);
   const base = present?.metadata ?? {};
   const { name, namespace, resourceVersion } = body.metadata;
   const metadata: ObjectMeta = {
@@ -38,9 +39,14 @@ function checkKind({ apiVersion, kind }: SandboxPool): void {
   if (kind !== undefined && kind !== known.kind) throw wrong("kind", `must be ${known.kind}, or left out`);
 }
 
-function checkTenantSpec({ spec }: SandboxPool): void {
-  if (spec.template !== undefined) throw wrong("spec.template", "is an admin's to write: name a template with spec.templateName");
-  if (spec.templateName === undefined) throw wrong("spec.templateName", "is needed: the template that the pool's pods are made from");
+/** What an admin wrote into a tenant's pool may be sent back as it is. */
+function checkTenantSpec({ spec }: SandboxPool, present: SandboxPool | undefined): void {
+  for (const field of ["template", "runtimes"] as const) {
+    if (spec[field] === undefined || isDeepStrictEqual(spec[field], present?.spec[field])) continue;
+    throw wrong(`spec.${field}`, "is an admin's to write: name a template with spec.templateName");
+  }
+  if (spec.templateName !== undefined || spec.template !== undefined) return;
+  throw wrong("spec.templateName", "is needed: the template that the pool's pods are made from");
 }
 
 /** Undefined means everybody's: only an admin makes such a pool. */

@@ -64,7 +64,7 @@ async function create(deps: TemplateDeps, caller: Caller, body: SandboxTemplate)
     return remembered(deps, await deps.client.create(SandboxTemplates, storedTemplate(body, {}), strict));
   } catch (error) {
     if (!isApiError(error, "AlreadyExists")) throw asServiceError(error);
-    throw new ServiceError("conflict", `the name ${JSON.stringify(name)} is taken`, { field: "metadata.name", cause: error });
+    throw new ServiceError("conflict", `there is a template ${JSON.stringify(name)} already`, { field: "metadata.name", cause: error });
   }
 }
 

@@ -12,6 +12,7 @@ import { ServiceError } from "./service-error.ts";
 import { asServiceError } from "./service-failure.ts";
 import { storedPool } from "./stored-pool.ts";
 import { maySee } from "./template-visibility.ts";
+import { tenantPoolName } from "./tenant-pool-name.ts";
 
 export interface PoolDeps {
   readonly client: ObjectClient;
@@ -30,17 +31,17 @@ export async function createPool(deps: PoolDeps, caller: Caller, body: SandboxPo
     const message = `metadata.namespace must be ${deps.namespace}, or left out`;
     throw new ServiceError("invalid_request", message, { field: "metadata.namespace" });
   }
-  if (body.metadata.name === undefined || body.metadata.name === "") {
-    throw new ServiceError("invalid_request", "metadata.name is needed", { field: "metadata.name" });
-  }
-  const pool = storedPool(caller, { ...body, metadata: { ...body.metadata, namespace } }, undefined);
+  const { name: wished = "" } = body.metadata;
+  if (wished === "") throw new ServiceError("invalid_request", "metadata.name is needed", { field: "metadata.name" });
+  const name = caller.role === "tenant" ? tenantPoolName(caller, wished) : wished;
+  const pool = storedPool(caller, { ...body, metadata: { ...body.metadata, name, namespace } }, undefined);
   checkTemplate(deps, caller, pool);
   const { resourceVersion: _, ...metadata } = pool.metadata;
   try {
     return remembered(deps, await deps.client.create(SandboxPools, { ...pool, metadata }, strict));
   } catch (error) {
     if (!isApiError(error, "AlreadyExists")) throw asServiceError(error);
-    throw new ServiceError("conflict", `the name ${JSON.stringify(metadata.name)} is taken`, { field: "metadata.name", cause: error });
+    throw new ServiceError("conflict", `there is a pool ${JSON.stringify(name)} already`, { field: "metadata.name", cause: error });
   }
 }
 
