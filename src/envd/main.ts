@@ -32,6 +32,8 @@ server.on("error", (error) => {
   console.error(`envd: ${error.message}`);
   process.exit(1);
 });
+// The daemon is the sandbox's first process: no single request may take everything else down with it.
+process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
 keepSmall(server, setTimeout, collectGarbage);
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 server.listen(port, "0.0.0.0");

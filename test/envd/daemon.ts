@@ -89,7 +89,11 @@ async function answered(url: string): Promise<void> {
 
 /** Messages are described at run time, so the client knows their shapes no better than this. */
 // oxlint-disable-next-line typescript/no-explicit-any -- there is no generated code to give it types
-export type Caller = Record<string, (request: unknown, options?: unknown) => any>;
+export type Caller = Record<Method, (request: unknown, options?: unknown) => any>;
+
+type Method =
+  | ("list" | "connect" | "start" | "update" | "streamInput" | "sendInput" | "sendSignal" | "closeStdin")
+  | ("stat" | "makeDir" | "move" | "listDir" | "remove" | "watchDir" | "createWatcher" | "getWatcherEvents" | "removeWatcher");
 
 export interface Callers {
   readonly process: Caller;
@@ -102,7 +106,7 @@ export function callers(url: string, useBinaryFormat: boolean): Callers {
   const of = (name: string): Caller => {
     const service = schemaRegistry().getService(name);
     if (service === undefined) throw new Error(`no service ${name}`);
-    return createClient(service, transport);
+    return createClient(service, transport) as unknown as Caller;
   };
   return { process: of("process.Process"), filesystem: of("filesystem.Filesystem") };
 }

@@ -39,7 +39,7 @@ export function armedHandler({ state, runner, entrypoint, forwardsBeside }: Arme
   const metrics = new MetricsReader();
   runEntrypoint(entrypoint, state, accountOf(accounts, { defaultUser: accounts.userName(process.getuid?.() ?? 0) }, undefined));
   if (forwardsBeside !== undefined) forwardPorts(clock, forwardsBeside);
-  return async (request, response) => {
+  const answer: RequestHandler = async (request, response) => {
     if (allowBrowsers(request, response)) return;
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (await serveFiles({ state, accounts, metadata, clock }, request, response)) return;
@@ -49,6 +49,14 @@ export function armedHandler({ state, runner, entrypoint, forwardsBeside }: Arme
     if (path === "/metrics") return sendJson(response, 200, await metrics.read(clock.now()));
     if (await serveRpc(handlers, request, response)) return;
     sendError(response, 404, `there is nothing at ${path}`);
+  };
+  return async (request, response) => {
+    try {
+      await answer(request, response);
+    } finally {
+      // What was not wanted of a body would stand in the way of the next request.
+      request.resume();
+    }
   };
 }
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { ConnectError } from "./connect-error.ts";
+import { chunksOf } from "./request-chunks.ts";
 import { compressedFlag, endFlag, FrameReader, type Frame } from "./frames.ts";
 
 export const messageLimit = 32 * 1024 * 1024;
@@ -9,7 +10,7 @@ export const messageLimit = 32 * 1024 * 1024;
 export async function readUnary(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(request)) {
     size += chunk.length;
     if (size > messageLimit) throw tooLarge();
     chunks.push(chunk);
@@ -31,7 +32,7 @@ export async function readSingle(request: IncomingMessage): Promise<Buffer> {
 export async function* readMessages(request: IncomingMessage): AsyncGenerator<Buffer> {
   const reader = new FrameReader(messageLimit);
   const encoding = request.headers["connect-content-encoding"];
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(request)) {
     for (const next of reader.push(chunk)) {
       if ((next.flags & endFlag) !== 0)
         throw new ConnectError("invalid_argument", "a client ends its stream with its request, not with a message");

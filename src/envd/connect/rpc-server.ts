@@ -2,7 +2,7 @@
  * A server for the Connect protocol, as much of it as the daemon's services need: unary calls, streams of answers, streams of
  * requests; JSON and protocol buffers. The library for it would cost every sandbox more memory than all of the daemon.
  * - `protocol-headers.ts`: what a request's headers say, - `frames.ts`: messages of a stream, - `server-stream.ts`: an answer in many
- *   messages, - `request-body.ts`: bodies within bounds
+ *   messages, - `request-body.ts`, `request-chunks.ts`: bodies within bounds
  * - `codec.ts`, `json-message.ts`, `binary-codec.ts`, `descriptors.ts`: messages as bytes
  * - `connect-error.ts`: what a failed call is told
  */

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
+import { chunksOf } from "#envd/connect/request-chunks.ts";
 import { isSameSecret } from "#envd-protocol/file-signature.ts";
 import { accountOf } from "#envd/accounts/caller.ts";
 import { sendError, sendJson } from "#envd/armed/http-answer.ts";
@@ -43,7 +44,7 @@ async function* joined(paths: readonly string[]): AsyncGenerator<Buffer> {
 async function readAll(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(request)) {
     size += chunk.length;
     if (size > bodyLimit) throw new BadUpload(`the body has more than ${bodyLimit} bytes`);
     chunks.push(chunk);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
 import { createGunzip } from "node:zlib";
-import { pipeline } from "node:stream";
+import { chunksOf } from "#envd/connect/request-chunks.ts";
 import type { Account } from "#envd/accounts/accounts.ts";
 import { codeOf } from "./file-failure.ts";
 import { metadataOf, type Metadata, type MetadataStore } from "./metadata.ts";
@@ -47,10 +47,13 @@ export async function receiveFiles(upload: UploadTarget, request: IncomingMessag
 
 function decodedBody(request: IncomingMessage): AsyncIterable<Buffer> {
   const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
-  if (encoding === "identity") return request;
+  if (encoding === "identity") return chunksOf(request);
   if (encoding !== "gzip") throw new BadUpload(`the content encoding ${encoding} is not known; gzip and identity are`);
-  // Errors come out where the result is read.
-  return pipeline(request, createGunzip(), () => {});
+  const plain = createGunzip();
+  // Errors come out where the result is read; of the two only the decoder is given up, because the answer goes over the other.
+  plain.on("error", () => {});
+  request.once("close", () => request.complete || plain.destroy(new Error("the client went away")));
+  return request.pipe(plain);
 }
 
 async function receiveOne(
