@@ -1,6 +1,7 @@
 /** Failures in the words and layout of kubectl, so that people and scripts find what they know. */
 import { type ClientError, isClientError } from "#client/client-error.ts";
 import { type ApiError, isApiError, type StatusCause } from "#kube/api-error.ts";
+import type { PoolStanding } from "#model/error-codes.ts";
 import { CliError, ManyErrors } from "./failure.ts";
 
 export interface FailureTextOptions {
@@ -39,9 +40,17 @@ function clientText(error: ClientError): string {
   if (error.code === "unauthenticated") return `${error.message}. See AGENTBOX_API_KEY, or keys/admin.key in the data folder`;
   if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL`;
   if (error.code === "internal") return `${error.message} (request ${error.requestId ?? "without an id"})`;
-  const { available = [], retryAfterSeconds } = error.details;
-  const instead = available.length === 0 ? "" : `; there is ${available.join(", ")}`;
-  return `${error.message}${instead}${retryAfterSeconds === undefined ? "" : `; try again in ${retryAfterSeconds} s`}`;
+  const { available = [], pool, retryAfterSeconds } = error.details;
+  const more = [
+    ...(available.length === 0 ? [] : [`there is ${available.join(", ")}`]),
+    ...(pool === undefined ? [] : [`the pool has ${poolText(pool)}`]),
+    ...(retryAfterSeconds === undefined ? [] : [`try again in ${retryAfterSeconds} s`]),
+  ];
+  return [error.message, ...more].join("; ");
+}
+
+function poolText({ idle, starting, running, stopping, waiting }: PoolStanding): string {
+  return `${idle} idle pods, ${starting} starting, ${running} running, ${stopping} stopping, and ${waiting} requests wait`;
 }
 
 /** The server was there when the command began: a client is only made for a socket on which somebody listens. */

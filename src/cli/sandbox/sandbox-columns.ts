@@ -1,6 +1,6 @@
 /** What a table of sandboxes shows of each. */
 import type { Sandbox } from "#client/sandbox-types.ts";
-import { age, humanDuration } from "../print/human-duration.ts";
+import { age } from "../print/human-duration.ts";
 import { type Cell, TableText } from "../print/table-text.ts";
 
 interface SandboxColumn {
@@ -14,10 +14,9 @@ const columns: readonly SandboxColumn[] = [
   { name: "ID", cell: ({ sandboxId }) => sandboxId },
   { name: "POOL", cell: ({ poolName }) => poolName },
   { name: "STATUS", cell: ({ status }) => status },
-  { name: "REASON", cell: ({ failureReason, diagnosis }) => failureReason ?? diagnosis?.reason ?? "-" },
+  { name: "REASON", cell: ({ failureReason }) => failureReason ?? "-" },
   { name: "AGE", cell: ({ claimedAt }, now) => age(claimedAt, now) },
-  { name: "ENDS", cell: endCell },
-  { name: "IDLE-TIMEOUT", wide: true, cell: ({ idleTimeout }) => idleTimeout ?? "-" },
+  { name: "ENDED", cell: ({ terminatedAt }, now) => (terminatedAt === undefined ? "-" : `${age(terminatedAt, now)} ago`) },
   { name: "OWNER", wide: true, cell: ({ team, user }) => (team === "" ? "-" : user === "" ? team : `${team}/${user}`) },
   { name: "POD", wide: true, cell: ({ namespace, podName }) => `${namespace}/${podName}` },
   { name: "NODE", wide: true, cell: ({ node }) => node ?? "-" },
@@ -34,9 +33,4 @@ export function sandboxTable(sandboxes: readonly Sandbox[], { wide, headers, now
   const shown = columns.filter((column) => wide || column.wide !== true);
   const rows = sandboxes.map((sandbox) => shown.map(({ cell }) => cell(sandbox, now)));
   return new TableText().lay(headers ? [shown.map(({ name }) => name), ...rows] : rows);
-}
-
-function endCell({ terminatedAt, endTime }: Sandbox, now: number): Cell {
-  if (terminatedAt !== undefined) return `${age(terminatedAt, now)} ago`;
-  return endTime === undefined ? "never" : `in ${humanDuration(Date.parse(endTime) - now)}`;
 }
