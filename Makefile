@@ -10,7 +10,7 @@ STAMP := node_modules/.agentbox-setup
 
 # What running sandboxes takes, and what their tests take. Without root there are no sandboxes, and nothing is asked for.
 AS_ROOT := $(filter 0,$(shell id -u))
-NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 /usr/bin/tini-static=tini,true)
+NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 /usr/bin/tini-static=tini mkfs.ext4=e2fsprogs nsenter=util-linux,true)
 TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
 TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
 
@@ -66,6 +66,31 @@ bench-objects: $(STAMP) ## Measure the embedded object store beside a real API s
 bench-node: $(STAMP) ## Measure real sandboxes on this machine beside plain runc
 	@$(NODE_PACKAGES)
 	@node bench/node/run.ts
+
+.PHONY: bench-claims
+bench-claims: $(STAMP) ## Measure creates, from the request to an armed sandbox, beside one write and one call
+	@$(NODE_PACKAGES)
+	@$(TEST_PACKAGES)
+	@node bench/claims/run.ts
+
+.PHONY: bench-images
+bench-images: $(STAMP) ## Measure pulling and unpacking images
+	@$(TEST_PACKAGES)
+	@node bench/images/run.ts
+
+.PHONY: bench-history
+bench-history: $(STAMP) ## Measure the history on SQLite and PostgreSQL
+	@$(TEST_PACKAGES)
+	@node bench/history/run.ts
+
+.PHONY: simulate
+simulate: $(STAMP) ## 10,000 simulated lives of the whole control plane, with faults (a quarter of an hour)
+	@node test/simulation/run.ts --runs 10000
+
+.PHONY: load-test
+load-test: $(STAMP) ## 50 users of real sandboxes for 10 minutes while the server is killed every 20 s (needs root)
+	@$(NODE_PACKAGES)
+	@node test/load/run.ts --users 50 --minutes 10 --kill-every 20
 
 .PHONY: generate
 generate: $(STAMP) ## Write deploy/crds from src/model

@@ -42,10 +42,20 @@ export interface Home {
   readonly adminKey: () => Promise<string | undefined>;
 }
 
+/** Where sandboxes are reached. */
+export interface GatewayWish {
+  readonly host: string;
+  readonly port: number;
+  readonly tlsPort: number;
+  readonly domain: string;
+  readonly certificate?: { readonly certFile: string; readonly keyFile: string };
+}
+
 export interface ServeRequest extends ServeLimits {
   /** Where the APIs listen. */
   readonly host: string;
   readonly port: number;
+  readonly gateway: GatewayWish;
   /** Log lines go to stderr in this form; to a file in the data folder when left out. */
   readonly logFormat: "json" | "text" | undefined;
   /** Whether pods are run on this machine. */

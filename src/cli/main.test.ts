@@ -100,11 +100,29 @@ describe("up", () => {
     expect(await asked(["--port", "1"], { AGENTBOX_PORT: "2" })).toEqual({
       host: "127.0.0.1",
       port: 1,
+      gateway: { host: "127.0.0.1", port: 2, tlsPort: 3, domain: "agentbox.localhost" },
       logFormat: undefined,
       sandboxes: true,
     });
     expect(await asked([], { AGENTBOX_PORT: "2" })).toMatchObject({ port: 2 });
     expect(await asked([], { AGENTBOX_PORT: "" })).toMatchObject({ port: 8099 });
+  });
+
+  test("puts the gateway beside the APIs, or where it is told to", async () => {
+    expect(await asked(["--port", "0"])).toMatchObject({ gateway: { port: 0, tlsPort: 0 } });
+    expect(await asked(["--port", "65535"])).toMatchObject({ gateway: { port: 0, tlsPort: 0 } });
+    const told = ["--gateway-port", "80", "--domain", "box.test", "--tls-cert", "c.pem", "--tls-key", "k.pem"];
+    expect(await asked(told, { AGENTBOX_GATEWAY_TLS_PORT: "443" })).toMatchObject({
+      gateway: { port: 80, tlsPort: 443, domain: "box.test", certificate: { certFile: "c.pem", keyFile: "k.pem" } },
+    });
+  });
+
+  test.each([
+    [["--domain", "Box.test:443"], "--domain must be a DNS name in lower case without a port"],
+    [["--tls-cert", "c.pem"], "--tls-cert and --tls-key are only good together"],
+    [["--gateway-port", "70000"], "--gateway-port must be a port from 0 to 65535"],
+  ])("refuses %j", async (argv, message) => {
+    expect((await agentbox(["up", ...argv])).stderr).toContain(message);
   });
 
   test("leaves sandboxes out when asked to", async () => {

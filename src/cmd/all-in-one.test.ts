@@ -43,6 +43,7 @@ class RunningServer {
     const options = {
       host: "127.0.0.1",
       port: 0,
+      gateway: { host: "127.0.0.1", port: 0, tlsPort: 0, domain: "agentbox.localhost" },
       logFormat: undefined,
       sandboxes: false,
       home,

@@ -70,6 +70,7 @@ interface Started {
   /** Of the APIs. */
   readonly address: string;
   readonly sandboxes: Sandboxes;
+  readonly gateway: StartedSandboxes["gateway"] | undefined;
   readonly firstKey: string | undefined;
 }
 
@@ -95,10 +96,11 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
     pid: process.pid,
     version,
     httpAddress: address,
+    ...(started.gateway === undefined ? {} : { gatewayAddress: started.gateway.address, domain: started.gateway.domain }),
     startedAt: new Date(clock.now()).toISOString(),
   });
   parts.defer(() => rm(home.serverFile, { force: true }));
-  return { address, sandboxes: started.sandboxes, firstKey };
+  return { address, sandboxes: started.sandboxes, gateway: started.gateway, firstKey };
 }
 
 interface RunningParts {
@@ -112,18 +114,19 @@ interface RunningParts {
 /** What runs depends on the user and on what he asked for. */
 interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates"> {
   readonly sandboxes: Sandboxes;
+  readonly gateway: StartedSandboxes["gateway"] | undefined;
 }
 
 /** The cache, and all about sandboxes where this user may have them: containers need root. */
 async function startParts(options: AllInOneOptions, running: RunningParts, parts: AsyncDisposableStack): Promise<ChosenParts> {
   if (options.sandboxes && process.getuid?.() === 0) {
     const { startSandboxes } = await import("./start-sandboxes.ts");
-    const { faces, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
-    return { sandboxes: "running", faces, refuseCreates };
+    const { faces, gateway, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
+    return { sandboxes: "running", faces, gateway, refuseCreates };
   }
   parts.defer(() => running.cache.stop());
   await running.cache.run();
-  return { sandboxes: options.sandboxes ? "not root" : "switched off", faces: [], refuseCreates: async () => {} };
+  return { sandboxes: options.sandboxes ? "not root" : "switched off", faces: [], gateway: undefined, refuseCreates: async () => {} };
 }
 
 interface ApiParts extends Omit<RunningParts, "metrics">, ChosenParts {

@@ -16,6 +16,8 @@ export interface HomeFolder {
   readonly serverFile: string;
   readonly logFile: string;
   readonly controlPlaneKeyFile: string;
+  /** Of the gateway, where nobody gave it any. */
+  readonly certificateFolder: string;
   /** The first admin key, for the command line of this user. */
   readonly adminKeyFile: string;
 }
@@ -40,6 +42,7 @@ export function homeFolder(env: Readonly<Record<string, string | undefined>>): H
     serverFile: join(runFolder, "server.json"),
     logFile: join(folder, "logs", "agentbox.log"),
     controlPlaneKeyFile: join(folder, "keys", "control-plane.pem"),
+    certificateFolder: join(folder, "certificates"),
     adminKeyFile: join(folder, "keys", "admin.key"),
   };
 }

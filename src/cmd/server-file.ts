@@ -6,6 +6,9 @@ export interface ServerFacts {
   readonly pid: number;
   readonly version: string;
   readonly httpAddress: string;
+  /** Of the gateway, where there is one: plain, and the domain whose hosts are sandboxes. */
+  readonly gatewayAddress?: string;
+  readonly domain?: string;
   readonly startedAt: string;
 }
 

@@ -14,6 +14,9 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
+import { TrafficLog } from "#gateway/activity.ts";
+import { joinedSources } from "#sandbox/last-active-source.ts";
+import { sandboxTokens } from "#services/sandbox-tokens.ts";
 import { ExecActivity } from "#services/exec-activity.ts";
 import { LiveSandboxes } from "#services/live-sandboxes.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
@@ -23,6 +26,7 @@ import { defaultMaxUses, startControlPlane, startHistory } from "./control-plane
 import { controlPlaneKey } from "./control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "./home-folder.ts";
+import { type GatewaySettings, serveGateway, type ServedGateway } from "./serve-gateway.ts";
 import { openTracing } from "./tracing.ts";
 
 export interface SandboxesOptions {
@@ -39,10 +43,12 @@ export interface SandboxesOptions {
   readonly retentionMs?: number | undefined;
   readonly maxUses?: number | undefined;
   readonly queueSize?: number | undefined;
+  readonly gateway: GatewaySettings;
 }
 
 export interface StartedSandboxes extends AsyncDisposable {
   readonly faces: readonly ApiFace[];
+  readonly gateway: Pick<ServedGateway, "address" | "domain" | "authorityFile">;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
 }
@@ -71,13 +77,18 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const stopClaims = once(claims);
   parts.defer(stopClaims);
   const activity = new ExecActivity(clock);
+  const traffic = new TrafficLog(clock);
   const live = parts.use(new LiveSandboxes(cache.pods));
-  parts.use(startControlPlane({ ...common, claims, daemon: daemons, lastActive: activity }));
+  parts.use(startControlPlane({ ...common, claims, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));
   const sandboxes = openSandboxService({ ...common, pods, live, activity, claims });
   await cache.run();
+  const tokens = sandboxTokens(privateKey);
+  const certificateFolder = home.certificateFolder;
+  const gateway = parts.use(await serveGateway({ ...common, settings: options.gateway, certificateFolder, sandboxes, tokens, traffic }));
   const started = parts.move();
   return {
     faces: [nativeFace({ sandboxes, clock, log })],
+    gateway,
     refuseCreates: stopClaims,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

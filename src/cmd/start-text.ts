@@ -9,6 +9,7 @@ export interface StartFacts {
   readonly address: string;
   readonly logFile: string | undefined;
   readonly sandboxes: Sandboxes;
+  readonly gateway: { readonly address: string; readonly domain: string } | undefined;
   /** Only at the start that made it. */
   readonly firstKey: string | undefined;
 }
@@ -21,11 +22,12 @@ const runs: Record<Sandboxes, string> = {
 };
 
 /** What people read when AgentBox has started: what runs, where, and what to do next. */
-export function startText({ version, home, address, logFile, sandboxes, firstKey }: StartFacts): string {
+export function startText({ version, home, address, logFile, sandboxes, gateway, firstKey }: StartFacts): string {
   return `AgentBox ${version} is running.
 
   Runs      ${runs[sandboxes]}
   API       ${address}/v1
+  Gateway   ${gatewayText(gateway)}
   Key       ${keyText(home, firstKey)}
   Data      ${home.folder}
   Objects   ${home.socketPath}   (unix socket, for this user only)
@@ -38,6 +40,11 @@ ${firstCommands(sandboxes)}
 
 Ctrl-C stops it.
 `;
+}
+
+function gatewayText(gateway: StartFacts["gateway"]): string {
+  if (gateway === undefined) return "none: there are no sandboxes to reach";
+  return `${gateway.address}   and   https://<port>-<sandbox id>.${gateway.domain}`;
 }
 
 function keyText(home: HomeFolder, firstKey: string | undefined): string {

@@ -27,7 +27,7 @@ async function listening(server: Server, ip = "127.0.0.1"): Promise<DaemonAddres
 }
 
 function aDaemon(ip?: string): Promise<DaemonAddress> {
-  return listening(envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) }), ip);
+  return listening(envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) }, { runner: "" }), ip);
 }
 
 function aClient(privateKey = keys.privateKey): DaemonClient {

@@ -21,7 +21,8 @@ beforeAll(async () => {
   const started = Promise.withResolvers<void>();
   const stdout = { write: (text: string) => text.includes("Ctrl-C") && started.resolve() };
   const server = { host: "127.0.0.1", port: 0, logFormat: undefined, sandboxes: false, env: {}, version: "1", clock: systemClock };
-  ended = runAllInOne({ ...server, home, signal: end.signal, stdout, stderr: { write: () => {} } });
+  const gateway = { host: "127.0.0.1", port: 0, tlsPort: 0, domain: "agentbox.localhost" };
+  ended = runAllInOne({ ...server, gateway, home, signal: end.signal, stdout, stderr: { write: () => {} } });
   await Promise.race([started.promise, ended]);
   url = (await readServerFile(home.serverFile))?.httpAddress ?? "";
 });

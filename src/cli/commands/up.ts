@@ -1,15 +1,16 @@
 import { parseDuration } from "#model/duration.ts";
 import type { Command } from "../command.ts";
-import type { CliContext, ServeLimits } from "../context.ts";
+import type { CliContext, GatewayWish, ServeLimits } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 
 /** Where the APIs are when nobody says otherwise. */
 const defaultPort = 8099;
 const defaultHost = "127.0.0.1";
+const defaultDomain = "agentbox.localhost";
 
 export const up: Command = {
-  usage: ["up [--listen ADDRESS] [--port PORT] [--log-format FORMAT] [--no-sandboxes] [LIMITS]"],
+  usage: ["up [--listen ADDRESS] [--port PORT] [--log-format FORMAT] [--no-sandboxes] [GATEWAY] [LIMITS]"],
   about:
     "Runs AgentBox in the foreground until Ctrl-C. Its data is kept in AGENTBOX_HOME and is there again at the next start.\n" +
     "The first start makes an admin key, shows it once and keeps it in keys/admin.key in the data folder, for this user's commands.\n" +
@@ -23,6 +24,11 @@ export const up: Command = {
   flags: {
     port: { short: "p", value: "PORT", help: `Port of the APIs (default: AGENTBOX_PORT or ${defaultPort}; 0: any free one)` },
     listen: { value: "ADDRESS", help: `Address of this machine to listen at (default: AGENTBOX_LISTEN or ${defaultHost})` },
+    domain: { value: "NAME", help: `Sandboxes are hosts of it: <port>-<id>.NAME (default: AGENTBOX_DOMAIN or ${defaultDomain})` },
+    "gateway-port": { value: "PORT", help: "Port on which sandboxes are reached, plain (default: AGENTBOX_GATEWAY_PORT or the APIs' + 1)" },
+    "gateway-tls-port": { value: "PORT", help: "… and encrypted (default: AGENTBOX_GATEWAY_TLS_PORT or the APIs' + 2)" },
+    "tls-cert": { value: "FILE", help: "Certificate for *.DOMAIN in PEM (default: AGENTBOX_TLS_CERT, or one of this machine's own)" },
+    "tls-key": { value: "FILE", help: "… and its key (default: AGENTBOX_TLS_KEY)" },
     "log-format": {
       value: "FORMAT",
       choices: ["json", "text"],
@@ -36,15 +42,39 @@ export const up: Command = {
     "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
   },
   run: (context, args) => {
+    const host = given(context, args, "listen").text ?? defaultHost;
+    const port = portOf(context, args, "port") ?? defaultPort;
     return context.serve({
-      host: given(context, args, "listen").text ?? defaultHost,
-      port: wholeNumber(given(context, args, "port"), 0, 65_535, "a port") ?? defaultPort,
+      host,
+      port,
+      gateway: { host, ...gatewayOf(context, args, port) },
       logFormat: logFormatOf(args),
       sandboxes: !args.has("no-sandboxes"),
       ...limitsOf(context, args),
     });
   },
 };
+
+/** Beside the APIs, unless other ports are given: whoever takes any free one there gets any here. */
+function gatewayOf(context: CliContext, args: Arguments, apiPort: number): Omit<GatewayWish, "host"> {
+  const beside = (by: number): number => (apiPort === 0 || apiPort + by > 65_535 ? 0 : apiPort + by);
+  const domain = given(context, args, "domain").text ?? defaultDomain;
+  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(domain)) {
+    throw new UsageError(`--domain must be a DNS name in lower case without a port, not ${JSON.stringify(domain)}`);
+  }
+  const [certFile, keyFile] = [given(context, args, "tls-cert").text, given(context, args, "tls-key").text];
+  if ((certFile === undefined) !== (keyFile === undefined)) throw new UsageError("--tls-cert and --tls-key are only good together");
+  return {
+    port: portOf(context, args, "gateway-port") ?? beside(1),
+    tlsPort: portOf(context, args, "gateway-tls-port") ?? beside(2),
+    domain,
+    ...(certFile === undefined || keyFile === undefined ? {} : { certificate: { certFile, keyFile } }),
+  };
+}
+
+function portOf(context: CliContext, args: Arguments, flag: string): number | undefined {
+  return wholeNumber(given(context, args, flag), 0, 65_535, "a port");
+}
 
 function limitsOf(context: CliContext, args: Arguments): ServeLimits {
   const number = (flag: string, least: number): number | undefined =>
