@@ -2,8 +2,8 @@
  * Ends a sandbox with one conditional write, whoever asks for it: an API process or a controller. The plan is
  * `sandbox/release-patch.ts`; here it is sent, and decided anew when the pod has changed meanwhile.
  *
- * Beside it: `pool-images.ts` (what a pool's pods run), `record-end.ts` (the end of a sandbox, into the history), `patch-pod.ts` (one
- * planned write), `delete-pod.ts` (the end of a pod).
+ * Beside it: `pool-images.ts` (what a pool's pods run), `recent-digests.ts` (asked for seldom), `record-end.ts` (the end of a sandbox,
+ * into the history), `patch-pod.ts` (one planned write), `delete-pod.ts` (the end of a pod).
  */
 import { isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";

@@ -322,6 +322,17 @@ test("W27: keys of AgentBox and of the pool's template are refused, by name, and
   expect(sandboxPhaseOf(await scene.pod())).toBe("idle");
 });
 
+test("W31: the image of a container that is named goes before the image of the sandbox", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene } = world;
+  const process = await scene.process();
+  const images = { image: "registry.invalid/idle:1", containerImages: { main: "registry.invalid/side:1" } };
+  const { sandbox } = await process.create(images, { wait: false });
+  expect(sandbox.containerImages["main"]).toContain("registry.invalid/side:1@");
+  const unknown = await refusal(process.create({ containerImages: { other: "registry.invalid/side:1" } }));
+  expect(unknown).toMatchObject({ code: "invalid_request", details: { field: "containerImages" } });
+});
+
 test("a server that ends tells who waits, gives back what it is arming, and refuses what comes", async () => {
   await using world = await embeddedClaimScene();
   const { scene, clock } = world;

@@ -11,6 +11,7 @@
  * - `end-sandbox.ts`  the end
  * - `sandbox-id.ts`, `sandbox-tokens.ts`  names and secrets; `claim-metrics.ts` what is counted; `background-work.ts` what goes on alone
  */
+import { recentDigests } from "#lifecycle/recent-digests.ts";
 import { ClaimQueue } from "#scheduling/claim-queue.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
@@ -46,6 +47,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
   const [stop, abandon] = [new AbortController(), new AbortController()];
   const context: ClaimContext = {
     ...deps,
+    digests: recentDigests(deps.digests, clock),
     random,
     queue,
     bootIds,

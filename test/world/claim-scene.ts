@@ -1,6 +1,7 @@
 /** A pool with idle pods over an object server, their daemons, and any number of processes that hand them out. */
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
+import { startControlPlane } from "#cmd/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -35,7 +36,7 @@ export interface ClaimSceneOptions {
 }
 
 /** One process: its own cache, and what it hands out. */
-export interface ClaimProcess extends AsyncDisposable {
+export interface ClaimProcess {
   readonly cache: SandboxCache;
   readonly claims: SandboxClaims;
   readonly registry: Registry;
@@ -49,7 +50,7 @@ export class ClaimScene implements AsyncDisposable {
   readonly namespace: string;
   readonly daemons: SimulatedDaemons;
   readonly history: HistoryStore;
-  readonly #processes: ClaimProcess[] = [];
+  readonly #parts = new AsyncDisposableStack();
 
   private constructor({ client, clock, namespace }: ClaimSceneOptions, history: HistoryStore) {
     this.client = client;
@@ -95,12 +96,17 @@ export class ClaimScene implements AsyncDisposable {
     await cache.run();
     const create = (command: Partial<CreateSandbox> = {}, options: Partial<CreateOptions> = {}): Promise<CreatedSandbox> =>
       claims.create(ann, { from: `${namespace}/py`, ...command }, { signal: new AbortController().signal, wait: true, ...options });
-    const dispose = async (): Promise<void> => {
-      await cache.stop();
-    };
-    const made = { cache, claims, registry, logged, create, [Symbol.asyncDispose]: dispose };
-    this.#processes.push(made);
-    return made;
+    this.#parts.defer(() => cache.stop());
+    return { cache, claims, registry, logged, create };
+  }
+
+  /** The controllers of a process, over the same cache, until the scene ends. */
+  startControllers({ cache, claims, logged }: ClaimProcess): void {
+    const { client, clock, history, daemons } = this;
+    const metrics = prometheusMetrics(new Registry());
+    const digests = { resolve: (image: string) => this.#digest(image) };
+    const options = { client, cache, history, digests, clock, log: logged.log, metrics, publicKey, claims, daemon: daemons };
+    this.#parts.use(startControlPlane(options));
   }
 
   pod(number = 1): Promise<Pod> {
@@ -143,7 +149,7 @@ export class ClaimScene implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const made of this.#processes) await made[Symbol.asyncDispose]();
+    await this.#parts.disposeAsync();
     await this.history.close();
   }
 
