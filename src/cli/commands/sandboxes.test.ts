@@ -1,0 +1,246 @@
+import { describe, expect, test } from "vitest";
+import { SteppedClock } from "../../../test/world/stepped-clock.ts";
+import { agentbox, type CliSurroundings, type Said } from "../../../test/world/run-cli.ts";
+import { type AskedRequest, problem, type ScriptedAnswer, type ScriptedApi, scriptedApi } from "../../../test/world/scripted-api.ts";
+
+const sandbox = {
+  sandboxId: "sb1",
+  namespace: "default",
+  poolName: "base",
+  podName: "base-1",
+  team: "red",
+  user: "",
+  status: "Running",
+  claimedAt: "2026-01-01T00:00:00.000Z",
+  containerImages: { sandbox: "host" },
+  metadata: {},
+};
+
+function run(api: ScriptedApi, argv: readonly string[], more: CliSurroundings = {}): Promise<Said> {
+  return agentbox(argv, { env: { AGENTBOX_API_URL: api.url, AGENTBOX_API_KEY: "e2b_x" }, ...more });
+}
+
+/** Answers a create, an exec and a delete; the exec with `exec`. */
+function life(exec: ScriptedAnswer): (request: AskedRequest) => ScriptedAnswer {
+  return ({ method, path }) => {
+    if (method === "DELETE") return { status: 202 };
+    return path.endsWith("/exec") ? exec : { status: 201, body: { sandbox } };
+  };
+}
+
+const calls = (api: ScriptedApi): string[] => api.asked.map(({ method, path }) => `${method} ${path}`);
+
+describe("agentbox run", () => {
+  test("prints the ID and nothing else, and asks for what the flags say", async () => {
+    await using api = await scriptedApi(life({}));
+    const flags = ["--image", "py", "-t", "1h", "--idle-timeout", "0", "--on-timeout", "pause", "-l", "a=b=c", "-m", "x=", "-e", "K=v"];
+    expect(await run(api, ["run", "team/py", ...flags])).toEqual({ stdout: "sb1\n", stderr: "", code: 0 });
+    const body = {
+      poolName: "team/py",
+      image: "py",
+      lifetime: "1h",
+      idleTimeout: "0",
+      onTimeout: "pause",
+      labels: { a: "b=c" },
+      metadata: { x: "" },
+      envVars: { K: "v" },
+    };
+    expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes?wait=true", body }]);
+  });
+
+  test("takes the pool of a first start where none is named, and need not wait", async () => {
+    await using api = await scriptedApi(life({}));
+    expect(JSON.parse((await run(api, ["run", "--no-wait", "-o", "json"])).stdout)).toEqual({ sandbox });
+    expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes?wait=false", body: { poolName: "base" } }]);
+  });
+
+  test("runs a command in it, passes its end on, and ends the sandbox", async () => {
+    await using api = await scriptedApi(life({ body: { exitCode: 3, stdout: "out", stderr: "err", truncated: false } }));
+    const said = await run(api, ["run", "-e", "K=v", "--", "sh", "-c", "exit 3", "--keep"]);
+    expect(said).toEqual({ stdout: "out", stderr: "err", code: 3 });
+    expect(api.asked[1]?.body).toEqual({ command: ["sh", "-c", "exit 3", "--keep"], env: { K: "v" }, timeout: "5m" });
+    expect(calls(api)).toEqual(["POST /v1/sandboxes?wait=true", "POST /v1/sandboxes/sb1/exec", "DELETE /v1/sandboxes/sb1"]);
+  });
+
+  test("ends the sandbox also when the command cannot be run, and keeps it where that is wished", async () => {
+    await using api = await scriptedApi(life(problem(409, "conflict", "no such container")));
+    expect(await run(api, ["run", "--", "ls"])).toEqual({ stdout: "", stderr: "error: no such container\n", code: 1 });
+    expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
+    const kept = await run(api, ["run", "--keep", "--", "ls"]);
+    expect(kept.stderr).toBe("Sandbox sb1 is kept. End it with: agentbox rm sb1\nerror: no such container\n");
+    expect(calls(api).at(-1)).toBe("POST /v1/sandboxes/sb1/exec");
+  });
+
+  test("ends the sandbox also when the user presses Ctrl-C", async () => {
+    const stop = new AbortController();
+    const never = new Promise<ScriptedAnswer>(() => {});
+    await using api = await scriptedApi((request) => {
+      if (!request.path.endsWith("/exec")) return life({})(request);
+      stop.abort(new Error("Ctrl-C"));
+      return never;
+    });
+    expect((await run(api, ["run", "--", "sleep", "9"], { signal: stop.signal })).code).toBe(130);
+    expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
+  });
+
+  test("says what it waits for after two seconds, and why there was no pod", async () => {
+    const clock = new SteppedClock();
+    const standing = { idle: 0, starting: 1, running: 3, stopping: 0, waiting: 2 };
+    await using api = await scriptedApi(async () => {
+      await clock.step(2000);
+      return problem(429, "no_capacity", "no pod became free", { pool: standing, retryAfterSeconds: 1 });
+    });
+    expect(await run(api, ["run"], { clock })).toEqual({
+      stdout: "",
+      stderr:
+        "Waiting for a sandbox of pool base …\n" +
+        "error: no pod became free; the pool has 0 idle pods, 1 starting, 3 running, 0 stopping, and 2 requests wait; try again in 1 s\n",
+      code: 1,
+    });
+  });
+});
+
+describe("agentbox ls", () => {
+  const row = (id: string): object => ({ ...sandbox, sandboxId: id });
+
+  test("shows the live ones in a table", async () => {
+    const clock = new SteppedClock(Date.UTC(2026, 0, 1, 0, 5));
+    await using api = await scriptedApi(() => ({ body: { sandboxes: [sandbox] } }));
+    expect((await run(api, ["ls"], { clock })).stdout).toBe(
+      "ID    POOL   STATUS    REASON   AGE   ENDED\nsb1   base   Running   -        5m    -\n",
+    );
+    expect(calls(api)).toEqual(["GET /v1/sandboxes?status=Starting%2CRunning%2CPaused%2CStopping&limit=100"]);
+    expect((await run(api, ["ls", "-o", "wide", "--no-headers"], { clock })).stdout).toMatch(/^sb1 .* red +default\/base-1 +- +host\n$/);
+  });
+
+  test("goes on from page to page, to the end or to the limit", async () => {
+    await using api = await scriptedApi(({ path }) =>
+      path.includes("cursor=c1") ? { body: { sandboxes: [row("b")] } } : { body: { sandboxes: [row("a")], next: "c1" } },
+    );
+    expect(await run(api, ["ls", "-a", "-o", "name", "--limit", "0"])).toEqual({ stdout: "a\nb\n", stderr: "", code: 0 });
+    expect(await run(api, ["ls", "-a", "-o", "name", "--limit", "1"])).toEqual({
+      stdout: "a\n",
+      stderr: "There are more than 1: --limit 0 shows all\n",
+      code: 0,
+    });
+    expect(calls(api)).toEqual(["GET /v1/sandboxes?limit=1000", "GET /v1/sandboxes?limit=1000&cursor=c1", "GET /v1/sandboxes?limit=1"]);
+  });
+
+  test("asks for what the flags say, and says when there is nothing", async () => {
+    await using api = await scriptedApi(() => ({ body: { sandboxes: [] } }));
+    const flags = [
+      "--pool",
+      "p",
+      "--template",
+      "t",
+      "--status",
+      "Failed",
+      "--status",
+      "Running",
+      "-m",
+      "a=b",
+      "-m",
+      "c=d",
+      "--prefix",
+      "x",
+    ];
+    expect((await run(api, ["ls", ...flags])).stderr).toBe("No live sandboxes (ended ones: agentbox ls --all)\n");
+    expect(calls(api)[0]).toBe(
+      "GET /v1/sandboxes?status=Failed%2CRunning&metadata=a%3Db&metadata=c%3Dd&poolName=p&templateName=t&idPrefix=x&limit=100",
+    );
+    expect((await run(api, ["ls", "-a", "-o", "json"])).stdout).toBe("[]\n");
+  });
+});
+
+describe("agentbox exec", () => {
+  test("gives the command its input, and tells of what is missing of its output", async () => {
+    await using api = await scriptedApi(() => ({ body: { exitCode: 0, stdout: "x", stderr: "", truncated: true } }));
+    const flags = ["-i", "-u", "me", "-w", "/tmp", "-c", "side", "--command-timeout", "9s"];
+    expect(await run(api, ["exec", "sb1", ...flags, "--", "cat", "-u"], { stdin: "in" })).toMatchObject({
+      stdout: "x",
+      stderr: "agentbox: it wrote more than the API passes on; the rest is missing here\n",
+    });
+    expect(api.asked).toEqual([
+      {
+        method: "POST",
+        path: "/v1/sandboxes/sb1/exec",
+        body: { command: ["cat", "-u"], timeout: "9s", user: "me", workingDir: "/tmp", container: "side", stdin: "in" },
+      },
+    ]);
+  });
+});
+
+describe("agentbox logs", () => {
+  test("shows what is there", async () => {
+    await using api = await scriptedApi(() => ({ body: { lines: ["a", "b"], truncated: false } }));
+    expect((await run(api, ["logs", "sb1", "--tail", "2", "--since", "5m"])).stdout).toBe("a\nb\n");
+    expect(calls(api)).toEqual(["GET /v1/sandboxes/sb1/logs?tail=2&since=5m"]);
+  });
+
+  test.each([
+    [['{"line":"a","partial":true}', '{"line":"b"}', '{"_meta":{"reason":"ended","lines":2}}', ""], "ab\n", "", 0],
+    [['{"_meta":{"reason":"error","lines":0,"message":"the node is gone"}}', ""], "", "error: the node is gone\n", 1],
+    [['{"_meta":{"reason":"shutdown","lines":0}}', ""], "", "error: the server has ended; run it again to go on\n", 1],
+    [['{"line":"a"}', '{"lin'], "a\n", "error: the connection to the server broke; run it again to go on\n", 1],
+  ])("that are followed end with their last line: %j", async (lines, stdout, stderr, code) => {
+    await using api = await scriptedApi(() => ({ body: lines.join("\n") }));
+    expect(await run(api, ["logs", "-f", "sb1"])).toEqual({ stdout, stderr, code });
+    expect(calls(api)).toEqual(["GET /v1/sandboxes/sb1/logs/stream"]);
+  });
+});
+
+describe("commands on sandboxes", () => {
+  test.each([
+    ["pause", "POST /v1/sandboxes/sb1/pause", "is paused"],
+    ["resume", "POST /v1/sandboxes/sb1/resume", "runs"],
+    ["rm", "DELETE /v1/sandboxes/sb1", "has ended"],
+    ["kill", "DELETE /v1/sandboxes/sb1", "has ended"],
+  ])("%s goes on after one that fails", async (command, call, done) => {
+    await using api = await scriptedApi(({ path }) =>
+      path.includes("gone") ? problem(404, "not_found", "no such one") : { body: { sandbox } },
+    );
+    const said = await run(api, [command, "gone", "sb1"]);
+    expect(said).toEqual({ stdout: `sandbox sb1 ${done}\n`, stderr: "error: no such one\n", code: 1 });
+    expect(calls(api)[1]).toBe(call);
+  });
+
+  test("extend says when the sandbox ends now", async () => {
+    const clock = new SteppedClock(Date.UTC(2026, 0, 1));
+    await using api = await scriptedApi(() => ({
+      body: { sandbox: { ...sandbox, endTime: "2026-01-01T00:30:00.000Z", idleTimeout: "5m" } },
+    }));
+    expect((await run(api, ["extend", "sb1", "-t", "30m", "--only-later"], { clock })).stdout).toBe(
+      "sandbox sb1 ends in 30m, at 2026-01-01T00:30:00.000Z, and after 5m without use\n",
+    );
+    await run(api, ["extend", "sb1", "--timeout", "none", "--idle-timeout", "0"]);
+    expect(api.asked.map(({ body }) => body)).toEqual([
+      { lifetime: "30m", onlyLater: true },
+      { lifetime: null, idleTimeout: "0" },
+    ]);
+  });
+
+  test("inspect shows all of it", async () => {
+    await using api = await scriptedApi(() => ({ body: { sandbox } }));
+    expect((await run(api, ["inspect", "sb1"])).stdout).toContain("poolName: base\nsandboxId: sb1\n");
+    expect(JSON.parse((await run(api, ["inspect", "sb1", "-o", "json"])).stdout)).toEqual(sandbox);
+  });
+
+  test.each([
+    [["run", "base", "ls"], "run takes one pool; write -- before a command: agentbox run base -- ls"],
+    [["run", "--"], "a command must stand after --: agentbox run base -- echo hi"],
+    [["run", "--keep"], "--keep cannot be used without a command"],
+    [["run", "-o", "json", "--", "ls"], "--output cannot be used with a command"],
+    [["run", "-l", "a"], '--label needs KEY=VALUE, not "a"'],
+    [["exec"], "exec needs the ID of a sandbox: agentbox ls shows them"],
+    [["exec", "sb1"], "exec needs a command: agentbox exec sb1 -- ls /"],
+    [["logs", "a", "b"], "logs takes one ID: unexpected b"],
+    [["ls", "sb1"], "ls takes only flags: unexpected sb1. See agentbox inspect ID"],
+    [["ls", "--limit", "-1"], "--limit must be a number of at least 0, not -1"],
+    [["rm"], "rm needs the ID of a sandbox: agentbox ls shows them"],
+    [["extend", "sb1"], "extend needs --timeout or --idle-timeout"],
+  ])("%j is refused before anything is asked", async (argv, message) => {
+    await using api = await scriptedApi(() => ({}));
+    expect(await run(api, argv)).toEqual({ stdout: "", stderr: `error: ${message}\nSee: agentbox help ${argv[0] ?? ""}\n`, code: 2 });
+    expect(api.asked).toEqual([]);
+  });
+});
