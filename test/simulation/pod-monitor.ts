@@ -120,12 +120,15 @@ export class PodMonitor {
 
   /** On the fast path a container is handed out as it is. Nobody may have had it before (I2). */
   #handedOut(pod: Pod): void {
-    const { judge, node } = this.#deps;
+    const { judge, node, ledger } = this.#deps;
     const id = sandboxIdOf(pod) ?? "";
     const container = node.pod(pod.metadata.uid ?? "")?.container;
     if (container === undefined) return;
     const { armedFor } = container;
-    judge.hold("I2", armedFor === undefined || armedFor === id, () => `${id} gets container ${container.id}, armed for ${armedFor}`);
+    // One that was armed too late for a sandbox that nobody was given has nothing of anybody in it; its daemon refuses the next.
+    const state = ledger.sandboxes.get(armedFor ?? "")?.request?.state ?? "lost";
+    const wasUsed = armedFor !== undefined && armedFor !== id && ["answered", "lost"].includes(state);
+    judge.hold("I2", !wasUsed, () => `${id} gets container ${container.id}, armed for ${armedFor}`);
   }
 
   #isClean(pod: Pod): void {

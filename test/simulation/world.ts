@@ -306,5 +306,7 @@ function emptySlot(name: string, start: Slot["start"]): Slot {
 }
 
 function traceWrite(trace: Trace, { process, verb, type, name, fate }: Write): void {
-  if (type.kind !== "Lease") trace.add(process, `${verb} ${type.kind} ${name}${fate === "arrives" ? "" : `: ${fate}`}`);
+  // Events are for people, and their names are made from uids.
+  if (type.kind !== "Lease" && type.kind !== "Event")
+    trace.add(process, `${verb} ${type.kind} ${name}${fate === "arrives" ? "" : `: ${fate}`}`);
 }
