@@ -66,7 +66,6 @@ export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> 
     ended: (sandboxId) => history.get(sandboxId, { kind: "admin" }).catch(() => undefined),
     wake: async (sandboxId) => void (await sandboxes.resume(gatewayCaller, sandboxId, AbortSignal.timeout(wakeTimeoutMs))),
     trafficTokenOf: (sandboxId) => tokens.trafficTokenOf(sandboxId),
-    tunnelTokenOf: (sandboxId) => tokens.tunnelTokenOf(sandboxId),
   });
   open.defer(() => gateway.close());
   const { tls, authorityFile } = await certificateOf(parts);

@@ -33,8 +33,6 @@ export interface InitBody {
   readonly envVars?: Readonly<Record<string, string>>;
   readonly defaultUser?: string;
   readonly defaultWorkdir?: string;
-  /** What gateways show who carry traffic to the sandbox's loopback (tunnel.ts). */
-  readonly tunnelToken?: string;
 }
 
 function signedBytes({ podUid, bootId, sandboxId }: InitSubject, body: Uint8Array): Buffer {

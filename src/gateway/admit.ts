@@ -58,10 +58,9 @@ async function awake(deps: AdmitDeps, sandboxId: string): Promise<Route | { read
 
 function enter(deps: AdmitDeps, { sandboxId, port }: Target, { pod, ip }: OpenRoute, trafficToken: string | undefined): Admission {
   const annotations = pod.metadata.annotations ?? {};
-  const daemonPort = daemonPortOf(pod);
-  const upstream = { sandboxId, ip, port, daemonPort };
+  const upstream = { sandboxId, ip, port };
   // The daemon asks for a token of its own.
-  if (port === publicDaemonPort) return { kind: "admitted", upstream: { ...upstream, port: daemonPort }, pod };
+  if (port === publicDaemonPort) return { kind: "admitted", upstream: { ...upstream, port: daemonPortOf(pod) }, pod };
   if (annotations[annotationKeys.privateTraffic] === "true" && !isSame(trafficToken, deps.trafficTokenOf(sandboxId))) {
     return answered(
       answers.forbidden(sandboxId, "Missing or invalid traffic access token: send it in the header e2b-traffic-access-token"),

@@ -3,10 +3,9 @@ import { type IncomingMessage, request as httpRequest, STATUS_CODES } from "node
 import type { Duplex } from "node:stream";
 import { type Answer, brokenAnswer, closedPort, encode } from "./answers.ts";
 import { responseHeaders } from "./headers.ts";
-import { connectUpstream, PortClosed, type TunnelTokenOf, type Upstream } from "./upstream.ts";
+import { connectUpstream, PortClosed, type Upstream } from "./upstream.ts";
 
 export interface UpgradeForwarding {
-  readonly tunnelTokenOf: TunnelTokenOf;
   readonly upstream: Upstream;
   readonly url: string;
   /** Raw, without those about the connection. */
@@ -22,10 +21,10 @@ export interface Upgrading {
 
 /** Resolves when both sides have closed. */
 export async function forwardUpgrade({ request, socket, head }: Upgrading, forwarding: UpgradeForwarding): Promise<void> {
-  const { upstream, url, headers, tunnelTokenOf } = forwarding;
+  const { upstream, url, headers } = forwarding;
   let connection;
   try {
-    connection = await connectUpstream(upstream, tunnelTokenOf, { halfOpen: true });
+    connection = await connectUpstream(upstream, { halfOpen: true });
   } catch (error) {
     const { sandboxId, port } = upstream;
     endWith(socket, error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port));

@@ -198,24 +198,6 @@ describe("a connection becomes something else", () => {
   });
 });
 
-describe("what listens on the sandbox's own loopback", () => {
-  test("is reached through the daemon, with the sandbox's tunnel token", async () => {
-    await using world = await gatewayWorld();
-    const inner = createServer((_, response) => response.end("inside"));
-    const daemon = createServer();
-    const asked: unknown[] = [];
-    daemon.on("connect", (request: IncomingMessage, socket: Socket) => {
-      asked.push([request.url, request.headers["agentbox-tunnel-token"]]);
-      socket.write("HTTP/1.1 200 OK\r\n\r\n");
-      inner.emit("connection", socket);
-    });
-    const daemonPort = await world.program(daemon);
-    world.sandbox("abc", { daemonPort });
-    expect((await get(world, "/", to("abc", 1))).body).toBe("inside");
-    expect(asked).toEqual([["127.0.0.1:1", "tunnel-abc"]]);
-  });
-});
-
 test("W21: a stream is traffic as long as it lasts", async () => {
   await using world = await gatewayWorld();
   const go = Promise.withResolvers<void>();

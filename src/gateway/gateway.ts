@@ -25,10 +25,9 @@ import { forwardRequest } from "./forward-request.ts";
 import { endWith, forwardUpgrade } from "./forward-upgrade.ts";
 import { type Forwarded, requestHeaders } from "./headers.ts";
 import { type TargetResult, targetOf } from "./target.ts";
-import { type TunnelTokenOf, UpstreamAgent } from "./upstream.ts";
+import { UpstreamAgent } from "./upstream.ts";
 
 export interface GatewayDeps extends AdmitDeps {
-  readonly tunnelTokenOf: TunnelTokenOf;
   readonly traffic: TrafficLog;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -47,7 +46,7 @@ export class Gateway {
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps;
-    this.#agent = new UpstreamAgent(deps.tunnelTokenOf);
+    this.#agent = new UpstreamAgent();
     const { metrics } = deps;
     this.#requests = metrics.counter({ name: "agentbox_gateway_requests_total", help: "Requests to sandboxes", labels: ["by", "code"] });
     this.#seconds = metrics.histogram({
@@ -125,9 +124,8 @@ export class Gateway {
     const headers = requestHeaders(request.rawHeaders, forwarded(request, admission));
     if (headers === undefined) return ended(socket, badRequest("the request has a header twice that may be there once"));
     const done = this.#deps.traffic.begin(target.target.sandboxId, admission.pod);
-    const { tunnelTokenOf } = this.#deps;
     try {
-      await forwardUpgrade({ request, socket, head }, { tunnelTokenOf, upstream: admission.upstream, url: target.target.url, headers });
+      await forwardUpgrade({ request, socket, head }, { upstream: admission.upstream, url: target.target.url, headers });
     } finally {
       done();
     }

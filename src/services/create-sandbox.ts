@@ -145,7 +145,6 @@ class Create {
     return {
       ...(secure ? { accessToken: this.#deps.tokens.accessTokenOf(sandboxId) } : {}),
       ...(envVars === undefined ? {} : { envVars }),
-      tunnelToken: this.#deps.tokens.tunnelTokenOf(sandboxId),
     };
   }
 

@@ -5,8 +5,8 @@ import { sandboxTokens } from "./sandbox-tokens.ts";
 const { privateKey } = generateKeyPairSync("ed25519");
 
 function all(key = privateKey, sandboxId = "s1"): string[] {
-  const { accessTokenOf, trafficTokenOf, tunnelTokenOf } = sandboxTokens(key);
-  return [accessTokenOf, trafficTokenOf, tunnelTokenOf].map((tokenOf) => tokenOf(sandboxId));
+  const { accessTokenOf, trafficTokenOf } = sandboxTokens(key);
+  return [accessTokenOf, trafficTokenOf].map((tokenOf) => tokenOf(sandboxId));
 }
 
 test("tokens are the same whenever they are asked for", () => {

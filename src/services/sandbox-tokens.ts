@@ -9,8 +9,6 @@ export interface SandboxTokens {
   accessTokenOf(sandboxId: string): string;
   /** Of its ports, where they are private. */
   trafficTokenOf(sandboxId: string): string;
-  /** Of its loopback: for gateways only. */
-  tunnelTokenOf(sandboxId: string): string;
 }
 
 export function sandboxTokens(privateKey: KeyObject): SandboxTokens {
@@ -18,7 +16,6 @@ export function sandboxTokens(privateKey: KeyObject): SandboxTokens {
   return {
     accessTokenOf: tokens(secret, "access"),
     trafficTokenOf: tokens(secret, "traffic"),
-    tunnelTokenOf: tokens(secret, "tunnel"),
   };
 }
 

@@ -47,7 +47,6 @@ export async function gatewayWorld(over: Partial<GatewayDeps> = {}, listening: P
     ended: async () => undefined,
     wake: () => Promise.reject(new Error("nobody wakes it")),
     trafficTokenOf: (id) => `traffic-${id}`,
-    tunnelTokenOf: (id) => `tunnel-${id}`,
     traffic,
     log: recordedLog().log,
     metrics: prometheusMetrics(new Registry()),
