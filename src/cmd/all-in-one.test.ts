@@ -93,7 +93,7 @@ describe("agentbox up", () => {
       `${facts?.httpAddress}/metrics`,
       home.logFile,
       "object store only, as asked for with --no-sandboxes",
-      "bin/agentbox apply -f deploy/examples",
+      `AGENTBOX_HOME=${home.folder} bin/agentbox apply -f deploy/examples`,
       "Ctrl-C",
     ]) {
       expect(stdout).toContain(text);

@@ -8,10 +8,11 @@
  * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
  * - embedded-node.ts   what runs pods             - control-plane-key.ts
  * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
- * - admin-key-file.ts  its first API key
+ * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
+import { join } from "node:path";
 import { CliError } from "#cli/failure.ts";
 import type { ServeRequest, TextSink } from "#cli/context.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
@@ -24,7 +25,8 @@ import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { adminKeyFile } from "./admin-key-file.ts";
 import type { ResourceType } from "#model/resource.ts";
-import type { HomeFolder } from "./home-folder.ts";
+import { firstCommands, type Surroundings } from "./first-commands.ts";
+import { type HomeFolder, usualHomeFolder } from "./home-folder.ts";
 import { openServerLog } from "./log-file.ts";
 import { defaultRateLimit, keysOver, serveApi, systemNamespace } from "./serve-api.ts";
 import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
@@ -56,7 +58,8 @@ export async function runAllInOne(options: AllInOneOptions): Promise<number> {
   const serverLog = parts.use(await openServerLog(options));
   const started = await start(options, serverLog.log, parts);
   const { address } = started;
-  stdout.write(startText({ ...options, ...started, logFile: serverLog.file }));
+  const tries = firstCommands(surroundingsOf(home), started.sandboxes === "running");
+  stdout.write(startText({ ...options, ...started, logFile: serverLog.file, tries }));
   serverLog.log.info({ version: options.version, pid: process.pid, address, folder: home.folder }, "agentbox started");
   await aborted(signal);
   stdout.write("\nStopping AgentBox …\n");
@@ -150,6 +153,11 @@ function startApi(
       return health.healthy || health.reason;
     },
   });
+}
+
+function surroundingsOf({ folder }: HomeFolder): Surroundings {
+  const root = join(import.meta.dirname, "../..");
+  return { root, cwd: process.cwd(), homeFolder: folder === usualHomeFolder() ? undefined : folder };
 }
 
 async function refuseSecond(home: HomeFolder): Promise<void> {

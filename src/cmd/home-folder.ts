@@ -25,9 +25,14 @@ export interface HomeFolder {
 /** The kernel keeps the path of a unix socket in 108 bytes, one of them for its end. */
 const longestSocketPath = 107;
 
+/** Where it is when nobody says otherwise. */
+export function usualHomeFolder(): string {
+  return join(homedir(), ".agentbox");
+}
+
 export function homeFolder(env: Readonly<Record<string, string | undefined>>): HomeFolder {
   const chosen = env["AGENTBOX_HOME"] ?? "";
-  const folder = chosen === "" ? join(homedir(), ".agentbox") : resolve(chosen);
+  const folder = chosen === "" ? usualHomeFolder() : resolve(chosen);
   const runFolder = join(folder, "run");
   const socketPath = join(runFolder, "api.sock");
   if (Buffer.byteLength(socketPath) > longestSocketPath) {

@@ -12,17 +12,19 @@ export interface StartFacts {
   readonly gateway: { readonly address: string; readonly domain: string } | undefined;
   /** Only at the start that made it. */
   readonly firstKey: string | undefined;
+  /** What to type next. */
+  readonly tries: readonly string[];
 }
 
 const runs: Record<Sandboxes, string> = {
-  running: "API, object store, node and controllers; a pool of sandboxes warms up",
+  running: "API, gateway, object store, node and controllers; a pool of sandboxes warms up",
   "not root": `object store only: running sandboxes needs root. Pods are kept, but nothing
             runs them. Start with sudo to have them run`,
   "switched off": "object store only, as asked for with --no-sandboxes",
 };
 
 /** What people read when AgentBox has started: what runs, where, and what to do next. */
-export function startText({ version, home, address, logFile, sandboxes, gateway, firstKey }: StartFacts): string {
+export function startText({ version, home, address, logFile, sandboxes, gateway, firstKey, tries }: StartFacts): string {
   return `AgentBox ${version} is running.
 
   Runs      ${runs[sandboxes]}
@@ -36,7 +38,7 @@ export function startText({ version, home, address, logFile, sandboxes, gateway,
   Log       ${logFile ?? "here, on stderr"}
 
 Try, in another terminal:
-${firstCommands(sandboxes)}
+${tries.map((line) => `  ${line}`).join("\n")}
 
 Ctrl-C stops it.
 `;
@@ -51,9 +53,4 @@ function keyText(home: HomeFolder, firstKey: string | undefined): string {
   if (firstKey === undefined) return `${home.adminKeyFile}   (or: agentbox key create)`;
   return `${firstKey}
             (admin; shown this once, and kept for this user in ${home.adminKeyFile})`;
-}
-
-function firstCommands(sandboxes: Sandboxes): string {
-  const tries = sandboxes === "running" ? ["get pods -w", "key ls", "get sandboxpools"] : ["key ls", "get sandboxpools"];
-  return [...tries, "apply -f deploy/examples"].map((words) => `  bin/agentbox ${words}`).join("\n");
 }

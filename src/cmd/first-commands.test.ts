@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { firstCommands } from "./first-commands.ts";
+
+test("first commands are short where the user stands in the repository", () => {
+  const lines = firstCommands({ root: "/opt/agentbox", cwd: "/opt/agentbox", homeFolder: undefined }, true);
+  expect(lines[0]).toBe("bin/agentbox run base -- echo hi");
+});
+
+test("first commands work from elsewhere, and find a data folder that is not the usual one", () => {
+  const where = { root: "/opt/agentbox", cwd: "/home/me", homeFolder: "/home/me/it's mine" };
+  const home = String.raw`AGENTBOX_HOME='/home/me/it'\''s mine'`;
+  expect(firstCommands(where, true)[0]).toBe(`${home} /opt/agentbox/bin/agentbox run base -- echo hi`);
+  expect(firstCommands(where, false)).toContain(`${home} /opt/agentbox/bin/agentbox apply -f /opt/agentbox/deploy/examples`);
+});
