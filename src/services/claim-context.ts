@@ -9,6 +9,7 @@ import type { SandboxTokens } from "./sandbox-tokens.ts";
 /** What the steps of a create share: what they were given, and what one process keeps for all of them. */
 export interface ClaimContext extends SandboxClaimsDeps {
   readonly random: Random;
+  readonly keysNamespace: string;
   readonly queue: ClaimQueue;
   readonly bootIds: BootIds;
   readonly tokens: SandboxTokens;

@@ -7,7 +7,7 @@
  * - `claim-pod.ts`  the turn and the write; `withdraw-claim.ts` giving back what was taken
  * - `arm-sandbox.ts`  the order to the daemon; `boot-ids.ts` which boot it is, known beforehand
  * - `post-start-hooks.ts`  what is run before the answer; `create-many.ts` several at once
- * - `idempotent-create.ts`, `find-created.ts`  the same request again
+ * - `idempotent-create.ts`, `find-created.ts`, `forget-keys.ts`  the same request again
  * - `end-sandbox.ts`  the end
  * - `sandbox-id.ts`, `sandbox-tokens.ts`  names and secrets; `claim-metrics.ts` what is counted; `background-work.ts` what goes on alone
  */
@@ -27,6 +27,7 @@ import { createSandbox } from "./create-sandbox.ts";
 import { serverStops } from "./create-time.ts";
 import { endSandbox } from "./end-sandbox.ts";
 import { findCreated } from "./find-created.ts";
+import { forgetKeysNowAndThen } from "./forget-keys.ts";
 import { createOnce } from "./idempotent-create.ts";
 import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
@@ -49,6 +50,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     ...deps,
     digests: recentDigests(deps.digests, clock),
     random,
+    keysNamespace: deps.keysNamespace ?? defaultKeysNamespace,
     queue,
     bootIds,
     tokens: sandboxTokens(deps.privateKey),
@@ -58,6 +60,8 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     stopped: stop.signal,
     abandoned: abandon.signal,
   };
+  const { keysNamespace } = context;
+  const forgetting = forgetKeysNowAndThen({ client: deps.client, clock, random, log: deps.log, keysNamespace }, stop.signal);
   const followed = [
     // Boots before the queue: who gets a pod in the turn of its event finds it asked for at least.
     cache.pods.onChange((now, before) => bootIds.observe(now, before)),
@@ -83,7 +87,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
       await context.background.ended();
       timer.cancel();
       for (const registration of followed) registration.remove();
-      await bootIds.stop();
+      await Promise.all([bootIds.stop(), forgetting]);
     },
   };
 }
@@ -95,7 +99,7 @@ async function createChecked(
   options: CreateOptions,
 ): Promise<CreatedSandbox> {
   checkCreate(command);
-  const { clock, client, keysNamespace = defaultKeysNamespace, stopped } = context;
+  const { clock, client, keysNamespace, stopped } = context;
   if (stopped.aborted) throw serverStops();
   // Before anything is noted: a request that means nothing is no use of its key.
   const { startupTimeoutMs } = resolveCreate(context, caller, command);

@@ -159,7 +159,7 @@ export class ClaimScene implements AsyncDisposable {
 }
 
 export function addressOf(number: number): string {
-  return `10.0.0.${number}`;
+  return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 }
 
 function notUsed(): never {
