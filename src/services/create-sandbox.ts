@@ -19,7 +19,7 @@ import { runPostStartHooks } from "./post-start-hooks.ts";
 import { type ResolvedCreate, resolveCreate, resolveImages } from "./resolve-create.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
-import { isServiceError } from "./service-error.ts";
+import { isServiceError, type ServiceError } from "./service-error.ts";
 import { giveBack } from "./withdraw-claim.ts";
 
 export interface CreateRequest extends CreateOptions {
@@ -114,7 +114,7 @@ class Create {
       try {
         await this.#startOrGiveBack(claimed, time.over);
       } catch (error) {
-        this.#deps.log.warn({ sandboxId, error }, "sandbox did not start");
+        this.#deps.log.warn({ sandboxId, ...loggable(error) }, "sandbox did not start");
       }
     });
   }
@@ -166,7 +166,7 @@ class Create {
     const { namespace, name } = this.#meant.pool;
     const code = isServiceError(error) ? error.code : "internal";
     this.#deps.meters.failed(this.#meant.pool, this.#path, code);
-    this.#deps.log.warn({ sandboxId, namespace, pool: name, path: this.#path, code, error }, "sandbox not created");
+    this.#deps.log.warn({ sandboxId, namespace, pool: name, path: this.#path, code, ...loggable(error) }, "sandbox not created");
   }
 }
 
@@ -174,7 +174,18 @@ class Create {
 function failureOf(error: unknown): { readonly failureReason?: string; readonly failureMessage?: string } {
   if (!isServiceError(error, "start_failed", "hook_failed", "timeout")) return {};
   const { startFailed, hookFailed, startupTimeout } = failureReasons;
-  // What a hook printed is its user's, and may be a secret: of that only what we say ourselves is kept.
-  if (error.code === "hook_failed") return { failureReason: hookFailed, failureMessage: error.message.split(":", 1)[0] ?? "" };
-  return { failureReason: error.code === "timeout" ? startupTimeout : startFailed, failureMessage: error.message };
+  const failureMessage = ownWords(error);
+  if (error.code === "hook_failed") return { failureReason: hookFailed, failureMessage };
+  return { failureReason: error.code === "timeout" ? startupTimeout : startFailed, failureMessage };
+}
+
+/** What a defect was is needed in full; what was foreseen says it in its words. */
+function loggable(error: unknown): { readonly error?: unknown; readonly why?: string } {
+  if (!isServiceError(error)) return { error };
+  return { why: ownWords(error), ...(error.cause === undefined ? {} : { error: error.cause }) };
+}
+
+/** What a hook printed is its user's, and may be a secret: of that only what we say ourselves is written down. */
+function ownWords({ code, message }: ServiceError): string {
+  return code === "hook_failed" ? (message.split(":", 1)[0] ?? "") : message;
 }

@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { addressOf, ann } from "../../test/world/claim-scene.ts";
+import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
+import { settle } from "../../test/world/stepped-clock.ts";
+import type { ServiceError } from "./service-error.ts";
+
+const twoContainers = {
+  template: {
+    spec: {
+      containers: [
+        { name: "main", image: "registry.invalid/app:1" },
+        { name: "side", image: "registry.invalid/side:1" },
+      ],
+    },
+  },
+};
+
+test("where only another container is exchanged, the daemon's own container is armed when the node has reported it", async () => {
+  await using world = await embeddedClaimScene({ pool: twoContainers });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const before = scene.daemons.at(addressOf(1));
+  const creating = process.create({ containerImages: { side: "registry.invalid/idle:1" } });
+  await clock.step(1_000);
+  expect(before?.armed, "nobody may use a sandbox of which a part is missing").toBeUndefined();
+  await scene.nodeReports();
+  await clock.step(1_000);
+  const { sandbox } = await creating;
+  expect(before?.armed?.sandboxId).toBe(sandbox.sandboxId);
+});
+
+test("where all containers are exchanged, the first one's new boot is not enough", async () => {
+  await using world = await embeddedClaimScene({ pool: twoContainers });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const creating = process.create({ containerImages: { main: "registry.invalid/idle:1", side: "registry.invalid/idle:1" } });
+  await clock.step(100);
+  await scene.nodeStarts();
+  await clock.step(2_000);
+  expect(scene.daemons.at(addressOf(1))?.armed).toBeUndefined();
+  await scene.nodeReports();
+  await clock.step(1_000);
+  expect((await creating).sandbox.status).toBe("Running");
+});
+
+test("a sandbox that is ended while it starts is not armed any more, and its creator is told", async () => {
+  await using world = await embeddedClaimScene({ pool: { podCreationImagePolicy: "IdleImage", idleImage: "registry.invalid/idle:1" } });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const creating = process.create().catch((error: unknown) => error as ServiceError);
+  await clock.step(50);
+  const [starting] = process.cache.listSandboxes().toArray();
+  await process.claims.end(ann, starting?.metadata.labels?.["agentbox.navix.sh/sandbox-id"] ?? "");
+  await clock.step(500);
+  expect(await creating).toMatchObject({ code: "start_failed", message: expect.stringContaining("ended before it was ready") });
+  expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
+});
+
+test("another pod that has the address by now is never armed", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const stranger = scene.daemons.boot(addressOf(1), "uid-of-another-pod");
+  const creating = process.create({ startupTimeoutMs: 2_000 }).catch((error: unknown) => error as ServiceError);
+  await clock.step(2_000);
+  expect(await creating).toMatchObject({ code: "timeout" });
+  expect(stranger.armed).toBeUndefined();
+});
+
+test("an order whose answer was lost is sent again, and counts once", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const { daemons } = scene;
+  const init = daemons.init.bind(daemons);
+  let lost = 0;
+  daemons.init = async (at, order, options) => {
+    await init(at, order, options);
+    if (lost++ === 0) daemons.fail("health", "unreachable");
+    if (lost === 1) await daemons.health(at);
+  };
+  const creating = process.create();
+  await clock.step(200);
+  expect((await creating).sandbox.status).toBe("Running");
+  expect(lost).toBe(2);
+});
+
+test("hooks run once the sandbox is armed, and a hook that fails gives the pod back without its output", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const sent: string[] = [];
+  const send = async ({ ip, port }: { ip: string; port: number }) => {
+    sent.push(`${ip}:${port} ${scene.daemons.at(ip)?.armed === undefined ? "not armed" : "armed"}`);
+    return { status: 500, headers: {}, text: "password is hunter2" };
+  };
+  const process = await scene.process({ http: { send } });
+  await settle();
+  const creating = process.create({ postStartHooks: [{ http: { port: 8080 } }] }).catch((error: unknown) => error as ServiceError);
+  await clock.step(30_000);
+  expect(await creating).toMatchObject({ code: "hook_failed", message: expect.stringContaining("hunter2") });
+  expect(new Set(sent)).toEqual(new Set([`${addressOf(1)}:8080 armed`]));
+  await settle();
+  const pod = await scene.pod();
+  expect(sandboxPhaseOf(pod)).toBe("stopping");
+  expect(pod.metadata.annotations).toMatchObject({
+    "agentbox.navix.sh/failure-reason": "HookFailed",
+    "agentbox.navix.sh/failure-message": "post-start hook 1 failed 5 times",
+  });
+  expect(JSON.stringify([pod, process.logged.lines])).not.toContain("hunter2");
+});
