@@ -1,6 +1,6 @@
 /** The real daemon, bundled as sandboxes get it, on this machine: started, armed, and asked as the SDKs would. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -52,7 +52,7 @@ export async function startDaemon(init: InitBody | undefined = {}, env: Readonly
   const daemon: Daemon = {
     url,
     process: child,
-    init: (body) => armDaemon(url, body),
+    init: (body) => armDaemon(url, body, { podUid, privateKey: keys.privateKey }),
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGTERM");
       await ended;
@@ -62,10 +62,14 @@ export async function startDaemon(init: InitBody | undefined = {}, env: Readonly
   return daemon;
 }
 
-async function armDaemon(url: string, body: InitBody): Promise<void> {
+export async function armDaemon(
+  url: string,
+  body: InitBody,
+  by: { readonly podUid: string; readonly privateKey: KeyObject },
+): Promise<void> {
   const bootId = (await fetch(`${url}/health`)).headers.get(header.bootId) ?? "";
   const bytes = Buffer.from(JSON.stringify(body));
-  const signature = signInit(keys.privateKey, { podUid, bootId, sandboxId }, bytes);
+  const signature = signInit(by.privateKey, { podUid: by.podUid, bootId, sandboxId }, bytes);
   const headers = { [header.sandboxId]: sandboxId, [header.signature]: signature };
   const answer = await fetch(`${url}/init`, { method: "POST", headers, body: bytes });
   if (answer.status !== 204) throw new Error(`${answer.status}: ${await answer.text()}`);

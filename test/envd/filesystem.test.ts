@@ -124,14 +124,14 @@ describe.each([
   test("a watch tells what happens, also in folders that are made later", async () => {
     const { watcherId } = await calls.createWatcher({ path: folder, recursive: true, includeEntry: true });
     const seen: string[] = [];
-    const until = (name: string) =>
-      expect
-        .poll(async () => {
-          const { events } = await calls.getWatcherEvents({ watcherId });
-          seen.push(...events.map((event: { name: string; type: number }) => `${event.name}:${event.type}`));
-          return seen;
-        })
-        .toContain(name);
+    const look = async (): Promise<readonly string[]> => {
+      const { events } = await calls.getWatcherEvents({ watcherId });
+      seen.push(...events.map((event: { name: string; type: number }) => `${event.name}:${event.type}`));
+      return seen;
+    };
+    const until = async (name: string): Promise<void> => {
+      await expect.poll(look).toContain(name);
+    };
     mkdirSync(join(folder, "new"));
     await until("new:1");
     writeFileSync(join(folder, "new/f"), "x");

@@ -1,5 +1,5 @@
 /** A node that runs real containers on this machine, for tests and benchmarks: object store, agent, runc. Needs root. */
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +28,8 @@ export interface RealNode extends AsyncDisposable {
   readonly home: string;
   readonly store: ObjectStore;
   readonly node: EmbeddedNode;
+  /** The control plane's: what arms a daemon is signed with it. */
+  readonly privateKey: KeyObject;
   /** A pod of the image `host` with the daemon in it, unless the spec says otherwise; resolves when it is ready. */
   sandbox(name: string, spec?: Partial<PodSpec>): Promise<Pod>;
   ready(name: string): Promise<Pod>;
@@ -43,7 +45,8 @@ export async function startRealNode(options: { readonly pools?: boolean } = {}):
   const home = await mkdtemp(join(tmpdir(), "agentbox-node-"));
   const log = openLog({ clock: systemClock, out: { write: () => true } });
   const metrics = prometheusMetrics(new Registry());
-  const publicKey = publicKeyText(generateKeyPairSync("ed25519").publicKey);
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const publicKey = publicKeyText(privateKey);
   const store = openObjectStore({ file: join(home, "objects.db"), kinds: embeddedKindRules(), clock: systemClock });
   const parts = new AsyncDisposableStack();
   parts.defer(() => rm(home, { recursive: true, force: true }));
@@ -62,6 +65,7 @@ export async function startRealNode(options: { readonly pools?: boolean } = {}):
     home,
     store,
     node,
+    privateKey,
     sandbox: async (name, spec = {}) => {
       const containers = [
         { name: "main", image: "host", readinessProbe: { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 1 } },
