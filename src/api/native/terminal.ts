@@ -95,6 +95,8 @@ class Terminal {
   }
 
   #take(data: RawData, isBinary: boolean): void {
+    // What comes while it closes is not waited for, and would keep it open.
+    if (this.#connection.readyState !== this.#connection.OPEN) return;
     const message = isBinary ? undefined : parsed(data);
     if (!input.Check(message)) return this.#close(1008, 'send {"type":"stdin","data":…} or {"type":"resize","rows":…,"cols":…}');
     if (message.type === "resize") this.#session.resize(message.rows, message.cols);
@@ -121,11 +123,9 @@ class Terminal {
     });
     const ask = (): void => {
       if (!answered) return connection.terminate();
-      // While nothing is read of it, no answer can come.
-      if (!connection.isPaused) {
-        answered = false;
-        connection.ping();
-      }
+      // While nothing is read of it no answer can come, but writing to one that is gone fails.
+      answered = connection.isPaused;
+      connection.ping();
       timer = this.#deps.clock.after(pingMs, ask);
     };
     let timer = this.#deps.clock.after(pingMs, ask);
