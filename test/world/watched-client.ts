@@ -1,4 +1,4 @@
-import type { ObjectClient, ObjectKey, SubresourceOptions } from "#kube/object-client.ts";
+import type { ObjectClient, ObjectKey, SubresourceOptions, WatchEvent, WatchOptions } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 
@@ -12,16 +12,30 @@ export interface Call {
   readonly name: string | undefined;
 }
 
-/** A client whose calls are listed, and can be held, refused or lost before and after the server has had them. Watches go through. */
+/** A client whose calls are listed, and can be held, refused or lost before and after the server has had them; its watches can be late. */
 export class WatchedClient {
   readonly client: ObjectClient;
   readonly calls: Call[] = [];
   before: (call: Call) => void | Promise<void> = () => {};
   after: (call: Call) => void | Promise<void> = () => {};
 
+  /** No change of this kind is seen before it resolves. */
+  late: { readonly of: string; readonly until: Promise<void> } | undefined;
+
   constructor(client: ObjectClient) {
+    const watch = async function* <T extends ApiObject>(
+      this: WatchedClient,
+      type: ResourceType<T>,
+      options?: WatchOptions,
+    ): AsyncGenerator<WatchEvent<T>, void> {
+      for await (const event of client.watch(type, options)) {
+        if (this.late?.of === type.plural) await this.late.until;
+        yield event;
+      }
+    }.bind(this);
     this.client = new Proxy(client, {
       get: (target, name) => {
+        if (name === "watch") return watch;
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         const verb = verbs.find((one) => one === name);

@@ -11,7 +11,7 @@ const minute = 60_000;
 const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.name ?? "").sort();
 
 describe("pods that never become ready", () => {
-  test("pods that end before they were ready are replaced ever more slowly, and at once when one has become ready", async () => {
+  test("pods that end before they were ready are replaced ever more slowly, until one has become ready", async () => {
     await using world = await embeddedPoolScene();
     const { scene, clock } = world;
     await scene.createPool({ replicas: 2 });
@@ -29,10 +29,15 @@ describe("pods that never become ready", () => {
     expect(ended).toBeLessThan(50);
     await clock.step(10 * minute);
     await world.filled();
-    const [one] = await scene.pods();
-    await scene.nodeReports(one as Pod, { phase: "Failed", conditions: [] });
+    const before = await scene.pods();
+    expect(before).toHaveLength(2);
+    await scene.scale(3);
+    await world.quiet();
+    const fresh = (await scene.pods()).find((pod) => !names(before).includes(pod.metadata.name ?? ""));
+    await scene.nodeReports(fresh as Pod, { phase: "Failed", conditions: [] });
+    await clock.step(5_000);
     await world.filled();
-    expect(await scene.pods()).toHaveLength(2);
+    expect(await scene.pods()).toHaveLength(3);
   });
 
   test("a pod that is not ready for ten minutes is given up, and a sandbox's pod is not", async () => {
@@ -103,6 +108,42 @@ describe("pods on their way out", () => {
     expect((await scene.pool()).status).toMatchObject({ replicas: 1, idleReplicas: 1, phase: "Ready" });
   });
 
+  test("a pod that is claimed while it is being marked for scale-down is not marked", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.filled();
+    const [pod] = await scene.pods();
+    scene.watched.before = async ({ verb, of }) => {
+      if (verb !== "patch" || of !== "pods") return;
+      scene.watched.before = () => {};
+      await scene.claim(pod as Pod, "i1");
+    };
+    await scene.scale(0);
+    await world.quiet();
+    await clock.step(minute);
+    const [claimed] = await scene.pods();
+    expect(claimed?.metadata.labels?.[labelKeys.sandboxId]).toBe("i1");
+    expect(claimed?.metadata.annotations?.[annotationKeys.scaleDownProtected]).toBeUndefined();
+  });
+
+  test("a deleted pool stays until its last pod is gone", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 2 });
+    await world.filled();
+    const [pod] = await scene.pods();
+    await scene.changePod(pod as Pod, { finalizers: [finalizers.sandboxProtection, "node.invalid/busy"] });
+    await scene.client.delete(SandboxPools, scene.key("py"));
+    await world.quiet();
+    await clock.step(1_000);
+    expect((await scene.pool()).status).toMatchObject({ phase: "Terminating", replicas: 0 });
+    expect(names(await scene.allPods())).toEqual(names([pod as Pod]));
+    await scene.changePod(pod as Pod, { finalizers: null });
+    await world.quiet();
+    await expect(scene.pool()).rejects.toMatchObject({ reason: "NotFound" });
+  });
+
   test("W8: deletes that fail leave nothing to wait for", async () => {
     await using world = await embeddedPoolScene({ protectionWindowMs: () => 0 });
     const { scene, clock } = world;
@@ -118,22 +159,31 @@ describe("pods on their way out", () => {
     expect(await scene.allPods()).toEqual([]);
   });
 
-  test("I6: creates that the watch has not shown yet are not made again", async () => {
-    await using world = await embeddedPoolScene();
-    const { scene } = world;
-    const held = Promise.withResolvers<void>();
-    scene.watched.after = async ({ verb, of }) => {
-      if (verb === "create" && of === "pods") await held.promise;
-    };
-    await scene.createPool({ replicas: 2 });
-    await world.quiet();
-    for (let time = 0; time < 5; time++) {
-      await scene.changePool({ metadata: { annotations: { time: String(time) } } });
-      await world.quiet();
-    }
-    held.resolve();
+  test("I6: however late the watch is, nothing is made or deleted twice", async () => {
+    await using world = await embeddedPoolScene({ protectionWindowMs: () => 0 });
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 4 });
     await world.filled();
-    expect(scene.watched.take().filter((call) => call === "create pods")).toHaveLength(2);
+    const watch = Promise.withResolvers<void>();
+    scene.watched.late = { of: "pods", until: watch.promise };
+    scene.watched.take();
+    const poke = async (): Promise<void> => {
+      for (let time = 0; time < 5; time++) {
+        await scene.changePool({ metadata: { annotations: { time: String(time) } } });
+        await world.quiet();
+        await clock.step(1_000);
+      }
+    };
+    await scene.scale(2);
+    await poke();
+    await scene.scale(6);
+    await poke();
+    const calls = scene.watched.take();
+    watch.resolve();
+    await world.filled();
+    expect(calls.filter((call) => call.endsWith(" pods"))).toEqual(["delete pods", "delete pods"]);
+    expect(await scene.pods()).toHaveLength(6);
+    expect(scene.watched.take().filter((call) => call === "create pods")).toHaveLength(4);
   });
 });
 
