@@ -32,7 +32,8 @@ export function bundledDaemon(): Promise<string> {
   return folder;
 }
 
-export async function startDaemon(init: InitBody | undefined = {}, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+/** Armed with `init`, unless it is to wait. */
+export async function startDaemon(init: InitBody | "waiting" = {}, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
   const home = await bundledDaemon();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -58,7 +59,7 @@ export async function startDaemon(init: InitBody | undefined = {}, env: Readonly
       await ended;
     },
   };
-  if (init !== undefined) await daemon.init(init);
+  if (init !== "waiting") await daemon.init(init);
   return daemon;
 }
 
