@@ -32,7 +32,7 @@ export function userOf(object: ApiObject): string | undefined {
   return nonEmpty(object.metadata.labels?.[labelKeys.user]);
 }
 
-export function podCondition(pod: Pod, type: string): PodCondition | undefined {
+export function podCondition(pod: Pick<Pod, "status">, type: string): PodCondition | undefined {
   return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 

@@ -18,11 +18,11 @@ import { annotationKeys, podConditionReasons, podConditions } from "./keys.ts";
 import type { Pod } from "./pod.ts";
 
 /** When pausing was asked for; undefined when the sandbox is to run. */
-export function pauseWish(pod: Pod): string | undefined {
+export function pauseWish(pod: Pick<Pod, "metadata">): string | undefined {
   return pod.metadata.annotations?.[annotationKeys.paused];
 }
 
-export function isFrozen(pod: Pod): boolean {
+export function isFrozen(pod: Pick<Pod, "status">): boolean {
   return podCondition(pod, podConditions.paused)?.status === "True";
 }
 
@@ -32,7 +32,7 @@ export function freezeFailedMessage(wish: string, cause: string): string {
 }
 
 /** Why the wish cannot be granted; undefined as long as it may be. A failure that does not repeat the wish belongs to another one. */
-export function freezeFailure(pod: Pod): string | undefined {
+export function freezeFailure(pod: Pick<Pod, "metadata" | "status">): string | undefined {
   const wish = pauseWish(pod);
   const condition = podCondition(pod, podConditions.paused);
   if (wish === undefined || condition?.status !== "False" || condition.reason !== podConditionReasons.freezeFailed) return undefined;

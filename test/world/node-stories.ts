@@ -1,5 +1,6 @@
 /** Anything that may happen to a node, for property tests: changes of pods, ends of containers, trouble, crashes, reboots. */
 import fc from "fast-check";
+import { annotationKeys } from "#model/keys.ts";
 import { aContainer, type NodeWorld } from "./node-world.ts";
 import type { RuntimeOperation } from "./simulated-pod-runtime.ts";
 
@@ -13,6 +14,8 @@ const allOperations: readonly RuntimeOperation[] = [
   "startContainer",
   "signalContainer",
   "removeContainer",
+  "freezePod",
+  "thawPod",
 ];
 const operations = fc.constantFrom(...allOperations);
 const moments = fc.constantFrom("before" as const, "after" as const);
@@ -27,6 +30,7 @@ interface Happenings {
   };
   readonly delete: { readonly name: string; readonly grace: number | undefined };
   readonly image: { readonly name: string; readonly image: string };
+  readonly pause: { readonly name: string; readonly since: string | null };
   readonly exit: { readonly name: string; readonly code: number };
   readonly probe: { readonly answer: number };
   readonly wait: { readonly ms: number };
@@ -53,6 +57,7 @@ export const happening: fc.Arbitrary<Happening> = fc.oneof(
   sometimes(4, "create", fc.record(create)),
   sometimes(2, "delete", fc.record({ name: names, grace: fc.constantFrom(undefined, 0, 1, 30) })),
   sometimes(4, "image", fc.record({ name: names, image: images })),
+  sometimes(3, "pause", fc.record({ name: names, since: fc.constantFrom(null, "2026-01-01T00:00:00.001Z", "2026-01-01T00:00:00.002Z") })),
   sometimes(3, "exit", fc.record({ name: names, code: fc.constantFrom(0, 1, 137) })),
   sometimes(2, "probe", fc.record({ answer: fc.constantFrom(200, 500) })),
   sometimes(6, "wait", fc.record({ ms: fc.constantFrom(0, 7, 60, 900, 12_000, 70_000) })),
@@ -74,6 +79,8 @@ const doings: { readonly [K in Kind]: (world: NodeWorld, about: Happenings[K]) =
   },
   delete: (world, { name, grace }) => world.deletePod(name, grace).catch(() => undefined),
   image: (world, { name, image }) => world.setImage(name, image).catch(() => undefined),
+  pause: (world, { name, since }) =>
+    world.patchPod(name, { metadata: { annotations: { [annotationKeys.paused]: since } } }).catch(() => undefined),
   exit: (world, { name, code }) => world.runtime.exit(world.runtime.container(name, "main")?.id ?? "", { code }),
   probe: (world, { answer }) => {
     world.network.answer = () => answer;

@@ -18,7 +18,15 @@ import type {
 } from "#engines/embedded/node/pod-runtime.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 
-export type RuntimeOperation = "ensurePod" | "removePod" | "createContainer" | "startContainer" | "signalContainer" | "removeContainer";
+export type RuntimeOperation =
+  | "ensurePod"
+  | "removePod"
+  | "createContainer"
+  | "startContainer"
+  | "signalContainer"
+  | "removeContainer"
+  | "freezePod"
+  | "thawPod";
 
 /** What a container does by itself. The default runs until it is told to stop, and then ends at once and well. */
 export interface Behaviour {
@@ -53,6 +61,8 @@ interface SimulatedPod {
   plan: PodPlan;
   readonly slot: number;
   frozen: boolean;
+  /** What it is sent while it is frozen reaches it when it is thawed. */
+  readonly held: (() => void)[];
   readonly containers: Map<string, SimulatedContainer>;
 }
 
@@ -99,10 +109,11 @@ export class SimulatedPodRuntime implements PodRuntime {
     this.#delays.set(operation, typeof ms === "number" ? () => ms : ms);
   }
 
-  /** Ends a running container. */
+  /** Ends a running container; one that is frozen ends when it is thawed. */
   exit(id: string, exit: Partial<ContainerExit> = {}): void {
-    const { container } = this.#find(id);
+    const { pod, container } = this.#find(id);
     if (container?.state !== "running") return;
+    if (pod?.frozen === true) return void pod.held.push(() => this.exit(id, exit));
     container.state = "exited";
     container.exit = { code: 0, oomKilled: false, finishedAt: this.#clock.now(), ...exit };
     const ended = container.exit;
@@ -149,7 +160,7 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   ensurePod(plan: PodPlan): Promise<PodState> {
     return this.#call("ensurePod", () => {
-      const pod = this.#pods.get(plan.uid) ?? { plan, slot: this.#freeSlot(), frozen: false, containers: new Map() };
+      const pod = this.#pods.get(plan.uid) ?? { plan, slot: this.#freeSlot(), frozen: false, held: [], containers: new Map() };
       this.#pods.set(plan.uid, pod);
       pod.plan = { ...pod.plan, egress: plan.egress };
       return this.#stateOf(pod);
@@ -166,6 +177,7 @@ export class SimulatedPodRuntime implements PodRuntime {
     return this.#call("createContainer", () => {
       const pod = this.#pods.get(plan.podUid);
       if (pod === undefined) throw new Error(`there is no pod ${plan.podUid} to make a container in`);
+      if (pod.frozen) this.violations.push(`${plan.name} made in a frozen pod`);
       if (!/^[0-9a-f]{64}$/.test(plan.id)) this.violations.push(`container id ${plan.id}`);
       for (const { plan: other, state } of pod.containers.values()) {
         if (other.name !== plan.name || other.id === plan.id) continue;
@@ -178,8 +190,9 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   startContainer(id: string): Promise<ContainerStarted> {
     return this.#call("startContainer", () => {
-      const { container } = this.#find(id);
+      const { pod, container } = this.#find(id);
       if (container === undefined) throw new Error(`there is no container ${id} to start`);
+      if (pod?.frozen === true) this.violations.push(`${container.plan.name} started in a frozen pod`);
       if (container.state === "exited") throw new Error(`the container ${id} has ended and cannot be started`);
       if (container.state === "created") this.#begin(container);
       return { startedAt: container.startedAt ?? 0, pid: 1 };
@@ -200,6 +213,7 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   removeContainer(id: string): Promise<void> {
     return this.#call("removeContainer", () => {
+      this.#thaw(this.#find(id).pod);
       this.exit(id, { code: 137, signal: 9 });
       this.#find(id).pod?.containers.delete(id);
     });
@@ -210,8 +224,9 @@ export class SimulatedPodRuntime implements PodRuntime {
   }
 
   exec(id: string, { argv, signal }: ExecCommand): ExecSession {
-    const { container } = this.#find(id);
+    const { pod, container } = this.#find(id);
     if (container?.state !== "running") throw new Error(`the container ${id} is not running`);
+    if (pod?.frozen === true) throw new Error(`the pod of the container ${id} is frozen`);
     this.execs.push({ name: container.plan.name, argv });
     const { code, output = "", afterMs = 0 } = this.#exec(container.plan, argv);
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
@@ -224,12 +239,15 @@ export class SimulatedPodRuntime implements PodRuntime {
     return { stdin, stdout, stderr, resize: () => {}, exitCode };
   }
 
-  async freezePod(uid: string): Promise<void> {
-    this.#setFrozen(uid, true);
+  freezePod(uid: string): Promise<void> {
+    return this.#call("freezePod", () => {
+      const pod = this.#pods.get(uid);
+      if (pod !== undefined) pod.frozen = true;
+    });
   }
 
-  async thawPod(uid: string): Promise<void> {
-    this.#setFrozen(uid, false);
+  thawPod(uid: string): Promise<void> {
+    return this.#call("thawPod", () => this.#thaw(this.#pods.get(uid)));
   }
 
   async usage(): Promise<PodUsage> {
@@ -297,9 +315,10 @@ export class SimulatedPodRuntime implements PodRuntime {
     for (let slot = 0; ; slot++) if (!taken.has(slot)) return slot;
   }
 
-  #setFrozen(uid: string, frozen: boolean): void {
-    const pod = this.#pods.get(uid);
-    if (pod !== undefined) pod.frozen = frozen;
+  #thaw(pod: SimulatedPod | undefined): void {
+    if (pod === undefined) return;
+    pod.frozen = false;
+    for (const deliver of pod.held.splice(0)) deliver();
   }
 }
 

@@ -33,7 +33,10 @@ export interface PodRuntime {
 
   exec(id: string, command: ExecCommand): ExecSession;
 
-  /** Stops all processes of the pod in place, and lets them go on. */
+  /**
+   * Stops all processes of the pod in place, and lets them go on. A frozen pod can be removed, and so can its containers, which thaws
+   * it; nothing can be run in it.
+   */
   freezePod(uid: string): Promise<void>;
   thawPod(uid: string): Promise<void>;
 

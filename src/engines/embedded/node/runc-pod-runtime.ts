@@ -141,12 +141,14 @@ class RuncPodRuntime implements PodRuntime {
     return new CommandSession(() => prepareExec(this.#context, this.#require(id), command), command);
   }
 
-  async freezePod(uid: string): Promise<void> {
-    if (this.#pods.has(uid)) await this.#context.cgroups.freeze(uid);
+  freezePod(uid: string): Promise<void> {
+    return this.#serial.run(uid, async () => {
+      if (this.#pods.has(uid)) await this.#context.cgroups.freeze(uid);
+    });
   }
 
-  async thawPod(uid: string): Promise<void> {
-    await this.#context.cgroups.thaw(uid);
+  thawPod(uid: string): Promise<void> {
+    return this.#serial.run(uid, () => this.#context.cgroups.thaw(uid));
   }
 
   async usage(uid: string): Promise<PodUsage> {

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { annotationKeys } from "#model/keys.ts";
+import { freezeFailure, isFrozen, pauseWish } from "#model/pause.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { happening, heal, play } from "../../../../../test/world/node-stories.ts";
 import { NodeWorld } from "../../../../../test/world/node-world.ts";
@@ -49,6 +51,21 @@ async function expectConverged({ store, runtime }: NodeWorld): Promise<void> {
   expect(runtime.present().flatMap(({ containers }) => containers.filter(({ state }) => state === "created"))).toEqual([]);
 }
 
+/** Who is to stand still does, unless that has failed; then everybody goes on. */
+async function expectPausesGranted(world: NodeWorld): Promise<void> {
+  const { items } = await world.store.list(Pods);
+  for (const pod of items.filter((one) => !isOver(one) && one.spec.restartPolicy === "Always")) {
+    const frozen = world.runtime.present().find(({ uid }) => uid === pod.metadata.uid)?.frozen;
+    const isWanted = pauseWish(pod) !== undefined && freezeFailure(pod) === undefined;
+    expect([pod.metadata.name, frozen, isFrozen(pod)]).toEqual([pod.metadata.name, isWanted, isWanted]);
+  }
+  for (const { metadata } of items) {
+    await world.patchPod(metadata.name ?? "", { metadata: { annotations: { [annotationKeys.paused]: null } } });
+  }
+  await world.step(60_000);
+  expect(world.runtime.present().filter(({ frozen }) => frozen)).toEqual([]);
+}
+
 async function expectNothingLeft(world: NodeWorld): Promise<void> {
   const { items } = await world.store.list(Pods);
   for (const { metadata } of items) await world.deletePod(metadata.name ?? "");
@@ -66,6 +83,7 @@ test("whatever happens to a node, it ends as its pods say, with nothing started 
       await play(world, story);
       await heal(world);
       await world.step(15 * 60_000);
+      await expectPausesGranted(world);
       await expectConverged(world);
       await expectNothingLeft(world);
       expect(world.runtime.violations).toEqual([]);

@@ -42,6 +42,9 @@ export async function execInPod(deps: PodAccessDeps, request: ExecInPod): Promis
   const { pod, name } = find(deps, request);
   const container = await newestAttempt(deps, pod, name);
   if (container?.state !== "running") throw new PodAccessError("not_running", `the container ${name} of ${nameOf(pod)} is not running`);
+  if ((await deps.runtime.inspect(pod.metadata.uid))?.frozen === true) {
+    throw new PodAccessError("not_running", `the pod ${nameOf(pod)} is paused: nothing can be run in it until it is resumed`);
+  }
   return deps.runtime.exec(container.id, request.command);
 }
 

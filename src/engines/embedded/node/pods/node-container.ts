@@ -163,11 +163,10 @@ export class NodeContainer {
   async #end(): Promise<void> {
     if (this.#process === undefined || this.#exit !== undefined) return;
     this.#process.signal("SIGKILL");
-    // Whoever is frozen dies only when it is thawed, before it can do anything else.
-    const wasFrozen = this.#context.cgroups.isFrozen(this.pod.uid);
-    if (wasFrozen) await this.#context.cgroups.thaw(this.pod.uid);
+    // Whoever is frozen dies only when it is thawed, before it can do anything else. Freezing the others again is not for us:
+    // one that is killed at the same time might not have died yet.
+    if (this.#context.cgroups.isFrozen(this.pod.uid)) await this.#context.cgroups.thaw(this.pod.uid);
     await this.#process.ended;
-    if (wasFrozen) await this.#context.cgroups.freeze(this.pod.uid);
   }
 
   #markStarted(): number {

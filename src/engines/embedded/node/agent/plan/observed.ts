@@ -39,6 +39,13 @@ export interface PodMemoryView {
   readonly backoffs: ReadonlyMap<string, BackoffEntry>;
   /** Why the pod has no slot. */
   readonly slotFailure: Retry | undefined;
+  /** The wish to pause that could not be granted. */
+  readonly freezeFailed: FreezeFailed | undefined;
+}
+
+export interface FreezeFailed {
+  readonly wish: string;
+  readonly message: string;
 }
 
 export interface Retry {

@@ -6,6 +6,7 @@
  * - `run-pod.ts`, `end-pod.ts`      the next steps of a pod that is to run, and of one that is to end
  * - `start-container.ts`, `stop-container.ts`, `restart-backoff.ts`   the steps of one container
  * - `egress.ts`                     where the pod may connect to
+ * - `pausing.ts`                    whether it stands still
  * - `leftovers.ts`                  what is taken away
  * - `probing.ts`                    what probes mean
  * - `unsupported.ts`, `placement.ts`  what is refused, and what may come to this node
@@ -15,9 +16,6 @@
  * P2 A container is made once for each attempt; the number of the attempt never falls.
  * P3 How a container ended is in the stored status before anything that knows it is removed from the machine.
  * P4 The object of a deleted pod goes last, when nothing of it is left on the machine.
- *
- * Pausing (model/pause.ts) will be one more question here, between running and ending: a wish in the annotations, `frozen`
- * in the runtime's state, and an action that brings the two together.
  */
 import type { NodePod } from "../pod-fields.ts";
 import type { Action, Plan } from "./action.ts";
@@ -27,6 +25,7 @@ import { activeDeadline, endingOf, endMoves, type Ending } from "./end-pod.ts";
 import { leftoversMove } from "./leftovers.ts";
 import type { Move, Scene } from "./move.ts";
 import type { Observed } from "./observed.ts";
+import { pauseSteps } from "./pausing.ts";
 import { podStatus } from "./pod-status.ts";
 import { probeTargets } from "./probing.ts";
 import { runMoves } from "./run-pod.ts";
@@ -42,11 +41,13 @@ export function planPod(pod: NodePod, observed: Observed, now: number): Plan {
   const isFinishing = (ending !== undefined || isOver) && scene.views.every(({ situation }) => situation.kind !== "running");
   const isWritten = isSameStatus(status, pod.status);
   const steps = [...(ending === undefined ? [egressMove(scene)] : []), ...moves.values(), leftoversMove(scene)];
+  const { first, last } = pauseSteps(scene, ending === undefined ? moves : undefined);
   return {
-    actions: isFinishing ? finishActions(scene, ending, isWritten) : steps.flatMap((move) => move.actions),
+    actions: isFinishing ? finishActions(scene, ending, isWritten) : [...first, ...steps.flatMap((move) => move.actions), ...last],
     status,
     events: statusEvents(scene, status, ending),
-    probes: ending === undefined ? probeTargets(scene) : [],
+    // Who is frozen answers nobody, and that means nothing.
+    probes: ending === undefined && observed.runtime?.frozen !== true ? probeTargets(scene) : [],
     recheckInMs: recheckIn(scene, steps),
   };
 }

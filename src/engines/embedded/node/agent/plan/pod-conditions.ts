@@ -1,6 +1,5 @@
 /** The conditions of a pod, as a kubelet writes them; those of others are left as they are. */
 import { kubernetesTime } from "#lib/clock.ts";
-import { podConditions as ownConditions } from "#model/keys.ts";
 import type { ContainerStatus, PodCondition, PodPhase } from "#model/pod.ts";
 import type { NodePod } from "../pod-fields.ts";
 
@@ -12,8 +11,8 @@ export interface ConditionFacts {
   readonly containers: readonly ContainerStatus[];
   readonly initContainers: readonly ContainerStatus[];
   readonly hasSlot: boolean;
-  /** Of a pod with an egress policy. */
-  readonly egress: Finding | undefined;
+  /** To wishes that only pods of ours have, by condition; undefined where there is nothing to tell. */
+  readonly answers: Readonly<Record<string, Finding | undefined>>;
   readonly now: number;
 }
 
@@ -27,12 +26,12 @@ export function podConditions(facts: ConditionFacts): readonly PodCondition[] {
     Ready: readyOf(facts, containersReady),
     ContainersReady: containersReady,
     PodScheduled: isTrue,
-    ...(facts.egress === undefined ? {} : { [ownConditions.egressPolicy]: facts.egress }),
+    ...Object.fromEntries(Object.entries(facts.answers).flatMap(([type, finding]) => (finding === undefined ? [] : [[type, finding]]))),
   };
   const before = facts.pod.status.conditions ?? [];
   return [
     // One that we told and have nothing to tell of any more goes.
-    ...before.filter(({ type }) => !Object.hasOwn(ours, type) && type !== ownConditions.egressPolicy),
+    ...before.filter(({ type }) => !Object.hasOwn(ours, type) && !Object.hasOwn(facts.answers, type)),
     ...Object.entries(ours).map(([type, finding]) =>
       condition(
         type,

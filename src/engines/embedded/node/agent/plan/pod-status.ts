@@ -1,10 +1,12 @@
 /** How a pod is reported: its phase, its conditions, its addresses, and its containers. */
 import { kubernetesTime } from "#lib/clock.ts";
+import { podConditions as ownConditions } from "#model/keys.ts";
 import type { ContainerStatus, PodPhase, PodStatus } from "#model/pod.ts";
 import { containerStatus, type Course } from "./container-status.ts";
 import { egressFinding } from "./egress.ts";
 import { type Ending, isOver } from "./end-pod.ts";
 import type { Scene } from "./move.ts";
+import { pauseFinding } from "./pausing.ts";
 import { podConditions } from "./pod-conditions.ts";
 
 /** The whole status as it should be stored. Fields that are not named belong to others. */
@@ -15,7 +17,11 @@ export function podStatus(scene: Scene, course: Course, ending: Ending | undefin
   const containers = reports.filter(({ isInit }) => !isInit).map(({ status }) => status);
   const initContainers = reports.filter(({ isInit }) => isInit).map(({ status }) => status);
   const phase = phaseOf(scene, { containers, initContainers }, ending);
-  const facts = { pod, hasSlot: observed.runtime !== undefined, egress: egressFinding(scene), now };
+  const answers = {
+    [ownConditions.egressPolicy]: egressFinding(scene),
+    [ownConditions.paused]: pauseFinding(scene, course.isEnding),
+  };
+  const facts = { pod, hasSlot: observed.runtime !== undefined, answers, now };
   const podIP = observed.runtime?.ip ?? stored.podIP;
   const isRefused = ending?.verdict !== undefined && stored.startTime === undefined;
   return {

@@ -1,6 +1,7 @@
 /** What this process knows of one pod beyond what is on the machine and in the store; see PodMemoryView. */
 import type {
   CreateFailure,
+  FreezeFailed,
   PodMemoryView,
   ProbeKind,
   ProbeResults,
@@ -22,6 +23,7 @@ export class PodMemory implements PodMemoryView {
   readonly lastWords = new Map<string, string>();
   readonly backoffs = new Map<string, BackoffEntry>();
   slotFailure: Retry | undefined;
+  freezeFailed: FreezeFailed | undefined;
   /** When a pod that nobody had begun to start was first seen; undefined once it has been ready. */
   newSince: number | undefined;
   readonly #abort = new AbortController();

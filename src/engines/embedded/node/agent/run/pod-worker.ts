@@ -18,7 +18,6 @@ import type { ContainerStateOnNode, PodState } from "../../pod-runtime.ts";
 import type { Plan } from "../plan/action.ts";
 import { planPod } from "../plan/plan-pod.ts";
 import { type NodePod, nodePod } from "../pod-fields.ts";
-import type { Prober } from "../probe/prober.ts";
 import { placePod, type PlaceDeps } from "./place-pod.ts";
 import { carryOut, type PodActionDeps, type PodAtWork } from "./pod-actions.ts";
 import { PodMemory } from "./pod-memory.ts";
@@ -27,7 +26,6 @@ import { writeStatus } from "./write-status.ts";
 
 export interface PodWorkerDeps extends PodActionDeps, PlaceDeps {
   readonly informer: Informer<Pod>;
-  readonly prober: Prober;
   readonly events: PodEvents;
   readonly log: Logger;
   /** Runs the pod's key again: now, or after exactly this time. */
