@@ -1,35 +1,83 @@
 /** API keys: make, list, revoke. */
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
-import type { CreateKey } from "#services/keys/key-rights.ts";
+import { choice, text } from "#model/schema-builders.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
-import { callerOf } from "../http/caller-of.ts";
 import { noteSubject } from "../http/observe-requests.ts";
+import { registerRoutes } from "./register-routes.ts";
+import { type Route, route } from "./route.ts";
+import { closed, named, open, optional, time } from "./schemas/builders.ts";
 
-const body = Type.Object(
-  {
-    role: Type.Optional(Type.Enum(["admin", "tenant"], { description: "What it may do; tenant when left out" })),
-    team: Type.Optional(Type.String({ description: "Whose it is; the caller's own team when left out" })),
-    user: Type.Optional(Type.String({ description: "Only this user of the team" })),
-    name: Type.Optional(Type.String({ description: "What it is for" })),
-    expiresAt: Type.Optional(Type.String({ description: "RFC 3339; never when left out" })),
-  },
-  { additionalProperties: false },
+const wishSchema = named(
+  "CreateKey",
+  closed(
+    {
+      role: optional(choice(["admin", "tenant"], "What it may do; tenant when left out.")),
+      team: optional(text("Whose it is; the caller's own team when left out.")),
+      user: optional(text("Only this user of the team.")),
+      name: optional(text("What it is for.")),
+      expiresAt: optional(text("RFC 3339; never when left out.")),
+    },
+    "A key to be made.",
+  ),
 );
 
+const keyProperties = {
+  id: text("What it is called where it must not be seen."),
+  role: choice(["admin", "tenant"], "What it may do."),
+  team: optional(text("Whose it is; absent for an admin's.")),
+  user: optional(text("Whose it is; absent for a key of the whole team.")),
+  name: text("What it is for."),
+  createdAt: time("When it was made."),
+  expiresAt: optional(time("Until when it is good; absent: for ever.")),
+};
+const keySchema = named("Key", open(keyProperties, "A key, without the key itself."));
+const createdSchema = named(
+  "CreatedKey",
+  open({ ...keyProperties, key: text("The key itself, shown here and never again.") }, "A key that was made."),
+);
+const keysSchema = open({ keys: Type.Array(keySchema, { description: "Oldest first." }) }, "Keys.");
+const keyParams = Type.Object({ id: text("The id of a key.") });
+
 export function keyRoutes(app: FastifyInstance, keys: KeyService): void {
-  app.post("/v1/keys", { schema: { body } }, async (request, reply) => {
-    const created = await keys.create(callerOf(request), request.body as CreateKey);
-    noteSubject(request, { id: created.id });
-    return reply.code(201).send(created);
-  });
-  app.get("/v1/keys", (request, reply) => reply.send({ keys: keys.list(callerOf(request)) }));
-  app.delete("/v1/keys/:id", async (request, reply) => {
-    await keys.revoke(callerOf(request), keyIdIn(request));
-    return reply.code(204).send();
-  });
+  registerRoutes(app, keyRouteList({ keys }));
 }
 
-function keyIdIn(request: FastifyRequest): string {
-  return (request.params as { readonly id: string }).id;
+export function keyRouteList({ keys }: { readonly keys: KeyService }): readonly Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/keys",
+      name: "createKey",
+      summary: "Make an API key",
+      description: "Never one with more rights than the caller's, nor one that outlives it.",
+      body: wishSchema,
+      answers: [{ status: 201, description: "The key, for the only time.", schema: createdSchema }],
+      errors: [],
+      handle: async ({ caller, body, request }) => {
+        const created = await keys.create(caller(), body);
+        noteSubject(request, { id: created.id });
+        return created;
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/keys",
+      name: "listKeys",
+      summary: "API keys: the caller's own, and all for an admin",
+      answers: [{ status: 200, description: "All of them.", schema: keysSchema }],
+      errors: [],
+      handle: async ({ caller }) => ({ keys: keys.list(caller()) }),
+    }),
+    route({
+      method: "DELETE",
+      path: "/keys/{id}",
+      name: "revokeKey",
+      summary: "Revoke an API key",
+      params: keyParams,
+      answers: [{ status: 204, description: "It is of no use any more." }],
+      errors: ["not_found", "conflict"],
+      handle: ({ caller, params }) => keys.revoke(caller(), params.id),
+    }),
+  ];
 }

@@ -51,7 +51,10 @@ export const logLineSchema = named(
 
 const program = {
   env: optional(
-    Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$" }), Type.String(), { description: "Added to its environment." }),
+    Type.Record(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$" }), Type.String(), {
+      additionalProperties: false,
+      description: "Added to its environment.",
+    }),
   ),
   user: optional(text("Whom it runs as; the image's own user when left out.", { minLength: 1, maxLength: 256 })),
   workingDir: optional(text("Where it runs; the image's own when left out.", { pattern: "^/", maxLength: 4096 })),

@@ -59,6 +59,7 @@ export const createSchema = named(
       onTimeout: optional(onTimeout),
       envVars: optional(
         Type.Record(Type.String({ pattern: variableName }), Type.String(), {
+          additionalProperties: false,
           description: "Environment of what runs in it. Nowhere written down.",
         }),
       ),

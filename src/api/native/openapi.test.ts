@@ -1,0 +1,171 @@
+import { readFileSync } from "node:fs";
+import { Registry } from "prom-client";
+import { Type } from "typebox";
+import { expect, test } from "vitest";
+import { recordedLog } from "../../../test/world/recorded-log.ts";
+import { SteppedClock } from "../../../test/world/stepped-clock.ts";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import { errorCodes } from "#model/error-codes.ts";
+import { apiServer } from "../http/api-server.ts";
+import { fleetFace, type FleetServices, wholeApi } from "./fleet-routes.ts";
+import { openApiDocument } from "./openapi.ts";
+import { openApiSchemas } from "./openapi-schemas.ts";
+import { route } from "./route.ts";
+import { closed, named, texts } from "./schemas/builders.ts";
+
+const document = wholeApi();
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ what: `${method} ${path}`, path, operation })),
+);
+
+/** Every $ref in it. */
+function refsIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => (key === "$ref" ? [String(inner)] : refsIn(inner)));
+}
+
+function at(ref: string): unknown {
+  return ref
+    .replace("#/", "")
+    .split("/")
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
+}
+
+test("docs/openapi.json is current (node tools/generate-openapi.ts)", () => {
+  const checkedIn: unknown = JSON.parse(readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"));
+  expect(checkedIn).toEqual(JSON.parse(JSON.stringify(document)));
+});
+
+test("the whole API is in it", () => {
+  expect(operations.map(({ what }) => what).sort()).toMatchInlineSnapshot(`
+    [
+      "delete /v1/keys/{id}",
+      "delete /v1/pools/{poolName}",
+      "delete /v1/sandboxes/{sandboxId}",
+      "delete /v1/templates/{templateName}",
+      "get /v1/auth/whoami",
+      "get /v1/keys",
+      "get /v1/pools",
+      "get /v1/pools/{poolName}",
+      "get /v1/pools/{poolName}/events",
+      "get /v1/sandboxes",
+      "get /v1/sandboxes/{sandboxId}",
+      "get /v1/sandboxes/{sandboxId}/logs",
+      "get /v1/sandboxes/{sandboxId}/logs/stream",
+      "get /v1/sandboxes/{sandboxId}/terminal",
+      "get /v1/sandboxes/{sandboxId}/watch",
+      "get /v1/statistics/sandboxes",
+      "get /v1/templates",
+      "get /v1/templates/{templateName}",
+      "post /v1/keys",
+      "post /v1/pools",
+      "post /v1/sandboxes",
+      "post /v1/sandboxes/batch",
+      "post /v1/sandboxes/{sandboxId}/exec",
+      "post /v1/sandboxes/{sandboxId}/exec-token",
+      "post /v1/sandboxes/{sandboxId}/pause",
+      "post /v1/sandboxes/{sandboxId}/resume",
+      "post /v1/templates",
+      "put /v1/pools/{poolName}",
+      "put /v1/pools/{poolName}/scale",
+      "put /v1/sandboxes/{sandboxId}/timeout",
+      "put /v1/templates/{templateName}",
+    ]
+  `);
+});
+
+test("every reference leads somewhere, and every named part is referred to", () => {
+  const refs = new Set(refsIn(document));
+  expect([...refs].filter((ref) => at(ref) === undefined)).toEqual([]);
+  const { schemas, responses } = document.components as Readonly<Record<string, object>>;
+  const parts = [
+    ...Object.keys(schemas ?? {}).map((name) => `#/components/schemas/${name}`),
+    ...Object.keys(responses ?? {}).map((name) => `#/components/responses/${name}`),
+  ];
+  expect(parts.filter((part) => !refs.has(part))).toEqual([]);
+});
+
+test.each(operations)("$what says what it does, what it answers, how it fails and who may ask", ({ operation }) => {
+  const { operationId, summary, tags, responses, security } = operation;
+  expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
+  expect(summary).not.toBe("");
+  expect(tags).toHaveLength(1);
+  const statuses = Object.keys(responses);
+  expect(statuses.filter((status) => status < "300")).not.toEqual([]);
+  for (const status of ["400", "401", "403", "500", "503"]) expect(statuses).toContain(status);
+  for (const status of statuses.filter((one) => one >= "400")) {
+    const [ref = ""] = refsIn(responses[status]);
+    expect(at(ref)).toHaveProperty(["content", "application/problem+json"]);
+    expect(at(ref)).toHaveProperty("description", expect.stringMatching(/^[a-z_]+: /));
+  }
+  expect(security.every((one) => Object.keys(one).every((name) => at(`#/components/securitySchemes/${name}`) !== undefined))).toBe(true);
+});
+
+test.each(operations)("$what declares exactly the parameters of its path, and describes all that it takes", ({ path, operation }) => {
+  const parameters = (operation.parameters ?? []) as readonly { name: string; in: string; required: boolean; description?: string }[];
+  const ofPath = parameters.filter((parameter) => parameter.in === "path");
+  expect(ofPath.map(({ name }) => name)).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+  expect(ofPath.every(({ required }) => required)).toBe(true);
+  expect(parameters.filter(({ description = "" }) => description === "")).toEqual([]);
+});
+
+test("operations have names of their own", () => {
+  const names = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test("only what needs no key is open to everybody", () => {
+  const open = operations.filter(({ operation }) => operation.security.length === 0).map(({ what }) => what);
+  expect(open).toEqual(["get /v1/sandboxes/{sandboxId}/terminal"]);
+});
+
+test("every error code is told, but those that only a server among servers has", () => {
+  const told = JSON.stringify(document.components["responses"]);
+  expect(errorCodes.filter((code) => !told.includes(`${code}: `))).toEqual(["canceled", "not_implemented"]);
+});
+
+test("what Kubernetes alone reads is left out, and maps are maps", () => {
+  expect(JSON.stringify(document)).not.toMatch(/x-kubernetes-|x-schema-name|"~/);
+  expect(openApiSchemas().print(texts("Labels."))).toEqual({
+    type: "object",
+    description: "Labels.",
+    additionalProperties: { type: "string" },
+  });
+});
+
+test("a field that is called like a keyword is a field", () => {
+  const schema = closed({ items: Type.String(), properties: Type.Integer() }, "Odd.");
+  expect(openApiSchemas().print(schema)["properties"]).toEqual({ items: { type: "string" }, properties: { type: "integer" } });
+});
+
+test("two schemas cannot have one name", () => {
+  const answer = (schema: Parameters<typeof named>[1]) => ({ status: 200, description: "x", schema: named("Same", schema) });
+  const one = route({
+    method: "GET",
+    path: "/x",
+    name: "x",
+    summary: "x",
+    answers: [answer(Type.String()), answer(Type.Integer())],
+    errors: [],
+    handle: async () => {},
+  });
+  expect(() => openApiDocument([one])).toThrow("two schemas are called Same");
+});
+
+test("the document is served to everybody, and nothing else is", async () => {
+  const registry = new Registry();
+  const app = await apiServer({
+    keys: { authenticate: () => undefined },
+    clock: new SteppedClock(),
+    log: recordedLog().log,
+    metrics: prometheusMetrics(registry),
+    rateLimit: { perSecond: 0, burst: 0 },
+    faces: [fleetFace({} as FleetServices)],
+    ready: () => true,
+    metricsText: async () => ({ contentType: "text/plain", text: "" }),
+  });
+  const served = await app.inject({ method: "GET", url: "/openapi.json" });
+  expect([served.statusCode, served.json()]).toEqual([200, JSON.parse(JSON.stringify(document))]);
+  expect((await app.inject({ method: "GET", url: "/v1/pools" })).statusCode).toBe(401);
+  await app.close();
+});
