@@ -6,6 +6,8 @@ import type { MachineImages } from "./machine-images.ts";
 export interface CliContext {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
+  /** The terminal that the user sits at; undefined when standard input or output is none. */
+  readonly terminal: () => UserTerminal | undefined;
   /** All of standard input. */
   readonly readStdin: () => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,6 +33,14 @@ export interface TextSink {
   write(text: string): unknown;
   /** A person looks at it, and lines can be written over. */
   readonly isTTY?: boolean;
+}
+
+/** A terminal whose keys come one by one, until it is disposed of: Ctrl-C is a key like others. */
+export interface UserTerminal extends Disposable {
+  readonly rows: number;
+  readonly cols: number;
+  readonly onTyped: (handler: (text: string) => void) => void;
+  readonly onResize: (handler: () => void) => void;
 }
 
 export interface Home {

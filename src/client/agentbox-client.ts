@@ -3,7 +3,7 @@
  *
  * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
  * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` what is said of them
- * - `json-lines.ts`   answers that come line by line
+ * - `json-lines.ts`   answers line by line             - `terminal.ts`  a person at a command
  */
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
 import { KeysClient } from "./keys.ts";

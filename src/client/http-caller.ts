@@ -41,6 +41,11 @@ export class HttpCaller {
     throw errorFromAnswer(response.status, text, response.headers.get("x-request-id") ?? undefined);
   }
 
+  /** To a path that needs no key; it may still be connecting. */
+  webSocket(path: string): WebSocket {
+    return new WebSocket(`${this.#options.url.replace(/^http/, "ws")}${path}`);
+  }
+
   async #send({ method, path, query = {}, body, headers = {}, signal }: ClientRequest): Promise<Response> {
     const { url, apiKey, fetch: send = fetch } = this.#options;
     const sent = body === undefined ? {} : { "content-type": "application/json" };

@@ -1,6 +1,13 @@
 import { expectTypeOf, test } from "vitest";
 import type { Static } from "typebox";
-import type { ExecBody, execResultSchema, LogQuery as ApiLogQuery, logLineSchema, logSchema } from "#api/native/schemas/execution.ts";
+import type {
+  ExecBody,
+  execResultSchema,
+  ExecTokenBody,
+  LogQuery as ApiLogQuery,
+  logLineSchema,
+  logSchema,
+} from "#api/native/schemas/execution.ts";
 import type { createdSchema, CreateBody, ListQuery, SandboxBody, sandboxPageSchema, TimeoutBody } from "#api/native/schemas/sandbox.ts";
 import type {
   CreatedSandbox,
@@ -13,6 +20,7 @@ import type {
   SandboxPage,
   SandboxQuery,
   SandboxWish,
+  TerminalWish,
   TimeoutWish,
 } from "./sandbox-types.ts";
 
@@ -24,6 +32,7 @@ test("the client asks for all that the API takes, and for nothing else", () => {
   expectTypeOf<SandboxQuery>().toEqualTypeOf<Fixed<ListQuery>>();
   expectTypeOf<TimeoutWish>().toEqualTypeOf<Fixed<TimeoutBody>>();
   expectTypeOf<ExecWish>().toEqualTypeOf<Fixed<ExecBody>>();
+  expectTypeOf<TerminalWish>().toEqualTypeOf<Fixed<ExecTokenBody>>();
   expectTypeOf<LogQuery>().toEqualTypeOf<Fixed<ApiLogQuery>>();
 });
 

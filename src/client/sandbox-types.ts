@@ -128,6 +128,17 @@ export interface ExecWish {
   readonly timeout?: string;
 }
 
+export interface TerminalWish {
+  /** A shell when left out. */
+  readonly command?: readonly string[];
+  readonly env?: Texts;
+  readonly user?: string;
+  readonly workingDir?: string;
+  readonly container?: string;
+  readonly rows?: number;
+  readonly cols?: number;
+}
+
 export interface ExecResult {
   readonly exitCode: number;
   readonly stdout: string;

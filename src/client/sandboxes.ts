@@ -11,8 +11,10 @@ import type {
   SandboxPage,
   SandboxQuery,
   SandboxWish,
+  TerminalWish,
   TimeoutWish,
 } from "./sandbox-types.ts";
+import { ClientTerminal, type TerminalEvents } from "./terminal.ts";
 
 export interface CreateCall {
   /** False: the answer comes with the claim, while it still starts. */
@@ -75,6 +77,13 @@ export class SandboxesClient {
   /** Runs a command to its end, whatever its exit code. */
   async exec(id: string, wish: ExecWish, signal?: AbortSignal): Promise<ExecResult> {
     return await this.#http.json({ method: "POST", path: `${pathOf(id)}/exec`, body: wish, signal });
+  }
+
+  /** Resolves when it is open. */
+  async terminal(id: string, wish: TerminalWish, events: TerminalEvents): Promise<ClientTerminal> {
+    const right = { method: "POST", path: `${pathOf(id)}/exec-token`, body: wish, signal: events.signal } as const;
+    const { path } = await this.#http.json<{ readonly path: string }>(right);
+    return await new ClientTerminal(this.#http.webSocket(path), events).opened();
   }
 }
 

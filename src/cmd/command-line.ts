@@ -13,6 +13,7 @@ import { systemClock } from "#lib/clock.ts";
 import { readAdminKey } from "./admin-key-file.ts";
 import { homeFolder, type HomeFolder } from "./home-folder.ts";
 import { isListening, readServerFile } from "./server-file.ts";
+import { userTerminal } from "./user-terminal.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -45,6 +46,7 @@ function contextFor(home: HomeFolder): CliContext {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
+    terminal: userTerminal,
     readStdin: () => text(process.stdin),
     env: process.env,
     cwd: process.cwd(),

@@ -31,6 +31,7 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
   const context: CliContext = {
     stdout: sink("stdout"),
     stderr: sink("stderr"),
+    terminal: () => undefined,
     readStdin: async () => stdin,
     env: {},
     cwd: process.cwd(),

@@ -1,16 +1,18 @@
 import { apiClient } from "../api-client.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { commandFlags, runCommand } from "../sandbox/run-command.ts";
+import { commandFlags, isTerminal, runCommand } from "../sandbox/run-command.ts";
+import { runTerminal } from "../sandbox/run-terminal.ts";
 
 export const exec: Command = {
-  usage: ["exec ID [FLAGS] -- COMMAND …"],
+  usage: ["exec ID [FLAGS] -- COMMAND …", "exec ID -t [FLAGS] [-- COMMAND …]"],
   about:
-    "Runs a command in a sandbox to its end, without a shell, and ends with its exit code. What it wrote is shown when it has ended,\n" +
-    "a MiB of it at most.",
+    "Runs a command in a sandbox, without a shell, and ends with its exit code. What it wrote is shown when it has ended, a MiB of it\n" +
+    "at most; with -t it is run at this terminal, for as long as it takes.",
   examples: [
     { does: "What is in it", line: "agentbox exec ID -- ls -l /" },
-    { does: "With a shell", line: "agentbox exec ID -- sh -c 'echo $HOME | wc -c'" },
+    { does: "A shell in it", line: "agentbox exec -t ID" },
+    { does: "A line for a shell", line: "agentbox exec ID -- sh -c 'echo $HOME | wc -c'" },
     { does: "Give it a file", line: "agentbox exec ID -i -- sh -c 'cat > /tmp/notes' < notes" },
   ],
   flags: { ...commandFlags, container: { short: "c", value: "NAME", help: "Run it in this container (default: the first)" } },
@@ -18,8 +20,9 @@ export const exec: Command = {
     const [id, ...words] = args.ownWords;
     if (id === undefined) throw new UsageError("exec needs the ID of a sandbox: agentbox ls shows them");
     const command = [...words, ...(args.afterDashes ?? [])];
-    if (command.length === 0) throw new UsageError(`exec needs a command: agentbox exec ${id} -- ls /`);
+    const atTerminal = isTerminal(args);
+    if (command.length === 0 && !atTerminal) throw new UsageError(`exec needs a command: agentbox exec ${id} -- ls /`);
     const { sandboxes } = await apiClient(context);
-    return await runCommand(context, { sandboxes, id }, command, args);
+    return await (atTerminal ? runTerminal : runCommand)(context, { sandboxes, id }, command, args);
   },
 };

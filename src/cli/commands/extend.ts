@@ -6,6 +6,7 @@ import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import { humanDuration } from "../print/human-duration.ts";
 import { oneId } from "../sandbox/one-id.ts";
+import { spanOf } from "../sandbox/spans.ts";
 
 export const extend: Command = {
   usage: ["extend ID --timeout DURATION|none [--only-later]", "extend ID --idle-timeout DURATION"],
@@ -16,7 +17,7 @@ export const extend: Command = {
     { does: "Until somebody ends it", line: "agentbox extend ID --timeout none --idle-timeout 0" },
   ],
   flags: {
-    timeout: { short: "t", value: "DURATION", help: "It ends so long from now, whatever it does; none: never" },
+    timeout: { value: "DURATION", help: "It ends so long from now, whatever it does; none: never" },
     "idle-timeout": { value: "DURATION", help: "It ends after so long without use; 0: never" },
     "only-later": { help: "An end that is already later stays" },
   },
@@ -30,11 +31,10 @@ export const extend: Command = {
 };
 
 function wishOf(args: Arguments): TimeoutWish {
-  const timeout = args.text("timeout");
-  const idleTimeout = args.text("idle-timeout");
+  const timeout = args.text("timeout") === "none" ? null : spanOf(args, "timeout");
+  const idleTimeout = spanOf(args, "idle-timeout");
   if (timeout === undefined && idleTimeout === undefined) throw new UsageError("extend needs --timeout or --idle-timeout");
-  const lifetime = timeout === "none" ? null : timeout;
-  return withoutUndefined({ lifetime, idleTimeout, onlyLater: args.isOn("only-later") ? true : undefined });
+  return withoutUndefined({ lifetime: timeout, idleTimeout, onlyLater: args.isOn("only-later") ? true : undefined });
 }
 
 function endText({ endTime, idleTimeout }: Sandbox, now: number): string {

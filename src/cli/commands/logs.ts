@@ -6,6 +6,7 @@ import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../failure.ts";
 import { oneId } from "../sandbox/one-id.ts";
+import { spanOf } from "../sandbox/spans.ts";
 
 export const logs: Command = {
   usage: ["logs ID [-f] [--tail LINES] [--since DURATION] [-c NAME]"],
@@ -22,7 +23,11 @@ export const logs: Command = {
   },
   run: async (context, args) => {
     const id = oneId("logs", args.words);
-    const query: LogQuery = withoutUndefined({ tail: args.number("tail"), since: args.text("since"), container: args.text("container") });
+    const query: LogQuery = withoutUndefined({
+      tail: args.number("tail"),
+      since: spanOf(args, "since"),
+      container: args.text("container"),
+    });
     const { sandboxes } = await apiClient(context);
     if (args.isOn("follow")) return await follow(context, sandboxes, id, query);
     const { lines, truncated } = await sandboxes.logs(id, query, context.signal);

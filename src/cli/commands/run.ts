@@ -9,24 +9,27 @@ import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import { pairsOf } from "../sandbox/pairs.ts";
 import { withProgress } from "../sandbox/progress.ts";
-import { commandFlags, runCommand } from "../sandbox/run-command.ts";
+import { commandFlags, isTerminal, runCommand } from "../sandbox/run-command.ts";
+import { runTerminal } from "../sandbox/run-terminal.ts";
+import { spanOf } from "../sandbox/spans.ts";
 
 /** The pool that a first start makes. */
 const defaultPool = "base";
 
 export const run: Command = {
-  usage: ["run [POOL] [FLAGS]", "run [POOL] [FLAGS] -- COMMAND …"],
+  usage: ["run [POOL] [FLAGS]", "run [POOL] [FLAGS] -- COMMAND …", "run [POOL] -t [FLAGS]"],
   about:
-    `Makes a sandbox out of a pool (default: ${defaultPool}) and prints its ID. With a command: runs that in it, ends the sandbox when the\n` +
-    "command has ended, and ends with the command's exit code.",
+    `Makes a sandbox out of a pool (default: ${defaultPool}) and prints its ID. With a command, or with -t and a shell: runs that in it,\n` +
+    "ends the sandbox when the command has ended, and ends with the command's exit code.",
   examples: [
     { does: "Run one command in a sandbox of its own", line: "agentbox run base -- echo hi" },
+    { does: "A shell in a sandbox of its own", line: "agentbox run base -t" },
     { does: "Make a sandbox, use it, end it", line: 'ID=$(agentbox run base) && agentbox exec "$ID" -- ls / && agentbox rm "$ID"' },
     { does: "One that lives for an hour at most, and ten minutes without use", line: "agentbox run base --timeout 1h --idle-timeout 10m" },
   ],
   flags: {
     image: { value: "IMAGE", help: "Image of its first container (default: the pool's)" },
-    timeout: { short: "t", value: "DURATION", help: "It ends after so long, whatever it does (default: never)" },
+    timeout: { value: "DURATION", help: "It ends after so long, whatever it does (default: never)" },
     "idle-timeout": { value: "DURATION", help: "It ends after so long without use; 0: never (default: the pool's)" },
     "on-timeout": { value: "ACTION", choices: timeoutActions, help: "What these do to it" },
     "startup-timeout": { value: "DURATION", help: "How long it may wait for a pod and start (default: the pool's)" },
@@ -40,12 +43,13 @@ export const run: Command = {
   run: async (context, args) => {
     const wish = wishOf(args);
     const command = args.afterDashes ?? [];
+    const isUsed = isTerminal(args) || command.length > 0;
     if (args.afterDashes?.length === 0) throw new UsageError("a command must stand after --: agentbox run base -- echo hi");
-    refuseMixed(args, command.length > 0);
+    refuseMixed(args, isUsed);
     const { sandboxes } = await apiClient(context);
     const creating = sandboxes.create(wish, { wait: !args.isOn("no-wait"), signal: context.signal });
     const made = await withProgress(context, `Waiting for a sandbox of pool ${wish.poolName}`, creating);
-    if (command.length > 0) return await runAndEnd(context, { sandboxes, made }, command, args);
+    if (isUsed) return await runAndEnd(context, { sandboxes, made }, command, args);
     if (args.has("output")) context.stdout.write(`${JSON.stringify(made, null, 2)}\n`);
     else context.stdout.write(`${made.sandbox.sandboxId}\n`);
     return 0;
@@ -59,9 +63,9 @@ function wishOf(args: Arguments): SandboxWish {
     poolName,
     ...withoutUndefined({
       image: args.text("image"),
-      lifetime: args.text("timeout"),
-      idleTimeout: args.text("idle-timeout"),
-      startupTimeout: args.text("startup-timeout"),
+      lifetime: spanOf(args, "timeout"),
+      idleTimeout: spanOf(args, "idle-timeout"),
+      startupTimeout: spanOf(args, "startup-timeout"),
       // One of them: the flag takes no others.
       onTimeout: args.text("on-timeout") as TimeoutAction | undefined,
       labels: pairsOf(args, "label"),
@@ -88,7 +92,7 @@ interface Made {
 async function runAndEnd(context: CliContext, { sandboxes, made }: Made, command: readonly string[], args: Arguments): Promise<number> {
   const id = made.sandbox.sandboxId;
   try {
-    return await runCommand(context, { sandboxes, id }, command, args);
+    return await (isTerminal(args) ? runTerminal : runCommand)(context, { sandboxes, id }, command, args);
   } finally {
     // Also after Ctrl-C, so without the signal of that.
     if (args.isOn("keep")) context.stderr.write(`Sandbox ${id} is kept. End it with: agentbox rm ${id}\n`);

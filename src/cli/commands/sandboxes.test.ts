@@ -1,4 +1,6 @@
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { WebSocketServer } from "ws";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { agentbox, type CliSurroundings, type Said } from "../../../test/world/run-cli.ts";
 import { type AskedRequest, problem, type ScriptedAnswer, type ScriptedApi, scriptedApi } from "../../../test/world/scripted-api.ts";
@@ -33,7 +35,22 @@ const calls = (api: ScriptedApi): string[] => api.asked.map(({ method, path }) =
 describe("agentbox run", () => {
   test("prints the ID and nothing else, and asks for what the flags say", async () => {
     await using api = await scriptedApi(life({}));
-    const flags = ["--image", "py", "-t", "1h", "--idle-timeout", "0", "--on-timeout", "pause", "-l", "a=b=c", "-m", "x=", "-e", "K=v"];
+    const flags = [
+      "--image",
+      "py",
+      "--timeout",
+      "1h",
+      "--idle-timeout",
+      "0",
+      "--on-timeout",
+      "pause",
+      "-l",
+      "a=b=c",
+      "-m",
+      "x=",
+      "-e",
+      "K=v",
+    ];
     expect(await run(api, ["run", "team/py", ...flags])).toEqual({ stdout: "sb1\n", stderr: "", code: 0 });
     const body = {
       poolName: "team/py",
@@ -170,6 +187,86 @@ describe("agentbox exec", () => {
   });
 });
 
+describe("a terminal", () => {
+  /** A server with a terminal that says what it was sent, and ends when `q` is typed. */
+  async function terminalApi(): Promise<ScriptedApi & { readonly sent: unknown[] }> {
+    const sent: unknown[] = [];
+    const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1", path: "/v1/sandboxes/sb1/terminal" });
+    await new Promise((resolve) => sockets.once("listening", resolve));
+    sockets.on("connection", (socket) => {
+      socket.send(Buffer.from("$ "), { binary: true });
+      socket.on("message", (data: Buffer) => {
+        const message = JSON.parse(data.toString()) as { readonly data?: string };
+        sent.push(message);
+        if (message.data === "q") socket.send(JSON.stringify({ type: "exit", exitCode: 4 }));
+        if (message.data === "x") socket.close(1001, "the server ends");
+      });
+    });
+    const { port } = sockets.address() as AddressInfo;
+    const answer = life({ status: 201, body: {} });
+    // The right is asked for here, and leads to the sockets there.
+    const api = await scriptedApi((request) =>
+      request.path.endsWith("/exec-token")
+        ? { status: 201, body: { path: `@127.0.0.1:${port}/v1/sandboxes/sb1/terminal?token=t` } }
+        : answer(request),
+    );
+    return {
+      ...api,
+      sent,
+      [Symbol.asyncDispose]: async () => {
+        for (const socket of sockets.clients) socket.terminate();
+        sockets.close();
+        await api[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  /** Types when the prompt is there. */
+  function atTerminal(keys: string): CliSurroundings {
+    let type = (_text: string): void => {};
+    let resize = (): void => {};
+    const terminal = {
+      rows: 30,
+      cols: 90,
+      onTyped: (handler: typeof type) => void (type = handler),
+      onResize: (handler: typeof resize) => void (resize = handler),
+      [Symbol.dispose]: () => {},
+    };
+    const onOutput = (text: string): void => {
+      if (!text.includes("$")) return;
+      setImmediate(() => {
+        resize();
+        for (const key of keys) type(key);
+      });
+    };
+    return { terminal: () => terminal, onOutput };
+  }
+
+  test("passes on what is typed and shown, and how the command ends", async () => {
+    await using api = await terminalApi();
+    expect(await run(api, ["exec", "-t", "sb1", "-u", "me"], atTerminal("aq"))).toEqual({ stdout: "$ ", stderr: "", code: 4 });
+    expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes/sb1/exec-token", body: { rows: 30, cols: 90, user: "me" } }]);
+    expect(api.sent).toEqual([
+      { type: "resize", rows: 30, cols: 90 },
+      { type: "stdin", data: "a" },
+      { type: "stdin", data: "q" },
+    ]);
+  });
+
+  test("in a sandbox of its own ends with it, also when the connection breaks", async () => {
+    await using api = await terminalApi();
+    const said = await run(api, ["run", "-t", "--", "top"], atTerminal("x"));
+    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining("the terminal's connection ended: the server ends") });
+    expect(api.asked[1]?.body).toEqual({ rows: 30, cols: 90, command: ["top"] });
+    expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
+  });
+
+  test("is needed for --tty", async () => {
+    await using api = await terminalApi();
+    expect((await run(api, ["exec", "-t", "sb1"])).stderr).toContain("--tty needs a terminal");
+  });
+});
+
 describe("agentbox logs", () => {
   test("shows what is there", async () => {
     await using api = await scriptedApi(() => ({ body: { lines: ["a", "b"], truncated: false } }));
@@ -209,7 +306,7 @@ describe("commands on sandboxes", () => {
     await using api = await scriptedApi(() => ({
       body: { sandbox: { ...sandbox, endTime: "2026-01-01T00:30:00.000Z", idleTimeout: "5m" } },
     }));
-    expect((await run(api, ["extend", "sb1", "-t", "30m", "--only-later"], { clock })).stdout).toBe(
+    expect((await run(api, ["extend", "sb1", "--timeout", "30m", "--only-later"], { clock })).stdout).toBe(
       "sandbox sb1 ends in 30m, at 2026-01-01T00:30:00.000Z, and after 5m without use\n",
     );
     await run(api, ["extend", "sb1", "--timeout", "none", "--idle-timeout", "0"]);
@@ -230,6 +327,11 @@ describe("commands on sandboxes", () => {
     [["run", "--"], "a command must stand after --: agentbox run base -- echo hi"],
     [["run", "--keep"], "--keep cannot be used without a command"],
     [["run", "-o", "json", "--", "ls"], "--output cannot be used with a command"],
+    [["run", "-t", "-i"], "--stdin cannot be used with --tty"],
+    [
+      ["run", "--timeout", "5parsecs"],
+      '--timeout: "5parsecs" is not a duration: write numbers with units h, m, s, ms, us or ns, such as "90s" or "1h30m"',
+    ],
     [["run", "-l", "a"], '--label needs KEY=VALUE, not "a"'],
     [["exec"], "exec needs the ID of a sandbox: agentbox ls shows them"],
     [["exec", "sb1"], "exec needs a command: agentbox exec sb1 -- ls /"],

@@ -1,0 +1,31 @@
+/** The user's own terminal as one in a sandbox. */
+import type { TerminalWish } from "#client/sandbox-types.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../failure.ts";
+import type { Arguments } from "../flags.ts";
+import { pairsOf } from "./pairs.ts";
+import type { CommandPlace } from "./run-command.ts";
+
+/** Resolves with the exit code of the command; without one, a shell is run. */
+export async function runTerminal(context: CliContext, place: CommandPlace, command: readonly string[], args: Arguments): Promise<number> {
+  using user = context.terminal();
+  if (user === undefined) throw new CliError("--tty needs a terminal, and standard input or output is none: leave it out");
+  const { rows, cols } = user;
+  const wish: TerminalWish = {
+    rows,
+    cols,
+    ...withoutUndefined({
+      command: command.length === 0 ? undefined : command,
+      env: pairsOf(args, "env"),
+      user: args.text("user"),
+      workingDir: args.text("workdir"),
+      container: args.text("container"),
+    }),
+  };
+  const onOutput = (text: string): void => void context.stdout.write(text);
+  const terminal = await place.sandboxes.terminal(place.id, wish, { onOutput, signal: context.signal });
+  user.onTyped((text) => terminal.type(text));
+  user.onResize(() => terminal.resize(user.rows, user.cols));
+  return await terminal.exitCode;
+}

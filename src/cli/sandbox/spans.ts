@@ -1,0 +1,15 @@
+import { parseDuration } from "#model/duration.ts";
+import { UsageError } from "../failure.ts";
+import type { Arguments } from "../flags.ts";
+
+/** A flag whose value is a time span, as it is written; undefined when it is not given. */
+export function spanOf(args: Arguments, flag: string): string | undefined {
+  const text = args.text(flag);
+  if (text === undefined) return undefined;
+  try {
+    parseDuration(text);
+    return text;
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${(error as Error).message}`);
+  }
+}

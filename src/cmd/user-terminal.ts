@@ -1,0 +1,23 @@
+import type { UserTerminal } from "#cli/context.ts";
+
+/** The terminal of this process, as long as it is held: then it is as it was before. */
+export function userTerminal(): UserTerminal | undefined {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY) return undefined;
+  stdin.setRawMode(true).setEncoding("utf8").resume();
+  return {
+    get rows() {
+      return stdout.rows;
+    },
+    get cols() {
+      return stdout.columns;
+    },
+    onTyped: (handler) => void stdin.on("data", handler),
+    onResize: (handler) => void stdout.on("resize", handler),
+    [Symbol.dispose]: () => {
+      stdin.setRawMode(false).pause();
+      stdin.removeAllListeners("data");
+      stdout.removeAllListeners("resize");
+    },
+  };
+}
