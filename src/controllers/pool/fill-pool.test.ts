@@ -3,6 +3,7 @@ import { ApiError } from "#kube/api-error.ts";
 import { conditionIn } from "#model/conditions.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { embeddedPoolScene } from "../../../test/world/embedded-pool-scene.ts";
+import type { ClaimPressure } from "./claim-pressure.ts";
 
 const minute = 60_000;
 const degradedReason = (pool: SandboxPool): string | undefined => conditionIn(pool, "Degraded")?.reason;
@@ -50,6 +51,42 @@ describe("calls that fail", () => {
     await world.filled();
     expect(await scene.pods()).toHaveLength(3);
     expect(degradedReason(await scene.pool())).not.toBe("PodsRefused");
+  });
+});
+
+describe("claims", () => {
+  function underPressure(): { inFlight: number; pressure: ClaimPressure } {
+    const state = { inFlight: 0 };
+    const pressure = { inFlight: () => state.inFlight, waiting: () => 0, onWaiting: () => () => {} };
+    return Object.assign(state, { pressure });
+  }
+
+  test("refill makes a few pods at a time beside claims, as long as there is something to claim", async () => {
+    const state = underPressure();
+    await using world = await embeddedPoolScene({ pressure: state.pressure });
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 2 });
+    await world.filled();
+    state.inFlight = 3;
+    await scene.scale(20);
+    await world.quiet();
+    expect(await scene.pods()).toHaveLength(2);
+    await clock.step(100);
+    expect(await scene.pods()).toHaveLength(6);
+    await clock.step(100);
+    expect(await scene.pods()).toHaveLength(10);
+    state.inFlight = 0;
+    await clock.step(100);
+    expect(await scene.pods()).toHaveLength(20);
+  });
+
+  test("refill does not hold back when there is nothing to claim", async () => {
+    const state = underPressure();
+    state.inFlight = 3;
+    await using world = await embeddedPoolScene({ pressure: state.pressure });
+    await world.scene.createPool({ replicas: 20 });
+    await world.quiet();
+    expect(await world.scene.pods()).toHaveLength(20);
   });
 });
 
