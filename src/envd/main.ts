@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
+import { ArmedState } from "./armed-state.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
 import { envdServer } from "./server.ts";
 
@@ -22,7 +23,9 @@ const identity = {
 };
 const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
 const { AGENTBOX_ENTRYPOINT: entrypoint } = process.env;
+const state = new ArmedState();
 const server = envdServer(identity, {
+  state,
   runner: join(import.meta.dirname, "step-runner"),
   ...(entrypoint === undefined ? {} : { entrypoint }),
   // Under the sandbox's init, and not on a developer's machine.
@@ -34,6 +37,7 @@ server.on("error", (error) => {
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-keepSmall(server, setTimeout, collectGarbage);
+// Who works for a sandbox has better things to do.
+keepSmall(server, setTimeout, () => state.sandboxId ?? collectGarbage());
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 server.listen(port, "0.0.0.0");

@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { header } from "#envd-protocol/arming.ts";
 import type { ArmedOptions } from "./armed/armed-server.ts";
-import { ArmedState } from "./armed-state.ts";
+import type { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
 
 /** Clients and gateways keep connections open, and streams are silent for long. */
@@ -15,14 +15,11 @@ const idleConnectionMs = 640_000;
 
 type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** What only an armed daemon needs to know. */
-export type Equipment = Omit<ArmedOptions, "state">;
-
-export function envdServer(identity: Identity, equipment: Equipment): Server {
-  const state = new ArmedState();
+export function envdServer(identity: Identity, options: ArmedOptions): Server {
+  const { state } = options;
   let armed: Promise<Armed> | undefined;
   const load = (): Promise<Armed> => {
-    armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler({ state, ...equipment }));
+    armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler(options));
     return armed;
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

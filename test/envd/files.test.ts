@@ -145,7 +145,7 @@ test("a signature opens one path for one operation and for its time", async () =
 
 test("what cannot be read or written says why", async () => {
   writeFileSync(join(folder, "file"), "");
-  execFileSync("mkfifo", [join(folder, "pipe")]);
+  execFileSync("sh", ["-c", `mkfifo ${join(folder, "pipe")}`]);
   expect((await get(join(folder, "none"))).status).toBe(404);
   expect((await get(folder)).status).toBe(400);
   expect((await get(join(folder, "pipe"))).status).toBe(400);
