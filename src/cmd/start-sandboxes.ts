@@ -3,6 +3,7 @@
  * takes them back, the controllers, and their API.
  */
 import type { ApiFace } from "#api/http/api-server.ts";
+import { fleetFace } from "#api/native/fleet-routes.ts";
 import { nativeFace } from "#api/native/native-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
@@ -25,6 +26,7 @@ import type { SandboxClaims } from "#services/sandbox-claims.ts";
 import { defaultMaxUses, startControlPlane, startHistory } from "./control-plane.ts";
 import { controlPlaneKey } from "./control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
+import { fleetServices } from "./fleet-services.ts";
 import type { HomeFolder } from "./home-folder.ts";
 import { type GatewaySettings, serveGateway, type ServedGateway } from "./serve-gateway.ts";
 import { openTracing } from "./tracing.ts";
@@ -87,7 +89,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const gateway = parts.use(await serveGateway({ ...common, settings: options.gateway, certificateFolder, sandboxes, tokens, traffic }));
   const started = parts.move();
   return {
-    faces: [nativeFace({ sandboxes, clock, log })],
+    faces: [nativeFace({ sandboxes, clock, log }), fleetFace(fleetServices({ ...common, live }))],
     gateway,
     refuseCreates: stopClaims,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
