@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { addressOf, ann } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
+import { refusal } from "../../test/world/refusal.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
-import type { ServiceError } from "./service-error.ts";
 
+const idleImagePool = { podCreationImagePolicy: "IdleImage", idleImage: "registry.invalid/idle:1" } as const;
 const twoContainers = {
   template: {
     spec: {
@@ -47,11 +48,11 @@ test("where all containers are exchanged, the first one's new boot is not enough
 });
 
 test("a sandbox that is ended while it starts is not armed any more, and its creator is told", async () => {
-  await using world = await embeddedClaimScene({ pool: { podCreationImagePolicy: "IdleImage", idleImage: "registry.invalid/idle:1" } });
+  await using world = await embeddedClaimScene({ pool: idleImagePool });
   const { scene, clock } = world;
   const process = await scene.process();
   await settle();
-  const creating = process.create().catch((error: unknown) => error as ServiceError);
+  const creating = refusal(process.create());
   await clock.step(50);
   const [starting] = process.cache.listSandboxes().toArray();
   await process.claims.end(ann, starting?.metadata.labels?.["agentbox.navix.sh/sandbox-id"] ?? "");
@@ -66,7 +67,7 @@ test("another pod that has the address by now is never armed", async () => {
   const process = await scene.process();
   await settle();
   const stranger = scene.daemons.boot(addressOf(1), "uid-of-another-pod");
-  const creating = process.create({ startupTimeoutMs: 2_000 }).catch((error: unknown) => error as ServiceError);
+  const creating = refusal(process.create({ startupTimeoutMs: 2_000 }));
   await clock.step(2_000);
   expect(await creating).toMatchObject({ code: "timeout" });
   expect(stranger.armed).toBeUndefined();
@@ -101,7 +102,7 @@ test("hooks run once the sandbox is armed, and a hook that fails gives the pod b
   };
   const process = await scene.process({ http: { send } });
   await settle();
-  const creating = process.create({ postStartHooks: [{ http: { port: 8080 } }] }).catch((error: unknown) => error as ServiceError);
+  const creating = refusal(process.create({ postStartHooks: [{ http: { port: 8080 } }] }));
   await clock.step(30_000);
   expect(await creating).toMatchObject({ code: "hook_failed", message: expect.stringContaining("hunter2") });
   expect(new Set(sent)).toEqual(new Set([`${addressOf(1)}:8080 armed`]));
@@ -113,4 +114,63 @@ test("hooks run once the sandbox is armed, and a hook that fails gives the pod b
     "agentbox.navix.sh/failure-message": "post-start hook 1 failed 5 times",
   });
   expect(JSON.stringify([pod, process.logged.lines])).not.toContain("hunter2");
+});
+
+test.each(["taken", "refused"] as const)("a daemon that answers %s fails the create and the pod goes back", async (failure) => {
+  await using world = await embeddedClaimScene();
+  const { scene } = world;
+  const process = await scene.process();
+  await settle();
+  scene.daemons.fail("init", failure);
+  expect(await refusal(process.create())).toMatchObject({ code: "start_failed" });
+  await settle();
+  expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
+});
+
+test("a daemon that does not take what we sign is found out about, and not asked for ever", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  scene.daemons.fail("init", "other-boot");
+  const failed = refusal(process.create());
+  await clock.step(100);
+  expect((await failed).message).toContain("does not take orders that this control plane signs");
+});
+
+test("a container that was started anew before it was armed is no sandbox", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  await scene.nodeStarts();
+  const failed = refusal(process.create());
+  await clock.step(100);
+  expect((await failed).message).toContain("started anew");
+});
+
+test("a daemon that is silent for a moment is armed when it answers", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  scene.daemons.fail("init", "unreachable", "unreachable");
+  const creating = process.create();
+  await clock.step(200);
+  expect((await creating).sandbox.status).toBe("Running");
+});
+
+test("an image that cannot run fails the create with what the node says", async () => {
+  await using world = await embeddedClaimScene({ pool: idleImagePool });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const failed = refusal(process.create());
+  await clock.step(50);
+  const [status] = (await scene.pod()).status?.containerStatuses ?? [];
+  if (status === undefined) throw new Error("no container is reported");
+  const waiting = { reason: "CreateContainerError", message: "no such file: /bin/agent" };
+  await scene.nodeReports(1, { containerStatuses: [{ ...status, state: { waiting } }] });
+  await clock.step(1_000);
+  expect(await failed).toMatchObject({ code: "start_failed", message: expect.stringContaining("no such file: /bin/agent") });
 });

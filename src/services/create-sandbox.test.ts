@@ -1,25 +1,16 @@
 import { expect, test } from "vitest";
-import { ApiError } from "#kube/api-error.ts";
+import { sleep } from "#lib/clock.ts";
+import type { Span } from "#lib/tracing.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
-import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, ann } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
 import { meddled } from "../../test/world/meddled-writes.ts";
+import { refusal } from "../../test/world/refusal.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
-import type { ServiceError } from "./service-error.ts";
 
 const idleImagePool = { podCreationImagePolicy: "IdleImage", idleImage: "registry.invalid/idle:1" } as const;
-
-function refusal(work: Promise<unknown>): Promise<ServiceError> {
-  return work.then(
-    () => {
-      throw new Error("it should have failed");
-    },
-    (error: unknown) => error as ServiceError,
-  );
-}
 
 test("a create on the fast path is one write and one call to the daemon", async () => {
   await using world = await embeddedClaimScene({ pods: 1 });
@@ -95,48 +86,6 @@ test("where nobody knew the old boot, the node's report tells the new container"
   expect((await creating).sandbox.status).toBe("Running");
 });
 
-test("W5: who loses a pod to another process takes the next one at once", async () => {
-  await using world = await embeddedClaimScene({ pods: 2 });
-  const { scene } = world;
-  const { client, meddling } = meddled(scene.client);
-  const process = await scene.process({ client });
-  await settle();
-  let lost = 0;
-  meddling.patch = async (send) => {
-    if (lost++ === 0) throw new ApiError("Conflict", "somebody was faster");
-    return send();
-  };
-  const { sandbox } = await process.create();
-  expect(sandbox.status).toBe("Running");
-  expect(lost).toBe(2);
-  expect((await scene.pods()).filter((pod) => sandboxIdOf(pod) === sandbox.sandboxId)).toHaveLength(1);
-  expect(await process.registry.getSingleMetricAsString("agentbox_schedule_cas_outcome_total")).toContain('outcome="lost"} 1');
-});
-
-test("W4: pods that are not ready, that go, or that have no address are nobody's", async () => {
-  await using world = await embeddedClaimScene({ pods: 3 });
-  const { scene, clock } = world;
-  await scene.nodeReports(1, { conditions: [{ type: "Ready", status: "False" }] });
-  await scene.nodeReports(2, { phase: "Pending" });
-  await scene.client.delete(Pods, { namespace: "ns", name: "py-3" });
-  const process = await scene.process();
-  const failed = refusal(process.create({ startupTimeoutMs: 1_000 }));
-  await clock.step(1_000);
-  expect(await failed).toMatchObject({ code: "no_capacity", details: { retryAfterSeconds: 1, pool: { idle: 2, running: 0 } } });
-});
-
-test("a request that waits gets the pod that becomes ready, without polling", async () => {
-  await using world = await embeddedClaimScene({ pods: 1 });
-  const { scene } = world;
-  await scene.nodeReports(1, { conditions: [{ type: "Ready", status: "False" }] });
-  const process = await scene.process();
-  const creating = process.create();
-  await settle();
-  expect(process.claims.pending({ namespace: "ns", name: "py" }), "W11: who waits is counted").toBe(1);
-  await scene.nodeReports(1);
-  expect((await creating).sandbox.status).toBe("Running");
-});
-
 test("a caller who leaves while waiting leaves the queue; one who leaves while arming gives the pod back", async () => {
   await using world = await embeddedClaimScene({ pods: 1 });
   const { scene, clock } = world;
@@ -171,106 +120,6 @@ test("W7: a sandbox that is not armed by its deadline is given back, and its rec
   expect([annotations[annotationKeys.stopReason], annotations[annotationKeys.failureReason]]).toEqual(["Canceled", "StartupTimeout"]);
 });
 
-test.each(["taken", "refused"] as const)("a daemon that answers %s fails the create and the pod goes back", async (failure) => {
-  await using world = await embeddedClaimScene();
-  const { scene } = world;
-  const process = await scene.process();
-  await settle();
-  scene.daemons.fail("init", failure);
-  expect(await refusal(process.create())).toMatchObject({ code: "start_failed" });
-  await settle();
-  expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
-});
-
-test("a daemon that does not take what we sign is found out about, and not asked for ever", async () => {
-  await using world = await embeddedClaimScene();
-  const { scene, clock } = world;
-  const process = await scene.process();
-  await settle();
-  scene.daemons.fail("init", "other-boot");
-  const failed = refusal(process.create());
-  await clock.step(100);
-  expect((await failed).message).toContain("does not take orders that this control plane signs");
-});
-
-test("a container that was started anew before it was armed is no sandbox", async () => {
-  await using world = await embeddedClaimScene();
-  const { scene, clock } = world;
-  const process = await scene.process();
-  await settle();
-  await scene.nodeStarts();
-  const failed = refusal(process.create());
-  await clock.step(100);
-  expect((await failed).message).toContain("started anew");
-});
-
-test("a daemon that is silent for a moment is armed when it answers", async () => {
-  await using world = await embeddedClaimScene();
-  const { scene, clock } = world;
-  const process = await scene.process();
-  await settle();
-  scene.daemons.fail("init", "unreachable", "unreachable");
-  const creating = process.create();
-  await clock.step(200);
-  expect((await creating).sandbox.status).toBe("Running");
-});
-
-test("an image that cannot run fails the create with what the node says", async () => {
-  await using world = await embeddedClaimScene({ pool: idleImagePool });
-  const { scene, clock } = world;
-  const process = await scene.process();
-  await settle();
-  const failed = refusal(process.create());
-  await clock.step(50);
-  const [status] = (await scene.pod()).status?.containerStatuses ?? [];
-  if (status === undefined) throw new Error("no container is reported");
-  const waiting = { reason: "CreateContainerError", message: "no such file: /bin/agent" };
-  await scene.nodeReports(1, { containerStatuses: [{ ...status, state: { waiting } }] });
-  await clock.step(1_000);
-  expect(await failed).toMatchObject({ code: "start_failed", message: expect.stringContaining("no such file: /bin/agent") });
-});
-
-test("an answer that never came: the caller is told at once, and a claim that was written is taken back", async () => {
-  await using world = await embeddedClaimScene();
-  const { scene, clock } = world;
-  const { client, meddling } = meddled(scene.client);
-  const process = await scene.process({ client });
-  await settle();
-  let isUp = false;
-  meddling.patch = async (send) => {
-    const answer = await send();
-    if (!isUp) throw new ApiError("Unreachable", "the connection was reset");
-    return answer;
-  };
-  meddling.get = async (send) => {
-    if (!isUp) throw new ApiError("Unreachable", "the connection was refused");
-    return send();
-  };
-  expect(await refusal(process.create())).toMatchObject({ code: "unavailable" });
-  await clock.step(10_000);
-  expect(sandboxPhaseOf(await scene.pod())).toBe("running");
-  isUp = true;
-  await clock.step(10_000);
-  expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
-  expect(scene.daemons.at(addressOf(1))?.armed).toBeUndefined();
-});
-
-test("a claim that was never written leaves the pod to the next one", async () => {
-  await using world = await embeddedClaimScene();
-  const { scene, clock } = world;
-  const { client, meddling } = meddled(scene.client);
-  const process = await scene.process({ client });
-  await settle();
-  meddling.patch = async () => {
-    throw new ApiError("Unreachable", "the connection was refused");
-  };
-  expect(await refusal(process.create())).toMatchObject({ code: "unavailable" });
-  meddling.patch = (send) => send();
-  const creating = process.create();
-  await clock.step(1_000);
-  expect((await creating).sandbox.status).toBe("Running");
-});
-
 test("who does not want to wait has an answer with the claim, and the sandbox comes up by itself", async () => {
   await using world = await embeddedClaimScene({ pool: idleImagePool });
   const { scene, clock } = world;
@@ -297,17 +146,6 @@ test("what fails after the answer ends the sandbox and says why", async () => {
   const { labels = {}, annotations = {} } = (await scene.pod()).metadata;
   expect(labels[labelKeys.sandboxPhase]).toBe("stopping");
   expect(annotations[annotationKeys.failureReason]).toBe("StartFailed");
-});
-
-test("a pool that is deleted ends the requests that wait there", async () => {
-  await using world = await embeddedClaimScene({ pods: 0 });
-  const { scene } = world;
-  const process = await scene.process();
-  const failed = refusal(process.create());
-  await settle();
-  await scene.client.delete(SandboxPools, { namespace: "ns", name: "py" });
-  expect(await failed).toMatchObject({ code: "not_found" });
-  expect(await refusal(process.create())).toMatchObject({ code: "not_found" });
 });
 
 test("W27: keys of AgentBox and of the pool's template are refused, by name, and nothing is taken", async () => {
@@ -354,6 +192,57 @@ test("the same request again with its key is the same sandbox, and one write", a
   expect(second.sandbox.sandboxId).toBe(first.sandbox.sandboxId);
   expect(second.sandbox.status).toBe("Running");
   expect((await world.scene.pods()).filter((pod) => sandboxPhaseOf(pod) === "running")).toHaveLength(1);
+});
+
+test("the same key while its first request is still under way is told to come again", async () => {
+  await using world = await embeddedClaimScene({ pods: 2 });
+  const { scene, clock } = world;
+  const send = async () => sleep(clock, 5_000).then(() => ({ status: 200, headers: {}, text: "" }));
+  const process = await scene.process({ http: { send } });
+  await settle();
+  const command = { idempotencyKey: "k", postStartHooks: [{ http: { port: 80 } }] };
+  const first = process.create(command);
+  await clock.step(1_000);
+  expect(
+    scene.daemons.calls.some((call) => call.startsWith("init")),
+    "armed, but its hooks are not done",
+  ).toBe(true);
+  expect(await refusal(process.create(command))).toMatchObject({ code: "conflict" });
+  expect((await process.create(command, { wait: false })).sandbox.status).toBe("Starting");
+  await clock.step(5_000);
+  expect((await process.create(command)).sandbox.sandboxId).toBe((await first).sandbox.sandboxId);
+});
+
+test("a create is a span with one child for each of its steps", async () => {
+  await using world = await embeddedClaimScene();
+  const names: string[] = [];
+  const spanAt = (path: string): Span => ({
+    set: () => {},
+    span: (name, _attributes, work) => (names.push(`${path}${name}`), work(spanAt(`${path}${name}/`))),
+  });
+  const send = async () => ({ status: 200, headers: {}, text: "" });
+  const process = await world.scene.process({ tracer: spanAt(""), http: { send } });
+  await process.create({ postStartHooks: [{ http: { port: 80 } }] });
+  expect(names).toEqual(["create", "create/resolve", "create/wait", "create/claim", "create/arm", "create/hooks"]);
+});
+
+test("creates are counted by pool, path and outcome, and a pool's standing is shown until it is gone", async () => {
+  await using world = await embeddedClaimScene({ pods: 2 });
+  const { scene } = world;
+  const process = await scene.process();
+  await settle();
+  await process.create();
+  scene.daemons.fail("init", "refused");
+  await refusal(process.create());
+  const counted = await process.registry.metrics();
+  const pool = 'namespace="ns",pool="py"';
+  expect(counted).toContain(`agentbox_sandbox_create_total{${pool},path="fast",result="created"} 1`);
+  expect(counted).toContain(`agentbox_sandbox_create_total{${pool},path="fast",result="start_failed"} 1`);
+  expect(counted).toContain(`agentbox_sandbox_claim_duration_seconds_count{${pool},path="fast"} 1`);
+  expect(counted).toContain(`agentbox_schedule_ready_queue_size{${pool}} 0`);
+  await scene.client.delete(SandboxPools, { namespace: "ns", name: "py" });
+  await settle();
+  expect(await process.registry.metrics()).not.toContain("agentbox_schedule_ready_queue_size{");
 });
 
 test("of a batch all are had, or none", async () => {
