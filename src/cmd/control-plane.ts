@@ -41,8 +41,8 @@ export interface ControlPlaneOptions {
   readonly publicKey: string;
   /** Whoever hands out pods in this process; refill yields to it, and pools say how many wait. Nobody does when left out. */
   readonly claims?: Pick<SandboxClaims, "pending" | "inFlight" | "onWaiting"> | undefined;
-  /** Left out: no sandbox ends by the clock, because nobody could say whether it was armed. */
-  readonly daemon?: Pick<DaemonClient, "health">;
+  /** Says whom a container works for: whether a sandbox was armed, and whether a pod may be idle again. */
+  readonly daemon: Pick<DaemonClient, "health">;
   /** Whoever sees what comes to sandboxes. Left out: all that there is stands on their pods. */
   readonly lastActive?: LastActiveSource;
   /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
@@ -71,16 +71,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce, pressure: pressureOf(options) }),
     startTemplateController(common),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
-    ...(daemon === undefined
-      ? []
-      : [
-          startTimeoutController({
-            ...common,
-            arming: new ArmingWatch({ daemon, clock, random }),
-            lastActive,
-            limits: defaultTimeoutLimits,
-          }),
-        ]),
+    startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }
 

@@ -32,6 +32,7 @@ describeServers("the pod controller", (server) => {
     await scene.nodeReports();
     await inPhase(scene, "running");
     await scene.release();
+    scene.answer = {};
     await scene.nodeReports();
     const idle = await inPhase(scene, "idle");
     expect(idle === undefined ? "gone" : sandboxIdOf(idle)).toBeUndefined();

@@ -71,7 +71,7 @@ export function startControllers(reach: Reach): undefined {
     const events = { record: () => {}, forget: () => {} };
     const observer = { started: () => {}, exchanged: () => {}, recycled: () => {}, ended: () => {} };
     const recorder = new EndRecorder({ ...deps, history });
-    const pods = startPodController({ ...deps, recorder, observer, events, recycleTimeoutMs: defaultRecycleTimeoutMs });
+    const pods = startPodController({ ...deps, recorder, observer, events, daemon, recycleTimeoutMs: defaultRecycleTimeoutMs });
     const arming = new ArmingWatch({ daemon, clock, random });
     const timeouts = startTimeoutController({ ...deps, arming, lastActive, observer, events, limits: defaultTimeoutLimits });
     const pools = startPoolController({ ...deps, expectations: new Expectations(clock), creationsAtOnce });

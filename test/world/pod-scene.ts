@@ -75,8 +75,9 @@ export class PodScene implements AsyncDisposable {
     const digests = { resolve: async (name: string) => ({ digest: digestOf(/\/([a-z]+):/.exec(name)?.[1] ?? name) }) };
     const common = { client, cache: this.cache, clock, log, digests, publicKey, maxUses: 10, observer, events };
     const recorder = new EndRecorder({ clock, log, metrics: this.metrics, history: { put: (record) => this.#put(record) } });
-    this.deps = { ...common, recorder, recycleTimeoutMs: defaultRecycleTimeoutMs };
-    const arming = new ArmingWatch({ daemon: this.#daemon(), clock, random: () => 0.5 });
+    const daemon = this.#daemon();
+    this.deps = { ...common, recorder, daemon, recycleTimeoutMs: defaultRecycleTimeoutMs };
+    const arming = new ArmingWatch({ daemon, clock, random: () => 0.5 });
     this.timeoutDeps = { ...common, arming, lastActive: annotatedActivity, limits: defaultTimeoutLimits };
   }
 

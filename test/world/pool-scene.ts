@@ -50,6 +50,8 @@ export class PoolScene implements AsyncDisposable {
   /** What the registry says. */
   resolve: (image: string) => string = digestOf;
   readonly #controllers: readonly Controller[];
+  /** Address to the pod that has it. */
+  readonly #uids = new Map<string, string>();
 
   private constructor({ client, clock, namespace, pools }: PoolSceneOptions, history: HistoryStore) {
     const { log } = this.logged;
@@ -66,9 +68,10 @@ export class PoolScene implements AsyncDisposable {
     const expectations = new Expectations(clock);
     const recorder = new EndRecorder({ ...common, history });
     const observer = podMetrics({ metrics, clock });
+    const daemon = { health: ({ ip }: { readonly ip: string }) => Promise.resolve({ podUid: this.#uids.get(ip) ?? "", bootId: "b" }) };
     this.#controllers = [
       startPoolController({ ...common, events, expectations, creationsAtOnce: 4, ...pools }),
-      startPodController({ ...common, events, recorder, observer, maxUses: 10, recycleTimeoutMs: defaultRecycleTimeoutMs }),
+      startPodController({ ...common, events, recorder, observer, daemon, maxUses: 10, recycleTimeoutMs: defaultRecycleTimeoutMs }),
     ];
   }
 
@@ -113,7 +116,9 @@ export class PoolScene implements AsyncDisposable {
     const pod = await this.client.get(Pods, this.key(name));
     const { containerStatuses = [] } = nodeCatchesUp(pod).status ?? {};
     const conditions = [{ type: "Ready", status: "True" }];
-    const status = { phase: "Running", podIP: "10.0.0.7", podIPs: [{ ip: "10.0.0.7" }], conditions, containerStatuses, ...more };
+    const ip = pod.status?.podIP ?? `10.0.${this.#uids.size >> 8}.${this.#uids.size & 255}`;
+    this.#uids.set(ip, pod.metadata.uid ?? "");
+    const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions, containerStatuses, ...more };
     const body = { status } as unknown as JsonObject;
     return this.client.patch(Pods, this.key(name), { type: "merge", body }, { subresource: "status" });
   }

@@ -7,6 +7,8 @@ import { text } from "node:stream/consumers";
 import { Registry } from "prom-client";
 import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../src/cmd/embedded-node.ts";
 import { startControlPlane, startHistory } from "../../src/cmd/control-plane.ts";
+import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
+import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import type { ExecCommand } from "#kube/pod-access.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
@@ -58,7 +60,9 @@ export async function startRealNode(options: { readonly pools?: boolean } = {}):
     const { history } = parts.use(await startHistory({ ...shared, location: join(home, "history.db") }));
     const cache = new SandboxCache({ ...shared, client: store });
     parts.defer(() => cache.stop());
-    parts.use(startControlPlane({ ...shared, cache, history, client: store, digests: node.digests }));
+    const http = parts.adopt(openPodHttp(), (pods) => pods.close());
+    const daemon = httpDaemonClient({ http, privateKey });
+    parts.use(startControlPlane({ ...shared, cache, history, daemon, client: store, digests: node.digests }));
     await cache.run();
   }
   return {

@@ -5,17 +5,12 @@
  * A daemon that does not answer is asked again, more and more seldom. That alone ends nothing: it may be busy, or cut off from us.
  */
 import { formatKey, type Key } from "#kube/controller/key.ts";
-import { ChildAbort } from "#lib/abortable.ts";
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
-import { type DaemonClient, DaemonError } from "#daemon-client/daemon-client.ts";
+import { type AskDaemonDeps, askWhomItServes } from "#lifecycle/ask-daemon.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
-import { daemonPortOf } from "#sandbox/runtimes.ts";
 
-export interface ArmingWatchDeps {
-  readonly daemon: Pick<DaemonClient, "health">;
-  readonly clock: Clock;
+export interface ArmingWatchDeps extends AskDaemonDeps {
   readonly random: Random;
 }
 
@@ -36,7 +31,6 @@ interface Asked {
 }
 
 const askAgain: Backoff = { baseMs: 1_000, maxMs: 60_000, jitter: "equal" };
-const answerWithinMs = 2_000;
 /** Whoever comes so late was not there when the time was over: it has just started, and finds many at once. */
 const lateMs = 5_000;
 const spreadMs = 60_000;
@@ -61,7 +55,7 @@ export class ArmingWatch {
   /** Asks now, whatever was said about when. */
   async ask(pod: Pod, signal: AbortSignal): Promise<Arming> {
     const { clock, random } = this.#deps;
-    const answer = await this.#health(pod, signal);
+    const answer = await askWhomItServes(this.#deps, pod, signal);
     const now = clock.now();
     const { failures = 0, silentSinceMs = now } = this.#known(pod) ?? {};
     if (answer !== undefined) {
@@ -84,24 +78,6 @@ export class ArmingWatch {
     const first = { armed: false, askAtMs, failures: 0 };
     this.#keep(pod, first);
     return first;
-  }
-
-  /** For whom the daemon works; an empty text for nobody, undefined when there is no answer, or one of another pod at its address. */
-  async #health(pod: Pod, signal: AbortSignal): Promise<string | undefined> {
-    const ip = pod.status?.podIP ?? "";
-    if (ip === "") return undefined;
-    using limited = new ChildAbort(signal);
-    const timer = this.#deps.clock.after(answerWithinMs, () => limited.abort(new Error(`no answer within ${answerWithinMs} ms`)));
-    try {
-      const { podUid, sandboxId = "" } = await this.#deps.daemon.health({ ip, port: daemonPortOf(pod) }, { signal: limited.signal });
-      return podUid === pod.metadata.uid ? sandboxId : undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof DaemonError || limited.signal.aborted) return undefined;
-      throw error;
-    } finally {
-      timer.cancel();
-    }
   }
 
   #known(pod: Pod): Asked | undefined {

@@ -40,6 +40,7 @@ test("I3, I7: whenever a controller dies, each sandbox gets one record, and no p
     fc.asyncProperty(fc.array(fc.tuple(step, death), { minLength: 5, maxLength: 25 }), async (story) => {
       await using world = await embeddedPodScene();
       const { scene, clock } = world;
+      scene.answer = {};
       const given = new Set<string>();
       for (const [index, [what, deathAt]] of story.entries()) {
         if (await scene.isGone()) break;

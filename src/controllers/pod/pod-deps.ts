@@ -1,3 +1,4 @@
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ReleaseDeps } from "#lifecycle/release-sandbox.ts";
 import type { Pod } from "#model/pod.ts";
@@ -9,6 +10,8 @@ export interface PodDeps extends ReleaseDeps {
   readonly recorder: EndRecorder;
   readonly observer: PodObserver;
   readonly events: PodEvents;
+  /** Asked before a pod is idle again: only it knows which container it is in. */
+  readonly daemon: Pick<DaemonClient, "health">;
   /** How long a pod may take back to idle before it is replaced. */
   readonly recycleTimeoutMs: number;
 }

@@ -69,6 +69,7 @@ describe("stopping", () => {
     expect(await scene.record()).toMatchObject({ status: "Completed", team: "red", user: "ann", podName: "py-1" });
     expect(sandboxIdOf(await scene.pod())).toBe("i1");
     await scene.nodeReports();
+    scene.answer = {};
     await scene.reconcile();
     const idle = await scene.pod();
     expect([sandboxPhaseOf(idle), sandboxIdOf(idle), idle.metadata.annotations?.[annotationKeys.useCount]]).toEqual([
@@ -97,6 +98,7 @@ describe("stopping", () => {
     await running(scene);
     await scene.release();
     await scene.nodeReports();
+    scene.answer = {};
     scene.historyFailures = 2;
     for (let attempt = 0; attempt < 2; attempt++) {
       await expect(scene.reconcile()).rejects.toMatchObject({ code: "unavailable" });
@@ -121,6 +123,54 @@ describe("stopping", () => {
     await scene.reconcile();
     expect(await scene.record()).toMatchObject({ status: "Completed" });
     expect(await scene.metric("agentbox_inplace_update_total")).toContain('exchange="stopping",result="failed"} 1');
+  });
+
+  test("I2: a container that still works for the last user is none to be idle with, whatever its node reports", async () => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    await running(scene);
+    await scene.release();
+    await scene.nodeReports();
+    scene.answer = { sandboxId: "i1" };
+    expect(await scene.reconcile()).toEqual({ afterMs: 100, exact: true });
+    expect(await scene.record()).toMatchObject({ status: "Completed" });
+    await clock.step(40_000);
+    expect(await scene.reconcile()).toEqual({ afterMs: 5_000, exact: true });
+    expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
+    scene.answer = {};
+    await scene.reconcile();
+    expect(sandboxPhaseOf(await scene.pod())).toBe("idle");
+  });
+
+  test.each([
+    ["does not answer", undefined],
+    ["has lost its address to another pod", { podUid: "another" }],
+    ["works for the last user", { sandboxId: "i1" }],
+  ])("I2: a pod whose daemon %s is replaced when its time is over", async (_, answer) => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    await running(scene);
+    await scene.release();
+    await scene.nodeReports();
+    scene.answer = answer;
+    await clock.step(59_990);
+    expect(await scene.reconcile()).toEqual({ afterMs: 10, exact: true });
+    await clock.step(10);
+    await scene.reconcile();
+    expect((await scene.pod()).metadata.deletionTimestamp).toBeDefined();
+  });
+
+  test("a recycled pod's daemon is asked once, and none that is not done", async () => {
+    await using world = await embeddedPodScene();
+    const { scene } = world;
+    scene.answer = {};
+    await running(scene);
+    await scene.release();
+    await scene.reconcile();
+    expect(scene.asked).toEqual([]);
+    await scene.nodeReports();
+    await scene.reconcile();
+    expect([sandboxPhaseOf(await scene.pod()), scene.asked.length]).toEqual(["idle", 1]);
   });
 
   test("W26: a pod with a volume that its user could write to is recorded and replaced, not recycled", async () => {
