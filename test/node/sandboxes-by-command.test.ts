@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { UpProcess } from "../world/up-process.ts";
 
-test("sandboxes are made, used, looked at and ended from the command line, and remembered after a restart", async () => {
+test("sandboxes are made, used, paused, looked at and ended from the command line, and remembered after a restart", async () => {
   await using up = await UpProcess.onNewFolder();
   await up.start();
 
@@ -30,6 +30,9 @@ test("sandboxes are made, used, looked at and ended from the command line, and r
   expect(await up.agentbox("exec", id, "--", "sh", "-c", "exit 7")).toEqual({ stdout: "", stderr: "", code: 7 });
   expect((await up.agentbox("logs", id, "--tail", "5")).code).toBe(0);
 
+  expect((await up.agentbox("pause", id)).stdout).toBe(`sandbox ${id} is paused\n`);
+  expect(await up.agentbox("exec", id, "--", "true")).toMatchObject({ code: 1, stderr: expect.stringContaining("is paused: resume it") });
+  expect((await up.agentbox("resume", id)).stdout).toBe(`sandbox ${id} runs\n`);
   expect((await up.agentbox("extend", id, "--timeout", "30m")).stdout).toMatch(/ ends in (30m|29m\d*s?), at 20/);
   expect((await up.agentbox("inspect", id)).stdout).toMatch(/^endTime: "20.*^status: Running$/ms);
 

@@ -1,5 +1,6 @@
 /** The whole product as a process, with real containers, as its users meet it: over HTTP. */
 import { expect, test } from "vitest";
+import { SandboxPools } from "#model/sandbox-pool.ts";
 import { UpProcess } from "../world/up-process.ts";
 
 interface Answer {
@@ -103,4 +104,17 @@ test("a sandbox ends at its end time by itself, also when the server was killed 
   await up.process.kill();
   await up.start();
   expect(await recordOf(up, later.sandboxId)).toMatchObject(ended);
+});
+
+test("creates that wait are answered when the server ends, and leave nothing behind (I9)", async () => {
+  await using up = await UpProcess.onNewFolder();
+  await up.start();
+  await Promise.all([create(up), create(up), create(up)]);
+  const waiting = http(up, "POST", "/sandboxes", { poolName: "base" });
+  const waits = async (): Promise<unknown> => (await up.client.get(SandboxPools, { namespace: "default", name: "base" })).status;
+  await expect.poll(waits, { timeout: 10_000 }).toMatchObject({ pendingRequests: 1 });
+  await up.process.stop();
+  expect(await waiting).toMatchObject({ status: 503, body: { code: "unavailable" } });
+  await up.start();
+  expect((await http(up, "GET", "/sandboxes")).body["sandboxes"]).toHaveLength(3);
 });
