@@ -37,29 +37,32 @@ export interface ApiDeps {
 
 export class NativeApi implements AsyncDisposable {
   readonly clock: SteppedClock;
-  readonly logged = recordedLog();
+  readonly logged: ReturnType<typeof recordedLog>;
   readonly #app: FastifyInstance;
+  readonly #registry: Registry;
   #closed = false;
 
-  private constructor(app: FastifyInstance, clock: SteppedClock, logged: ReturnType<typeof recordedLog>) {
+  private constructor(app: FastifyInstance, clock: SteppedClock, logged: ReturnType<typeof recordedLog>, registry: Registry) {
     this.#app = app;
+    this.#registry = registry;
     this.clock = clock;
     this.logged = logged;
   }
 
   static async over(routes: (deps: ApiDeps) => readonly Route[], clock = new SteppedClock()): Promise<NativeApi> {
     const logged = recordedLog();
+    const registry = new Registry();
     const app = await apiServer({
       keys: { authenticate: (key) => callers[key as CallerName] },
       clock,
       log: logged.log,
-      metrics: prometheusMetrics(new Registry()),
+      metrics: prometheusMetrics(registry),
       rateLimit: { perSecond: 0, burst: 0 },
       faces: [{ errors: problemShape, routes: (face) => registerRoutes(face, routes({ clock, log: logged.log })) }],
       ready: () => true,
       metricsText: async () => ({ contentType: "text/plain", text: "" }),
     });
-    return new NativeApi(app, clock, logged);
+    return new NativeApi(app, clock, logged, registry);
   }
 
   /** By ann, unless told otherwise; without a socket. `what` is such as `GET /v1/sandboxes`. */
@@ -70,6 +73,10 @@ export class NativeApi implements AsyncDisposable {
     const reply = await this.#app.inject({ method, url, headers: { "x-api-key": by, ...type, ...headers }, ...payload });
     const isJson = /json/.test(String(reply.headers["content-type"]));
     return { status: reply.statusCode, headers: reply.headers, text: reply.body, json: isJson ? tryJson(reply.body) : undefined };
+  }
+
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
   }
 
   /** On a real port from now on. */

@@ -28,12 +28,25 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveD
     help: "Time from a request to the APIs to the end of its answer",
     labels: ["route", "method", "code"],
   });
-  app.addHook("onResponse", async (request, reply) => {
+  const seen = new WeakSet<FastifyRequest>();
+  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (seen.has(request)) return;
+    seen.add(request);
     // Paths that nobody serves are one label: callers must not be able to make up new ones.
     const labels = { route: routeOf(request), method: request.method, code: String(reply.statusCode) };
     requests.add(labels);
     seconds.observe(labels, reply.elapsedTime / 1000);
     if (mayChange(request)) log.info(auditFields(request, reply), "change");
+  };
+  app.addHook("onResponse", async (request, reply) => observe(request, reply));
+  // Fastify says nothing of answers that nobody took: those that came too late, and those that were broken off.
+  app.addHook("onSend", async (request, reply) => {
+    if (reply.raw.destroyed) observe(request, reply);
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    reply.raw.once("close", () => {
+      if (reply.sent) observe(request, reply);
+    });
   });
 }
 

@@ -37,11 +37,12 @@ export function isUpgrade(reply: FastifyReply): boolean {
   return upgrades.has(reply.request.raw);
 }
 
-/** From here on the connection is the caller's, and HTTP has nothing more to do with it. */
+/** From here on the connection is the caller's, and HTTP has nothing more to do with it than to count it at its end. */
 export function takeConnection(reply: FastifyReply): Upgrade {
   const upgrade = upgrades.get(reply.request.raw);
   if (upgrade === undefined) throw new Error("this request is not for another protocol");
-  reply.hijack();
+  reply.code(101).hijack();
   reply.raw.detachSocket(upgrade.socket);
+  upgrade.socket.once("close", () => reply.raw.emit("close"));
   return upgrade;
 }

@@ -134,6 +134,8 @@ test("whoever goes away is read for no more", async () => {
   await jsonLines(response.body).next();
   gone.abort();
   await eventually(() => expect(world.scene.pods.read[0]?.follow?.aborted).toBe(true));
+  const counted = 'agentbox_http_requests_total{route="/v1/sandboxes/:sandboxId/logs/stream",method="GET",code="200"} 1';
+  await eventually(async () => expect(await world.api.metrics()).toContain(counted));
 });
 
 test("of a log that nobody takes no more is read than fits on the way", async () => {

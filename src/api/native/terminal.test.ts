@@ -219,6 +219,15 @@ test("what is typed faster than the command reads is left with the client", asyn
   });
 });
 
+test("a terminal is counted when it ends", async () => {
+  await using bench = await Bench.open();
+  const { socket } = await bench.terminal();
+  const counted = 'agentbox_http_requests_total{route="/v1/sandboxes/:sandboxId/terminal",method="GET",code="101"} 1';
+  expect(await bench.world.api.metrics()).not.toContain(counted);
+  socket.close();
+  await eventually(async () => expect(await bench.world.api.metrics()).toContain(counted));
+});
+
 test("other protocols are offers that need not be taken", async () => {
   await using bench = await Bench.open();
   const headers = { "x-api-key": "ann", connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
