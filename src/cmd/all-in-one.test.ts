@@ -123,6 +123,21 @@ describe("agentbox up", () => {
     expect(await readFile(home.dataFile, "latin1")).not.toContain(key);
   });
 
+  test("says that it runs no sandboxes when it was started without", async () => {
+    await start();
+    const address = (await readServerFile(home.serverFile))?.httpAddress ?? "";
+    const key = (await readFile(home.adminKeyFile, "utf8")).trim();
+    for (const [method, path] of [
+      ["POST", ""],
+      ["GET", "/x/logs"],
+    ] as const) {
+      const answer = await fetch(`${address}/v1/sandboxes${path}`, { method, headers: { "X-API-Key": key } });
+      const detail = "this server runs no sandboxes: it was started with --no-sandboxes";
+      expect([answer.status, await answer.json()]).toMatchObject([503, { code: "unavailable", detail }]);
+    }
+    expect((await fetch(`${address}/v1/sandboxes`)).status).toBe(401);
+  });
+
   test("is ready when it says so, and answers for health", async () => {
     await start();
     const address = (await readServerFile(home.serverFile))?.httpAddress ?? "";

@@ -9,6 +9,7 @@
  * - embedded-node.ts   what runs pods             - control-plane-key.ts
  * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
  * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
+ * - no-sandboxes.ts    what the API says without
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -28,6 +29,7 @@ import type { ResourceType } from "#model/resource.ts";
 import { firstCommands, type Surroundings } from "./first-commands.ts";
 import { type HomeFolder, usualHomeFolder } from "./home-folder.ts";
 import { openServerLog } from "./log-file.ts";
+import { noSandboxesFace } from "./no-sandboxes.ts";
 import { defaultRateLimit, keysOver, serveApi, systemNamespace } from "./serve-api.ts";
 import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
 import { followStore, openServerMetrics, type ServerMetrics } from "./server-metrics.ts";
@@ -129,7 +131,10 @@ async function startParts(options: AllInOneOptions, running: RunningParts, parts
   }
   parts.defer(() => running.cache.stop());
   await running.cache.run();
-  return { sandboxes: options.sandboxes ? "not root" : "switched off", faces: [], gateway: undefined, refuseCreates: async () => {} };
+  const [sandboxes, why] = options.sandboxes
+    ? (["not root", "was not started as root, which containers need"] as const)
+    : (["switched off", "was started with --no-sandboxes"] as const);
+  return { sandboxes, faces: [noSandboxesFace(why)], gateway: undefined, refuseCreates: async () => {} };
 }
 
 interface ApiParts extends Omit<RunningParts, "metrics">, ChosenParts {
