@@ -80,10 +80,16 @@ export async function soon(reached: () => boolean): Promise<boolean> {
 
 /** Waits until something has happened. */
 export async function waitUntil(reached: () => boolean, clock: Clock, what: string): Promise<void> {
-  const deadline = clock.now() + patienceMs;
-  if (await soon(reached)) return;
+  if ((await soon(reached)) || (await within(reached, clock, patienceMs))) return;
+  throw new Error(`${what} does not happen`);
+}
+
+/** Looks every millisecond for so long whether something has happened. */
+export async function within(reached: () => boolean, clock: Clock, ms: number): Promise<boolean> {
+  const deadline = clock.now() + ms;
   while (!reached()) {
-    if (clock.now() > deadline) throw new Error(`${what} does not happen`);
+    if (clock.now() >= deadline) return false;
     await sleep(clock, 1);
   }
+  return true;
 }

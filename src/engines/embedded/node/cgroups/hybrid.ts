@@ -2,14 +2,17 @@
 import { readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
-import { childGroups, makeGroup, readField, readNumber, removeGroups, soon, waitUntil } from "./cgroup-files.ts";
+import { childGroups, makeGroup, readField, readNumber, removeGroups, soon, waitUntil, within } from "./cgroup-files.ts";
 import { sleep } from "#lib/clock.ts";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
 
 /** Those whose pod groups we use ourselves; the runtime makes groups in all trees. */
 const needed = ["memory", "cpu", "cpuacct", "pids", "freezer"] as const;
-const freezeAttempts = 100;
+/** A busy machine lets a process come to a stand only when it is its turn. */
+const freezePatienceMs = 10_000;
+/** Two processes that wait for each other need no patience, but another try: the first tries are short, the later ones longer. */
+const longestTryMs = 500;
 const thawedMs = 3;
 
 type Controller = (typeof needed)[number];
@@ -43,9 +46,11 @@ export class HybridCgroups implements Cgroups {
   async freeze(pod: string): Promise<void> {
     const state = join(this.#group("freezer", pod), "freezer.state");
     const { clock } = this.#options;
-    for (let attempt = 0; attempt < freezeAttempts; attempt++) {
+    const stands = (): boolean => readIfPresent(state)?.trim() !== "FREEZING";
+    const deadline = clock.now() + freezePatienceMs;
+    for (let tryMs = 1; clock.now() < deadline; tryMs = Math.min(tryMs * 2, longestTryMs)) {
       writeFileSync(state, "FROZEN");
-      if (await soon(() => readIfPresent(state)?.trim() !== "FREEZING")) return;
+      if ((await soon(stands)) || (await within(stands, clock, tryMs))) return;
       // A process in the middle of an exec waits for threads of its own that are frozen already.
       writeFileSync(state, "THAWED");
       await sleep(clock, thawedMs);

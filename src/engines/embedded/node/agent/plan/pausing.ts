@@ -18,8 +18,8 @@ export function pauseSteps(scene: Scene, moves: Moves | undefined): PauseSteps {
   const wish = pauseWish(pod);
   const isFrozen = observed.runtime?.frozen === true;
   const isWanted = wish !== undefined && failure(scene, wish) === undefined && moves !== undefined && isAtRest(scene, moves);
-  if (isFrozen && !isWanted) return { first: [{ kind: "thaw" }], last: [] };
-  if (!isFrozen && isWanted) return { first: [], last: [{ kind: "freeze", wish }] };
+  if (isFrozen && !isWanted) return { first: [{ kind: "set-frozen", wish: undefined }], last: [] };
+  if (!isFrozen && isWanted) return { first: [], last: [{ kind: "set-frozen", wish }] };
   return { first: [], last: [] };
 }
 

@@ -2,7 +2,6 @@
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
-import { podConditionReasons } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import type { PodRuntime, PodState } from "../../pod-runtime.ts";
 import type { NodeCapacity } from "../container/node-capacity.ts";
@@ -16,6 +15,7 @@ import type { Prober } from "../probe/prober.ts";
 import { pullImage } from "./image-pulls.ts";
 import type { NodeMetrics } from "./node-metrics.ts";
 import type { PodMemory } from "./pod-memory.ts";
+import { setFrozen } from "./pause-steps.ts";
 import { messageOf, oneMore } from "./retry-delay.ts";
 import { createContainer, startContainer } from "./start-steps.ts";
 import { beginStop, runPreStop, sendSignal } from "./stop-steps.ts";
@@ -68,10 +68,8 @@ export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Act
       return sendSignal(deps, work, action);
     case "remove-container":
       return deps.runtime.removeContainer(action.id);
-    case "freeze":
-      return freeze(deps, work, action.wish);
-    case "thaw":
-      return deps.runtime.thawPod(work.pod.metadata.uid);
+    case "set-frozen":
+      return setFrozen(deps, work, action.wish);
     case "remove-pod":
       return deps.runtime.removePod(work.pod.metadata.uid);
     case "delete-object":
@@ -89,19 +87,6 @@ async function ensureSlot(deps: PodActionDeps, { pod, runtime, memory, tell }: P
     if (runtime === undefined)
       tell({ type: "Warning", reason: "FailedCreatePodSandBox", message: `Failed to create pod sandbox: ${message}` });
     else tell({ type: "Warning", reason: "FailedEgressPolicy", message: `Failed to change where the pod may connect to: ${message}` });
-  }
-}
-
-async function freeze(deps: PodActionDeps, { pod, memory, tell }: PodAtWork, wish: string): Promise<void> {
-  const { uid } = pod.metadata;
-  // A question that is under way would be answered by silence.
-  deps.prober.forget(uid);
-  try {
-    await deps.runtime.freezePod(uid);
-  } catch (error) {
-    const message = messageOf(error);
-    memory.freezeFailed = { wish, message };
-    tell({ type: "Warning", reason: podConditionReasons.freezeFailed, message: `The pod cannot be paused: ${message}` });
   }
 }
 

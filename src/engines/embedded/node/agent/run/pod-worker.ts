@@ -2,7 +2,7 @@
  * Brings one pod to where it should be: look, plan, act, look again, until there is nothing to do; then report.
  *
  * - `pod-worker.ts`   the loop, run by the controller for one pod at a time, never twice at once for one name
- * - `pod-actions.ts`  carries out what a plan asks for, with `start-steps.ts`, `stop-steps.ts`, `image-pulls.ts`
+ * - `pod-actions.ts`  carries out what a plan asks for, with `start-steps.ts`, `stop-steps.ts`, `pause-steps.ts`, `image-pulls.ts`
  * - `pod-memory.ts`   what is known of a pod between two runs
  * - `place-pod.ts`    pods that have no node yet
  * - `write-status.ts` the report; `node-metrics.ts` numbers
