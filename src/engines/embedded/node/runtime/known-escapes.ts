@@ -29,7 +29,10 @@ const leakedDescriptors: Hole = {
   packages: [/^1\.1\.5\+ds1-1\+deb12u[1-9]\d*$/],
 };
 
-/** Races about masked paths and `/dev/console`, for who starts containers beside an accomplice in one. */
+/**
+ * Races about masked paths, about `/dev/console`, and about files of `/proc` that the runtime writes, for who starts containers beside
+ * an accomplice in one. All three were fixed on the same day, in the three lines that were then kept up.
+ */
 const maskedPathRaces: Hole = {
   names: "CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881",
   fixedIn: [
