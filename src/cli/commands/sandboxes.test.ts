@@ -244,7 +244,7 @@ describe("a terminal", () => {
 
   test("passes on what is typed and shown, and how the command ends", async () => {
     await using api = await terminalApi();
-    expect(await run(api, ["exec", "-t", "sb1", "-u", "me"], atTerminal("aq"))).toEqual({ stdout: "$ ", stderr: "", code: 4 });
+    expect(await run(api, ["exec", "-it", "sb1", "-u", "me"], atTerminal("aq"))).toEqual({ stdout: "$ ", stderr: "", code: 4 });
     expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes/sb1/exec-token", body: { rows: 30, cols: 90, user: "me" } }]);
     expect(api.sent).toEqual([
       { type: "resize", rows: 30, cols: 90 },
@@ -327,7 +327,7 @@ describe("commands on sandboxes", () => {
     [["run", "--"], "a command must stand after --: agentbox run base -- echo hi"],
     [["run", "--keep"], "--keep cannot be used without a command"],
     [["run", "-o", "json", "--", "ls"], "--output cannot be used with a command"],
-    [["run", "-t", "-i"], "--stdin cannot be used with --tty"],
+    [["run", "-t", "--command-timeout", "9s"], "--command-timeout cannot be used with --tty"],
     [
       ["run", "--timeout", "5parsecs"],
       '--timeout: "5parsecs" is not a duration: write numbers with units h, m, s, ms, us or ns, such as "90s" or "1h30m"',

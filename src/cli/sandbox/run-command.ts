@@ -29,8 +29,8 @@ export interface CommandPlace {
 /** Whether the command is to be run at the user's terminal. */
 export function isTerminal(args: Arguments): boolean {
   if (!args.isOn("tty")) return false;
-  const wrong = ["stdin", "command-timeout"].find((flag) => args.has(flag));
-  if (wrong !== undefined) throw new UsageError(`--${wrong} cannot be used with --tty`);
+  // What is typed goes to it anyway; `-it` is in everybody's fingers.
+  if (args.has("command-timeout")) throw new UsageError("--command-timeout cannot be used with --tty");
   return true;
 }
 
