@@ -93,8 +93,9 @@ load-test: $(STAMP) ## 50 users of real sandboxes for 10 minutes while the serve
 	@node test/load/run.ts --users 50 --minutes 10 --kill-every 20
 
 .PHONY: generate
-generate: $(STAMP) ## Write deploy/crds from src/model
+generate: $(STAMP) ## Write deploy/crds from src/model, and docs/openapi.json from src/api/native
 	@node tools/generate-crds.ts
+	@node tools/generate-openapi.ts
 
 .PHONY: check
 check: lint types dead-code ## Lint, format, types, dead code, layer walls

@@ -11,6 +11,8 @@ export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
   readonly idleTimeout?: string;
   readonly endTime?: string;
   readonly onTimeout?: TimeoutAction;
+  readonly autoResume?: boolean;
+  readonly privateTraffic?: boolean;
   readonly lastActiveAt?: string;
   /** Why it is stuck; absent when it is not. */
   readonly diagnosis?: SandboxDiagnosis;
@@ -43,6 +45,8 @@ export interface SandboxWish {
   readonly idleTimeout?: string;
   readonly lifetime?: string;
   readonly onTimeout?: TimeoutAction;
+  readonly autoResume?: boolean;
+  readonly privateTraffic?: boolean;
   readonly envVars?: Texts;
   readonly secure?: boolean;
   readonly postStartHooks?: readonly PostStartHookWish[];

@@ -4,6 +4,7 @@
  */
 import type { ApiFace } from "#api/http/api-server.ts";
 import { fleetFace } from "#api/native/fleet-routes.ts";
+import { e2bFace } from "#api/e2b/e2b-face.ts";
 import { nativeFace } from "#api/native/native-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
@@ -87,14 +88,22 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const tokens = sandboxTokens(privateKey);
   const certificateFolder = home.certificateFolder;
   const gateway = parts.use(await serveGateway({ ...common, settings: options.gateway, certificateFolder, sandboxes, tokens, traffic }));
+  const fleet = fleetServices({ ...common, live });
   const started = parts.move();
   return {
-    faces: [nativeFace({ sandboxes, clock, log }), fleetFace(fleetServices({ ...common, live }))],
+    faces: [
+      nativeFace({ sandboxes, clock, log }),
+      fleetFace(fleet),
+      e2bFace({ sandboxes, pools: fleet.pools, ...tokens, domain: gateway.domain, maxTimeoutSeconds }),
+    ],
     gateway,
     refuseCreates: stopClaims,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
+
+/** The longest that E2B's clients may ask for: a month, as on the native API. */
+const maxTimeoutSeconds = 30 * 24 * 3600;
 
 /** One tenant alone may take a quarter of the places. */
 function queueLimits(size: number | undefined): ClaimQueueOptions | undefined {

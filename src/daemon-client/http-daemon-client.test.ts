@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { ArmedState } from "#envd/armed-state.ts";
 import { envdServer } from "#envd/server.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { type DaemonAddress, type DaemonClient, DaemonError, type InitOrder } from "./daemon-client.ts";
@@ -27,7 +28,13 @@ async function listening(server: Server, ip = "127.0.0.1"): Promise<DaemonAddres
 }
 
 function aDaemon(ip?: string): Promise<DaemonAddress> {
-  return listening(envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) }, { runner: "" }), ip);
+  return listening(
+    envdServer(
+      { podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) },
+      { state: new ArmedState(), runner: "" },
+    ),
+    ip,
+  );
 }
 
 function aClient(privateKey = keys.privateKey): DaemonClient {

@@ -2,6 +2,7 @@
  * Handing out an idle pod: one conditional write that makes it somebody's sandbox. On the fast path it waits on the wanted images
  * already and is running with this write; on the slow path the write names the images and the pod is starting.
  */
+import { type EgressPolicy, egressPolicyText } from "#model/egress-policy.ts";
 import { annotationKeys, isReservedKey, labelKeys, type TimeoutAction } from "#model/keys.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import type { Pod } from "#model/pod.ts";
@@ -24,6 +25,13 @@ export interface Claim {
   readonly idleTimeoutMs?: number;
   readonly endTimeMs?: number;
   readonly onTimeout?: TimeoutAction;
+  /** Traffic wakes it when it is paused. */
+  readonly autoResume?: boolean;
+  readonly egress?: EgressPolicy;
+  /** Its ports want the traffic token. */
+  readonly privateTraffic?: boolean;
+  /** What its programs see as the host of a request. */
+  readonly maskHost?: string;
   /** Checked before, by `checkUserMetadata`. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -102,7 +110,17 @@ function annotationsOf(claim: Claim, now: number): Readonly<Record<string, strin
     ...(idleTimeoutMs > 0 ? { [annotationKeys.idleTimeout]: formatSeconds(idleTimeoutMs) } : {}),
     ...(endTimeMs === undefined ? {} : { [annotationKeys.endTime]: formatTime(endTimeMs) }),
     ...(onTimeout === undefined ? {} : { [annotationKeys.onTimeout]: onTimeout }),
+    ...trafficAnnotations(claim),
     ...(isEmpty(metadata) ? {} : { [annotationKeys.sandboxMetadata]: JSON.stringify(metadata) }),
+  };
+}
+
+function trafficAnnotations({ autoResume, egress, privateTraffic, maskHost }: Claim): Readonly<Record<string, string>> {
+  return {
+    ...(autoResume === true ? { [annotationKeys.autoResume]: "true" } : {}),
+    ...(egress === undefined ? {} : { [annotationKeys.egressPolicy]: egressPolicyText(egress) }),
+    ...(privateTraffic === true ? { [annotationKeys.privateTraffic]: "true" } : {}),
+    ...(maskHost === undefined ? {} : { [annotationKeys.maskHost]: maskHost }),
   };
 }
 

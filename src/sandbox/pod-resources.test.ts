@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ResourceRequirements } from "#model/pod.ts";
 import { aPoolPod } from "../../test/world/pool-pods.ts";
-import { parseQuantity, podResources } from "./pod-resources.ts";
+import { parseQuantity } from "#model/quantity.ts";
+import { podResources } from "./pod-resources.ts";
 
 function resources(...all: readonly ResourceRequirements[]): ReturnType<typeof podResources> {
   return podResources(aPoolPod({ spec: { containers: all.map((one, index) => ({ name: `c${index}`, resources: one })) } }));

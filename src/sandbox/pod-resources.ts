@@ -1,24 +1,6 @@
 /** How big a sandbox is: what its containers may use together. */
+import { parseQuantity, quantityFactors as factors } from "#model/quantity.ts";
 import type { Container, Pod } from "#model/pod.ts";
-
-const factors: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
 
 /** Quantities as Kubernetes writes them; a resource that no container limits or asks for is left out. */
 export function podResources({ spec }: Pod): { readonly cpu?: string; readonly memory?: string } {
@@ -28,14 +10,6 @@ export function podResources({ spec }: Pod): { readonly cpu?: string; readonly m
     ...(cpu === undefined ? {} : { cpu: formatCpu(cpu) }),
     ...(memory === undefined ? {} : { memory: formatBytes(memory) }),
   };
-}
-
-/** In cores and bytes. Undefined for what is not a quantity. */
-export function parseQuantity(quantity: string | number | undefined): number | undefined {
-  const parts = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([KMGTPE]i|[numkMGTPE]?)|[eE]([+-]?\d+))$/.exec(String(quantity ?? ""));
-  if (parts === null) return undefined;
-  const [, number, suffix = "", exponent] = parts;
-  return Number(number) * (exponent === undefined ? (factors[suffix] ?? 1) : 10 ** Number(exponent));
 }
 
 /** A limit is what the container may use; without one, its request is the best that is known. */

@@ -9,6 +9,7 @@ import { sleep } from "#lib/clock.ts";
 import { type DaemonAddress, DaemonError, type InitOrder } from "#daemon-client/daemon-client.ts";
 import type { InitBody } from "#envd-protocol/arming.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isEgressApplied } from "#model/egress-policy.ts";
 import { diagnosisReasons } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { statusDetailFromPod } from "#sandbox/diagnosis.ts";
@@ -38,7 +39,9 @@ const askAgain: Backoff = { baseMs: 10, maxMs: 250, factor: 1.4, jitter: "equal"
 export async function armSandbox(deps: ArmDeps, { pod, bootId }: ClaimedPod, body: InitBody, signal: AbortSignal): Promise<Pod> {
   const start = startOf(pod, bootId);
   const arming = new Arming(deps, pod, body, signal);
-  if (start.only !== undefined && !start.isReportNeeded && (await arming.tryInit(start.only))) return arming.now();
+  // Before its policy holds, its first program could connect to anywhere.
+  const isReportNeeded = start.isReportNeeded || !isEgressApplied(pod);
+  if (start.only !== undefined && !isReportNeeded && (await arming.tryInit(start.only))) return arming.now();
   for (let failures = 1; ; failures++) {
     if (await arming.tryNow(start)) return arming.now();
     await sleep(deps.clock, backoffMs(askAgain, failures, deps.random), signal);
@@ -88,7 +91,7 @@ class Arming {
   /** True once the daemon that is meant is up and armed. */
   async tryNow({ not, only, isReportNeeded }: Start): Promise<boolean> {
     const pod = this.now();
-    if (isReportNeeded && !isStarted(pod)) return false;
+    if ((isReportNeeded && !isStarted(pod)) || !isEgressApplied(pod)) return false;
     const bootId = await this.#health();
     if (bootId === undefined || bootId === not) return false;
     if (only !== undefined && bootId !== only) throw startFailed("its container ended and was started anew");

@@ -3,6 +3,7 @@
  * the pod waits on the wanted image. What fails after the claim gives the pod back (I5).
  */
 import { keyOf } from "#kube/informer/indexed-store.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Span } from "#lib/tracing.ts";
 import type { InitBody } from "#envd-protocol/arming.ts";
 import { failureReasons } from "#model/keys.ts";
@@ -55,10 +56,12 @@ class Create {
   async run(): Promise<CreatedSandbox> {
     const { signal, wait } = this.#request;
     try {
-      using time = this.#time(this.#meant.startupTimeoutMs, signal);
+      using held = new DisposableStack();
+      const time = held.use(this.#time(signal));
       const claimed = await this.#claim(time);
       if (wait) return this.#created(claimed.path, await this.#startOrGiveBack(claimed, time.over), "Running");
-      this.#startLater(claimed, time.deadline);
+      held.move();
+      this.#startLater(claimed, time);
       return this.#created(claimed.path, claimed.pod, "Starting");
     } catch (error) {
       this.#failed(error);
@@ -66,9 +69,9 @@ class Create {
     }
   }
 
-  #time(timeoutMs: number, caller?: AbortSignal): CreateTime {
+  #time(caller: AbortSignal): CreateTime {
     const { clock, stopped } = this.#deps;
-    return new CreateTime({ clock, timeoutMs, caller, stopped });
+    return new CreateTime({ clock, timeoutMs: this.#meant.startupTimeoutMs, caller, stopped });
   }
 
   async #claim(time: CreateTime): Promise<ClaimedPod> {
@@ -90,7 +93,7 @@ class Create {
   #claimAt(images: TargetImages, now: number): Claim {
     const { caller, command, sandboxId } = this.#request;
     const { startupTimeoutMs, idleTimeoutMs } = this.#meant;
-    const { labels, annotations, metadata, lifetimeMs, onTimeout } = command;
+    const { labels, annotations, metadata, lifetimeMs, onTimeout, autoResume, egress, privateTraffic, maskHost } = command;
     return {
       sandboxId,
       images,
@@ -99,7 +102,7 @@ class Create {
       ...(caller.team === "" ? {} : { team: caller.team }),
       ...(caller.user === undefined ? {} : { user: caller.user }),
       ...(lifetimeMs === undefined ? {} : { endTimeMs: now + lifetimeMs }),
-      ...(onTimeout === undefined ? {} : { onTimeout }),
+      ...withoutUndefined({ onTimeout, autoResume, egress, privateTraffic, maskHost }),
       ...(labels === undefined ? {} : { labels }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(metadata === undefined ? {} : { metadata }),
@@ -107,14 +110,16 @@ class Create {
   }
 
   /** The caller has its answer; what fails from here on ends the sandbox. */
-  #startLater(claimed: ClaimedPod, deadline: number): void {
+  #startLater(claimed: ClaimedPod, time: CreateTime): void {
     const { sandboxId } = this.#request;
+    time.answered();
     this.#deps.background.run(sandboxId, async () => {
-      using time = this.#time(deadline - this.#deps.clock.now());
       try {
         await this.#startOrGiveBack(claimed, time.over);
       } catch (error) {
         this.#deps.log.warn({ sandboxId, ...loggable(error) }, "sandbox did not start");
+      } finally {
+        time[Symbol.dispose]();
       }
     });
   }
@@ -158,7 +163,8 @@ class Create {
     const { namespace, name } = this.#meant.pool;
     this.#deps.log.info({ sandboxId, namespace, pool: name, pod: pod.metadata.name, path, status, ms }, "sandbox created");
     const token = command.secure === false ? {} : { accessToken: this.#deps.tokens.accessTokenOf(sandboxId) };
-    return { sandbox: { ...sandbox, status }, ...token };
+    const traffic = command.privateTraffic === true ? { trafficToken: this.#deps.tokens.trafficTokenOf(sandboxId) } : {};
+    return { sandbox: { ...sandbox, status }, ...token, ...traffic };
   }
 
   #failed(error: unknown): void {

@@ -1,6 +1,7 @@
 /**
  * The use cases of sandboxes, as every API sees them. Each throws ServiceError. What is behind them is in the files beside this one.
  */
+import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { TimeoutAction } from "#model/keys.ts";
 import type { ExecSession } from "#kube/pod-access.ts";
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
@@ -43,6 +44,14 @@ export interface CreateSandbox {
   /** How long it lives at most, from its start. */
   readonly lifetimeMs?: number;
   readonly onTimeout?: TimeoutAction;
+  /** Traffic wakes it when it is paused. */
+  readonly autoResume?: boolean;
+  /** Where it may connect to; left out: the Internet, and nothing private. */
+  readonly egress?: EgressPolicy;
+  /** Whoever wants to reach its ports, but for the daemon's, shows its traffic token. */
+  readonly privateTraffic?: boolean;
+  /** What its programs see as the host of a request; `${PORT}` stands for the port. */
+  readonly maskHost?: string;
   /** Given to the daemon, and nowhere written down. */
   readonly envVars?: Readonly<Record<string, string>>;
   /** Whether the daemon asks for the sandbox's access token. */
@@ -81,6 +90,8 @@ export interface CreatedSandbox {
   readonly sandbox: SandboxView;
   /** Of the daemon, when the sandbox is secure. Never stored: made from the id and the control plane's key. */
   readonly accessToken?: string;
+  /** Of its ports, when they are private. */
+  readonly trafficToken?: string;
 }
 
 export interface CreatedBatch {
@@ -96,6 +107,8 @@ export interface SandboxView extends SandboxRecord {
   /** ISO 8601. */
   readonly endTime?: string;
   readonly onTimeout?: TimeoutAction;
+  readonly autoResume?: boolean;
+  readonly privateTraffic?: boolean;
   readonly lastActiveAt?: string;
 }
 

@@ -18,9 +18,15 @@ export function viewOf(pod: Pod): SandboxView | undefined {
       idleTimeoutMs: parseSeconds(annotations[annotationKeys.idleTimeout]),
       endTime: timeOf(annotations[annotationKeys.endTime]),
       onTimeout: timeoutActions.find((action) => action === annotations[annotationKeys.onTimeout]),
+      autoResume: isTrue(annotations[annotationKeys.autoResume]),
+      privateTraffic: isTrue(annotations[annotationKeys.privateTraffic]),
       lastActiveAt: timeOf(annotations[annotationKeys.lastActive]),
     }),
   };
+}
+
+function isTrue(text: string | undefined): true | undefined {
+  return text === "true" ? true : undefined;
 }
 
 function timeOf(text: string | undefined): string | undefined {

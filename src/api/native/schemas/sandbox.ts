@@ -57,6 +57,8 @@ export const createSchema = named(
       idleTimeout: optional(span("How long it may go without traffic. 0 for no limit, whatever the pool says.")),
       lifetime: optional(span("How long it lives at most.")),
       onTimeout: optional(onTimeout),
+      autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
+      privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token." })),
       envVars: optional(
         Type.Record(Type.String({ pattern: variableName }), Type.String(), {
           additionalProperties: false,
@@ -157,6 +159,8 @@ export const sandboxSchema = named(
       idleTimeout: optional(span("How long it may go without traffic; absent: no limit.")),
       endTime: optional(time("When it ends whatever it does; absent: never.")),
       onTimeout: optional(onTimeout),
+      autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
+      privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token." })),
       lastActiveAt: optional(time("Latest traffic; known late.")),
       diagnosis: optional(diagnosis),
     },
@@ -223,7 +227,6 @@ export const timeoutSchema = named(
 
 export type CreateBody = Static<typeof createSchema>;
 export type HookBody = Static<typeof hookSchema>;
-export type BatchBody = Static<typeof batchSchema>;
 export type ListQuery = Static<typeof listQuery>;
 export type CreateHeaders = Static<typeof createHeaders>;
 export type TimeoutBody = Static<typeof timeoutSchema>;

@@ -1,0 +1,44 @@
+/**
+ * The API that E2B's SDKs speak, over the same use cases as the native one: each file translates and decides nothing. A template of
+ * theirs is a pool of ours, by its name.
+ *
+ * - `sandbox-routes.ts`   create, connect, read, end, time      - `sandbox-body.ts`  how one is shown
+ * - `list-routes.ts`      lists and their pages                 - `create-command.ts` what a request for one means
+ * - `template-routes.ts`  what there is to create from          - `log-routes.ts`    what sandboxes have written
+ * - `other-routes.ts`     teams and health, and what is not there yet
+ * - `error-shape.ts`      failures in their form
+ */
+import type { ApiFace } from "../http/api-server.ts";
+import type { PoolService } from "#services/pool-service.ts";
+import type { SandboxService } from "#services/sandbox-service.ts";
+import { e2bErrors } from "./error-shape.ts";
+import { listRoutes } from "./list-routes.ts";
+import { logRoutes } from "./log-routes.ts";
+import { otherRoutes } from "./other-routes.ts";
+import { sandboxRoutes } from "./sandbox-routes.ts";
+import { templateRoutes } from "./template-routes.ts";
+
+export interface E2bServices {
+  readonly sandboxes: SandboxService;
+  readonly pools: Pick<PoolService, "get" | "list">;
+  /** The daemon's token of a sandbox. */
+  readonly accessTokenOf: (sandboxId: string) => string;
+  readonly trafficTokenOf: (sandboxId: string) => string;
+  /** Sandboxes are hosts of it, with its port if it is not the usual one. Left out: clients have to know. */
+  readonly domain?: string | undefined;
+  /** The longest lifetime that may be asked for, in seconds. */
+  readonly maxTimeoutSeconds: number;
+}
+
+export function e2bFace(services: E2bServices): ApiFace {
+  return {
+    errors: e2bErrors,
+    routes: (app) => {
+      sandboxRoutes(app, services);
+      listRoutes(app, services);
+      logRoutes(app, services);
+      templateRoutes(app, services);
+      otherRoutes(app);
+    },
+  };
+}

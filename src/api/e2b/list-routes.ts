@@ -1,0 +1,80 @@
+/** Lists of live sandboxes, in both generations of the API. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type Static, Type } from "typebox";
+import { callerOf } from "../http/caller-of.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import type { SandboxRecordStatus } from "#model/sandbox-record.ts";
+import { ServiceError } from "#services/service-error.ts";
+import type { E2bServices } from "./e2b-face.ts";
+import { listedBody } from "./sandbox-body.ts";
+
+const listQuery = Type.Object({
+  metadata: Type.Optional(Type.String()),
+  state: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+  order: Type.Optional(Type.String()),
+  startedAfter: Type.Optional(Type.String()),
+  template: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  nextToken: Type.Optional(Type.String()),
+});
+type ListQuery = Static<typeof listQuery>;
+
+const running: readonly SandboxRecordStatus[] = ["Starting", "Running"];
+const statusesOf: Readonly<Record<string, readonly SandboxRecordStatus[]>> = { running, paused: ["Paused"] };
+
+export function listRoutes(app: FastifyInstance, { sandboxes }: E2bServices): void {
+  const list = async (request: FastifyRequest, reply: FastifyReply, status: readonly SandboxRecordStatus[]): Promise<unknown> => {
+    const { metadata, order = "desc", startedAfter, template, limit = 100, nextToken } = request.query as ListQuery;
+    if (order !== "desc") throw invalid("order", "only desc, the newest first, is there");
+    const page = await sandboxes.list(callerOf(request), {
+      limit,
+      status,
+      ...withoutUndefined({
+        cursor: nextToken,
+        claimedAfter: startedAfter,
+        pool: template,
+        metadata: metadata === undefined ? undefined : metadataIn(metadata),
+      }),
+    });
+    if (page.next !== undefined) reply.header("x-next-token", page.next);
+    return page.sandboxes.map((record) => listedBody(record));
+  };
+  app.get("/sandboxes", { schema: { querystring: listQuery } }, (request, reply) => list(request, reply, running));
+  app.get("/v2/sandboxes", { schema: { querystring: listQuery } }, (request, reply) =>
+    list(request, reply, wantedStatus(request.query as ListQuery)),
+  );
+}
+
+function wantedStatus({ state }: ListQuery): readonly SandboxRecordStatus[] {
+  const names = (typeof state === "string" ? [state] : (state ?? ["running", "paused"])).flatMap((text) => text.split(","));
+  return names.flatMap((name) => {
+    const statuses = statusesOf[name.trim()];
+    if (statuses === undefined) throw invalid("state", `must be running or paused, not ${JSON.stringify(name)}`);
+    return statuses;
+  });
+}
+
+/** Escaped twice by the SDKs: once as a whole, by whoever made the query, and each side of a pair before that. */
+export function metadataIn(query: string): Readonly<Record<string, string>> {
+  const pairs = query.split("&").filter((pair) => pair !== "");
+  try {
+    return Object.fromEntries(
+      pairs.map((pair) => {
+        const at = pair.indexOf("=");
+        if (at < 1) throw invalid("metadata", `has a part without a value: ${JSON.stringify(pair)}`);
+        return [unescaped(pair.slice(0, at)), unescaped(pair.slice(at + 1))] as const;
+      }),
+    );
+  } catch (error) {
+    if (error instanceof URIError) throw invalid("metadata", "is not escaped as pairs of a query are");
+    throw error;
+  }
+}
+
+function unescaped(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}
+
+function invalid(field: string, why: string): ServiceError {
+  return new ServiceError("invalid_request", `${field}: ${why}`, { field });
+}

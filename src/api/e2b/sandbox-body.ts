@@ -1,0 +1,82 @@
+/** Sandboxes as E2B's SDKs read them. */
+import type { SandboxRecord } from "#model/sandbox-record.ts";
+import type { CreatedSandbox, SandboxView } from "#services/sandbox-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { parseQuantity } from "#model/quantity.ts";
+
+/** What our daemon does of E2B's protocol: SDKs switch features on by it. */
+export const envdVersion = "0.6.4";
+/** Theirs names the machine; ours are found by their id alone. */
+const clientId = "agentbox";
+const mebibyte = 1024 * 1024;
+/** Shown for sandboxes that have no limit of their own. */
+const assumedDiskMb = 1024;
+/** Clients want a time; a sandbox that never ends is shown with one that nobody lives to see. */
+const farAway = "2999-12-31T23:59:59.000Z";
+
+export interface BodyOptions {
+  readonly domain?: string | undefined;
+  readonly envdAccessToken?: string | undefined;
+  readonly trafficAccessToken?: string | undefined;
+}
+
+/** The answer to a create or connect. */
+export function createdBody(
+  { sandboxId, templateName, poolName }: SandboxView,
+  { domain, envdAccessToken, trafficAccessToken }: BodyOptions,
+) {
+  return {
+    templateID: templateName ?? poolName,
+    sandboxID: sandboxId,
+    clientID: clientId,
+    envdVersion,
+    alias: poolName,
+    ...(envdAccessToken === undefined ? {} : { envdAccessToken }),
+    ...(trafficAccessToken === undefined ? {} : { trafficAccessToken }),
+    ...(domain === undefined ? {} : { domain }),
+  };
+}
+
+export function tokensOf({ accessToken, trafficToken }: CreatedSandbox): Pick<BodyOptions, "envdAccessToken" | "trafficAccessToken"> {
+  return { envdAccessToken: accessToken, trafficAccessToken: trafficToken };
+}
+
+/** One of a list. Only live ones are shown; what has ended is not there any more for E2B's clients. */
+export function listedBody(record: SandboxRecord & { readonly endTime?: string }) {
+  const { sandboxId, templateName, poolName, startedAt, claimedAt, endTime, cpu, memory, metadata, status } = record;
+  return {
+    templateID: templateName ?? poolName,
+    alias: poolName,
+    sandboxID: sandboxId,
+    clientID: clientId,
+    startedAt: startedAt ?? claimedAt,
+    endAt: endTime ?? farAway,
+    cpuCount: Math.max(1, Math.ceil(parseQuantity(cpu) ?? 1)),
+    memoryMB: Math.floor((parseQuantity(memory) ?? 512 * mebibyte) / mebibyte),
+    diskSizeMB: assumedDiskMb,
+    metadata,
+    state: status === "Paused" ? "paused" : "running",
+    envdVersion,
+  };
+}
+
+export function detailBody(view: SandboxView, options: BodyOptions) {
+  const { domain, envdAccessToken } = options;
+  return {
+    ...listedBody(view),
+    ...(envdAccessToken === undefined ? {} : { envdAccessToken }),
+    ...(domain === undefined ? {} : { domain }),
+    lifecycle: { autoResume: view.autoResume === true, onTimeout: view.onTimeout ?? "kill" },
+  };
+}
+
+const live: ReadonlySet<string> = new Set(["Starting", "Running", "Paused"]);
+
+/** Throws not_found for one that has ended, or is about to. */
+export function alive<View extends SandboxView>(view: View): View {
+  if (live.has(view.status)) return view;
+  throw new ServiceError(
+    "not_found",
+    `sandbox "${view.sandboxId}" doesn't exist or you don't have access to it: it has ended (${view.status})`,
+  );
+}

@@ -1,0 +1,117 @@
+/** Sandboxes one by one: make, connect, read, end, and their time. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { callerOf } from "../http/caller-of.ts";
+import { requestSignal } from "../http/request-signal.ts";
+import type { Caller } from "#services/caller.ts";
+import type { SandboxView } from "#services/sandbox-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-command.ts";
+import type { E2bServices } from "./e2b-face.ts";
+import { alive, type BodyOptions, createdBody, detailBody, tokensOf } from "./sandbox-body.ts";
+
+const idParams = Type.Object({ sandboxID: Type.String() });
+const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
+const connectBody = Type.Object({ timeout: Type.Optional(Type.Integer({ minimum: 1 })), memory: Type.Optional(Type.Boolean()) });
+const refreshBody = Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) });
+
+/** What the two generations of the API take where a request says nothing. */
+const generations = [
+  { base: "", timeoutSeconds: 15, alwaysSecure: false },
+  { base: "/v2", timeoutSeconds: 300, alwaysSecure: true },
+] as const;
+
+const defaultRefreshSeconds = 60;
+
+export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void {
+  for (const { base, ...defaults } of generations) {
+    app.post(`${base}/sandboxes`, { schema: { body: createBody } }, async (request, reply) => {
+      const command = createCommand(request.body as CreateBody, { ...defaults, maxTimeoutSeconds: services.maxTimeoutSeconds });
+      const created = await services.sandboxes.create(callerOf(request), command, { wait: true, signal: requestSignal(reply) });
+      return reply.code(201).send(createdBody(created.sandbox, { domain: services.domain, ...tokensOf(created) }));
+    });
+    app.post(`${base}/sandboxes/:sandboxID/connect`, { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
+      const { timeout } = request.body as Static<typeof connectBody>;
+      const { view, isResumed } = await connected(services, { request, reply }, timeout ?? defaults.timeoutSeconds);
+      return reply.code(isResumed ? 201 : 200).send(createdBody(view, optionsOf(services, view)));
+    });
+  }
+  app.post("/sandboxes/:sandboxID/resume", { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
+    const { timeout } = request.body as Static<typeof connectBody>;
+    const { view, isResumed } = await connected(services, { request, reply }, timeout ?? 15);
+    if (!isResumed) throw new ServiceError("conflict", `sandbox ${view.sandboxId} is already running`);
+    return reply.code(201).send(createdBody(view, optionsOf(services, view)));
+  });
+  app.get("/sandboxes/:sandboxID", { schema: { params: idParams } }, async (request) => {
+    const view = await aliveOne(services, request);
+    return detailBody(view, optionsOf(services, view));
+  });
+  app.delete("/sandboxes/:sandboxID", { schema: { params: idParams } }, async (request, reply) => {
+    const { sandboxId } = await aliveOne(services, request);
+    await services.sandboxes.end(callerOf(request), sandboxId);
+    return reply.code(204).send();
+  });
+  timeRoutes(app, services);
+}
+
+function timeRoutes(app: FastifyInstance, services: E2bServices): void {
+  app.post("/sandboxes/:sandboxID/timeout", { schema: { params: idParams, body: timeoutBody } }, async (request, reply) => {
+    const { timeout } = request.body as Static<typeof timeoutBody>;
+    const { sandboxId } = await aliveOne(services, request);
+    await services.sandboxes.setTimeouts(callerOf(request), sandboxId, {
+      lifetimeMs: timeoutOf(timeout, services.maxTimeoutSeconds) * 1000,
+    });
+    return reply.code(204).send();
+  });
+  app.post("/sandboxes/:sandboxID/refreshes", { schema: { params: idParams, body: refreshBody } }, async (request, reply) => {
+    const { duration = defaultRefreshSeconds } = (request.body ?? {}) as Static<typeof refreshBody>;
+    const { sandboxId } = await aliveOne(services, request);
+    await services.sandboxes.setTimeouts(callerOf(request), sandboxId, { lifetimeMs: duration * 1000, onlyLater: true });
+    return reply.code(204).send();
+  });
+  app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams } }, async (request, reply) => {
+    const { sandboxId, status } = await aliveOne(services, request);
+    if (status === "Paused") throw new ServiceError("conflict", `sandbox ${sandboxId} is already paused`);
+    await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply));
+    return reply.code(204).send();
+  });
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+interface Connected {
+  readonly view: SandboxView;
+  readonly isResumed: boolean;
+}
+
+/** Thaws what is paused; never makes the end come earlier. */
+async function connected(services: E2bServices, { request, reply }: Exchange, timeout: number): Promise<Connected> {
+  const { sandboxes, maxTimeoutSeconds } = services;
+  const caller = callerOf(request);
+  const lifetimeMs = timeoutOf(timeout, maxTimeoutSeconds) * 1000;
+  const found = await aliveOne(services, request);
+  const isResumed = found.status === "Paused";
+  if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
+  return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater: true }), isResumed };
+}
+
+async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Promise<SandboxView> {
+  const caller: Caller = callerOf(request);
+  return alive(await sandboxes.get(caller, idOf(request)));
+}
+
+/** Clients of old ask for `<id>-<client>`. */
+export function idOf(request: FastifyRequest): string {
+  return (request.params as Static<typeof idParams>).sandboxID.split("-", 1)[0] ?? "";
+}
+
+function optionsOf({ domain, accessTokenOf, trafficTokenOf }: E2bServices, { sandboxId, privateTraffic }: SandboxView): BodyOptions {
+  return {
+    domain,
+    envdAccessToken: accessTokenOf(sandboxId),
+    ...(privateTraffic === true ? { trafficAccessToken: trafficTokenOf(sandboxId) } : {}),
+  };
+}
