@@ -1,5 +1,5 @@
 /** Pools and templates: the objects themselves, as in their YAML. What a spec may hold is said once, in src/model. */
-import { Type, type Static, type TSchema } from "typebox";
+import { Type, type TSchema } from "typebox";
 import { type SandboxPool, sandboxPoolKind } from "#model/sandbox-pool.ts";
 import { type SandboxTemplate, sandboxTemplateKind } from "#model/sandbox-template.ts";
 import { count, text } from "#model/schema-builders.ts";
@@ -87,5 +87,3 @@ const eventSchema = named(
   ),
 );
 export const eventsSchema = open({ events: Type.Array(eventSchema, { description: "Newest first." }) }, "What happened.");
-
-export type ScaleBody = Static<typeof scaleSchema>;

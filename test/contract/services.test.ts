@@ -1,0 +1,136 @@
+/** What the use cases make of a server's answers, on every server: the places of mistakes, races, events. */
+import { expect, onTestFinished, test } from "vitest";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { systemClock } from "#lib/clock.ts";
+import { Events } from "#model/core-kinds.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
+import type { ObjectMeta } from "#model/meta.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import { type SandboxPool, SandboxPools, type SandboxPoolSpec } from "#model/sandbox-pool.ts";
+import type { SandboxTemplateSpec } from "#model/sandbox-template.ts";
+import { getSandbox } from "#services/get-sandbox.ts";
+import { poolService } from "#services/pool-service.ts";
+import { isServiceError, type ServiceError } from "#services/service-error.ts";
+import { setTimeouts } from "#services/set-timeouts.ts";
+import { templateService } from "#services/template-service.ts";
+import { recordedLog } from "../world/recorded-log.ts";
+import { admin, ann } from "../world/service-scene.ts";
+import { type ContractServer, describeServers } from "./servers.ts";
+
+const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } };
+
+function aPool(name: string, spec: Partial<SandboxPoolSpec> = {}, metadata: Partial<ObjectMeta> = {}): SandboxPool {
+  return { metadata: { name, ...metadata }, spec: { replicas: 1, template, ...spec } };
+}
+
+async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
+  const failure = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (isServiceError(failure)) return failure;
+  throw failure ?? new Error("the use case succeeded where it should have failed");
+}
+
+/** The use cases over a namespace of the server, with a cache that sees all of it. */
+async function depsOn(server: ContractServer) {
+  const { client } = server;
+  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log });
+  await cache.run();
+  onTestFinished(() => cache.stop());
+  const history = { get: async () => undefined };
+  return { client, cache, clock: systemClock, history, log: recordedLog().log, namespace: await server.namespace() };
+}
+
+describeServers("use cases", (server) => {
+  test("what is wrong with a pool is named with its place", async () => {
+    const deps = await depsOn(server());
+    const pools = poolService(deps);
+    const fieldOf = async (body: SandboxPool): Promise<unknown> => {
+      const { code, details } = await failureOf(pools.create(admin, body));
+      return [code, details.field];
+    };
+    expect(await fieldOf(aPool("Upper_Case"))).toEqual(["invalid_request", "metadata.name"]);
+    expect(await fieldOf(aPool("py", { replicas: -1 }))).toEqual(["invalid_request", "spec.replicas"]);
+    expect(await fieldOf(aPool("py", { defaultIdleTimeout: "soon" }))).toEqual(["invalid_request", "spec.defaultIdleTimeout"]);
+    expect(await fieldOf(aPool("py", { size: 3 } as Partial<SandboxPoolSpec>))).toEqual(["invalid_request", "spec.size"]);
+    const neither = { metadata: { name: "py" }, spec: { replicas: 1 } };
+    expect(await fieldOf(neither)).toEqual(["invalid_request", "spec.templateName"]);
+    await pools.create(admin, aPool("py"));
+    expect(await fieldOf(aPool("py"))).toEqual(["conflict", "metadata.name"]);
+  });
+
+  test("a pool is scaled, replaced and deleted, whatever else is written meanwhile", async () => {
+    const deps = await depsOn(server());
+    const { client, cache, namespace } = deps;
+    const pools = poolService(deps);
+    const pool = { name: "py", namespace };
+    const made = await pools.create(admin, aPool("py"));
+    await cache.stop();
+    await client.patch(SandboxPools, pool, { type: "merge", body: { metadata: { labels: { seen: "no" } } } });
+    expect((await pools.scale(admin, pool, 4)).spec.replicas).toBe(4);
+    await client.patch(SandboxPools, pool, { type: "merge", body: { metadata: { labels: { seen: "never" } } } });
+    expect(await pools.replace(admin, pool, aPool("py", { replicas: 2 }))).toMatchObject({
+      metadata: { uid: made.metadata.uid },
+      spec: { replicas: 2 },
+    });
+    expect((await failureOf(pools.replace(admin, pool, made))).code).toBe("conflict");
+    expect((await failureOf(pools.scale(admin, pool, -1))).details.field).toBe("spec.replicas");
+    await pools.delete(admin, pool);
+    await pools.delete(admin, pool);
+    expect((await client.list(SandboxPools, { namespace })).items).toEqual([]);
+  });
+
+  test("what is wrong with a template is named with its place, and its version only rises", async () => {
+    const deps = await depsOn(server());
+    const templates = templateService(deps);
+    const name = `t-${deps.namespace}`;
+    const body = (spec: Partial<SandboxTemplateSpec>) => ({ metadata: { name }, spec: { template, ...spec } });
+    await templates.create(admin, body({ version: "v2.0.0" }));
+    onTestFinished(() => templates.delete(admin, name));
+    expect(await failureOf(templates.replace(admin, name, body({ version: "new" })))).toMatchObject({
+      code: "invalid_request",
+      details: { field: "spec.version" },
+    });
+    expect((await failureOf(templates.replace(admin, name, body({ version: "v1.0.0", idleImage: "x" })))).code).toBe("invalid_request");
+    expect((await templates.replace(admin, name, body({ version: "v2.1.0", idleImage: "x" }))).spec.version).toBe("v2.1.0");
+  });
+
+  test("a stuck sandbox is shown with the warnings about its pod, and its timeouts can be changed", async () => {
+    const deps = await depsOn(server());
+    const pod = await aSandbox(deps);
+    const { name = "", uid = "" } = pod.metadata;
+    const { namespace } = deps;
+    for (const [type, message] of [["Warning", "no room"] as const, ["Normal", "all is well"] as const]) {
+      await deps.client.create(Events, {
+        metadata: { namespace, name: `${name}.${type.toLowerCase()}` },
+        involvedObject: { kind: "Pod", namespace, name, uid },
+        type,
+        reason: "FailedScheduling",
+        message,
+        lastTimestamp: new Date(Date.now() + 5000).toISOString().replace(/\.\d+/, ""),
+      });
+    }
+    const { diagnosis } = await getSandbox(deps, ann, "i-1");
+    expect(diagnosis?.reason).toBe("Unschedulable");
+    expect(diagnosis?.events?.map(({ message }) => message)).toEqual(["no room"]);
+
+    await deps.cache.stop();
+    await deps.client.patch(Pods, { namespace, name }, { type: "merge", body: { metadata: { annotations: { seen: "no" } } } });
+    expect(await setTimeouts(deps, ann, "i-1", { idleTimeoutMs: 60_000, lifetimeMs: 3_600_000 })).toMatchObject({ idleTimeoutMs: 60_000 });
+  });
+});
+
+async function aSandbox({ client, cache, namespace }: Awaited<ReturnType<typeof depsOn>>): Promise<Pod> {
+  const labels = {
+    [labelKeys.sandboxPool]: "py",
+    [labelKeys.sandboxPhase]: "starting",
+    [labelKeys.sandboxId]: "i-1",
+    [labelKeys.team]: "red",
+    [labelKeys.user]: "ann",
+  };
+  const annotations = { [annotationKeys.claimedAt]: new Date().toISOString() };
+  const pod = await client.create(Pods, { metadata: { namespace, name: "py-1", labels, annotations }, spec: template.spec });
+  cache.pods.remember(pod);
+  return pod;
+}
