@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { agentbox } from "../../test/world/run-cli.ts";
 import type { ServeRequest } from "./context.ts";
@@ -28,6 +29,11 @@ describe("help", () => {
       expect(stdout.split("\n").filter((line) => line.length > 150)).toEqual([]);
     }
   });
+});
+
+test("docs/command-line.md speaks of every command", () => {
+  const page = readFileSync(new URL("../../docs/command-line.md", import.meta.url), "utf8");
+  expect(commandTable.map(({ name }) => name).filter((name) => !new RegExp(`(agentbox |\`)${name}\\b`).test(page))).toEqual([]);
 });
 
 describe("a mistake in the command line", () => {

@@ -1,5 +1,6 @@
 /** The whole product as a process, with real containers, as its users meet it: over HTTP. */
 import { expect, test } from "vitest";
+import { AgentBoxClient } from "#client/agentbox-client.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { UpProcess } from "../world/up-process.ts";
 
@@ -104,6 +105,22 @@ test("a sandbox ends at its end time by itself, also when the server was killed 
   await up.process.kill();
   await up.start();
   expect(await recordOf(up, later.sandboxId)).toMatchObject(ended);
+});
+
+test("a person at a terminal in a sandbox sees what is typed run, and how it ends", async () => {
+  await using up = await UpProcess.onNewFolder();
+  await up.start();
+  const { sandboxId } = await create(up);
+  let seen = "";
+  const onOutput = (text: string): void => void (seen += text);
+  const { sandboxes } = new AgentBoxClient(await up.access());
+  const terminal = await sandboxes.terminal(sandboxId, { rows: 33, cols: 99 }, { onOutput });
+  terminal.type("stty size\n");
+  await expect.poll(() => seen, { timeout: 10_000 }).toContain("33 99");
+  terminal.resize(44, 111);
+  terminal.type("stty size; exit 5\n");
+  expect(await terminal.exitCode).toBe(5);
+  expect(seen).toContain("44 111");
 });
 
 test("creates that wait are answered when the server ends, and leave nothing behind (I9)", async () => {
