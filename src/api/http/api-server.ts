@@ -56,6 +56,7 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
   app.addHook("onRequest", async (request, reply) => {
     void reply.headers({ "x-content-type-options": "nosniff", "x-request-id": request.id, "cache-control": "no-store" });
   });
+  allowEmptyJson(app);
   endStreamsOnClose(app);
   routeUpgrades(app);
   const routes = rememberRoutes(app);
@@ -72,6 +73,15 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
     });
   }
   return app;
+}
+
+/** Many clients always say that they send JSON, also with nothing to send. Where a body is needed, its check says so. */
+function allowEmptyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body: string, done) => {
+    if (body === "") done(null);
+    else void parse(request, body, done);
+  });
 }
 
 /** A caller's own id is kept, so that he finds his request in our log; nothing of it may break a line there. */

@@ -51,9 +51,6 @@ function ofFastify(error: FastifyError): Failure | undefined {
   if (error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return badRequest("the body must be JSON: Content-Type: application/json", { status: 415, details: { field: "header.content-type" } });
   }
-  if (error.code === "FST_ERR_CTP_EMPTY_JSON_BODY") {
-    return badRequest("Content-Type says JSON, but there is no body", { details: { field: "body" } });
-  }
   // What is left below 500 is about the request (broken JSON, wrong lengths, bad escapes in the path), in words that tell nothing of ours.
   const status = error.statusCode ?? 500;
   return status >= 400 && status < 500 ? badRequest(error.message, { status, details: { field: "body" } }) : undefined;

@@ -45,7 +45,7 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveD
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.raw.once("close", () => {
-      if (reply.sent) observe(request, reply);
+      if (reply.sent || reply.raw.headersSent) observe(request, reply);
     });
   });
 }

@@ -136,6 +136,7 @@ test("whoever goes away is read for no more", async () => {
   await eventually(() => expect(world.scene.pods.read[0]?.follow?.aborted).toBe(true));
   const counted = 'agentbox_http_requests_total{route="/v1/sandboxes/:sandboxId/logs/stream",method="GET",code="200"} 1';
   await eventually(async () => expect(await world.api.metrics()).toContain(counted));
+  expect(world.api.logged.lines).toEqual([]);
 });
 
 test("of a log that nobody takes no more is read than fits on the way", async () => {

@@ -66,7 +66,7 @@ function followLog({ sandboxes, log }: LogRoutesDeps): Route {
       const first = await pieces.next();
       const told = { signal, onDefect: (error: unknown): void => log.error({ error, sandboxId: params.sandboxId }, "log stream failed") };
       reply.type("application/x-ndjson").header("x-accel-buffering", "no");
-      return reply.send(Readable.from(linesOf(first, pieces, told), { objectMode: false }));
+      return Readable.from(linesOf(first, pieces, told), { objectMode: false });
     },
   });
 }

@@ -35,8 +35,7 @@ async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): 
   reply.code(one.answers[0].status);
   try {
     const answer = await one.handle({ caller: () => callerOf(request), params, query, body, headers, request, reply });
-    if (answer === reply) return reply;
-    return answer === undefined ? reply.send() : reply.send(answer);
+    return reply.sent ? undefined : reply.send(answer);
   } catch (error) {
     throw withRequestField(one, isServiceError(error) ? error : ofGone(request, error));
   }

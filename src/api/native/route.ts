@@ -29,7 +29,7 @@ export interface Route {
   readonly public?: boolean;
   /** The name in a request of what a service calls otherwise. Names of the query need not be told here: they get their prefix. */
   readonly fieldOf?: (serviceField: string) => string;
-  /** Resolves with the body, with nothing for an empty answer, or with the reply when that has been sent. */
+  /** Resolves with the body, which may be a stream, or with nothing for an empty answer and where it has taken the connection. */
   readonly handle: (exchange: Exchange) => Promise<unknown>;
 }
 

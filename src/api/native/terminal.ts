@@ -33,7 +33,7 @@ const connections = new WebSocketServer({ noServer: true, maxPayload: 1024 * 102
 const input = Compile(terminalInputSchema);
 
 /** Rejects while it can still be answered with an error; once the connection is taken, resolves. */
-export async function openTerminal(deps: TerminalDeps, reply: FastifyReply, signal: AbortSignal): Promise<FastifyReply> {
+export async function openTerminal(deps: TerminalDeps, reply: FastifyReply, signal: AbortSignal): Promise<void> {
   const life = new ChildAbort(signal);
   const session = await deps.start(life.signal);
   // Who went away meanwhile has ended the command, too.
@@ -47,7 +47,6 @@ export async function openTerminal(deps: TerminalDeps, reply: FastifyReply, sign
   connections.handleUpgrade(reply.request.raw, socket, head, (connection) => {
     void new Terminal(deps, connection, session).run(signal);
   });
-  return reply;
 }
 
 class Terminal {

@@ -20,7 +20,7 @@ describe("a body that is not as its schema says is refused with the place and wh
     ["a label that is a number", { poolName: "x", labels: { "a/b": 1 } }, "labels.a/b", "labels.a/b: must be string"],
     ["a variable whose name is none", { poolName: "x", envVars: { "1A": "x" } }, "envVars.1A", "envVars.1A: is not known here"],
     ["no object", [], "body", "body: must be object"],
-    ["nothing", null, "body", "body: must be object"],
+    ["nothing", null, "body", "body: is required, as JSON"],
     [
       "a mistake inside of one of two forms",
       { poolName: "x", postStartHooks: [{ exec: { command: ["true"] } }, { http: { port: 1, wait: 1 } }] },

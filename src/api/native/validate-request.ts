@@ -12,6 +12,8 @@ export function requestValidator(schema: TSchema, part: string): (data: unknown)
   const validator = Compile(schema);
   return (data) => {
     const value = part === "querystring" ? queryValues(schema, data) : part === "body" ? bodyValue(schema, data) : data;
+    if (part === "body" && value === null)
+      return { error: new ServiceError("invalid_request", "body: is required, as JSON", { field: "body" }) };
     return validator.Check(value) ? { value } : { error: invalid(part, validator.Errors(value)) };
   };
 }

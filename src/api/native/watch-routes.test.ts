@@ -126,4 +126,5 @@ test("a server that ends ends the stream, and a client that goes away leaves not
   await world.api.end();
   expect(await staying.next()).toBeUndefined();
   expect(world.api.clock.pending).toBe(timers - 2);
+  expect(world.api.logged.lines).toEqual([]);
 });

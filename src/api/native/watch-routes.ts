@@ -48,10 +48,11 @@ export function watchRoutes({ sandboxes, clock }: WatchRoutesDeps): readonly Rou
         if (first.done !== true && isTerminalStatus(first.value.status) && idOf(first.value) === seen) {
           await states.return?.();
           // The one answer after which an EventSource does not come again.
-          return reply.code(204).send();
+          reply.code(204);
+          return undefined;
         }
         reply.type("text/event-stream").header("x-accel-buffering", "no");
-        return reply.send(Readable.from(eventsOf({ first, states, seen }, clock), { objectMode: false }));
+        return Readable.from(eventsOf({ first, states, seen }, clock), { objectMode: false });
       },
     }),
   ];
