@@ -5,6 +5,7 @@ import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
+import { digestOf } from "../../test/world/pool-pods.ts";
 import { meddled } from "../../test/world/meddled-writes.ts";
 import { refusal } from "../../test/world/refusal.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
@@ -130,4 +131,40 @@ test("where too many wait already, the next one is told at once", async () => {
   expect(await refusal(process.create())).toMatchObject({ code: "queue_full", details: { retryAfterSeconds: 1, pool: { waiting: 1 } } });
   await process.claims.stop();
   expect(await waiting).toMatchObject({ code: "unavailable" });
+});
+
+test("our own claim is known before any watch tells of it: the same pod is not tried twice", async () => {
+  await using world = await embeddedClaimScene({ pods: 2 });
+  const { scene } = world;
+  const process = await scene.process();
+  await settle();
+  await process.cache.stop();
+  const made = [await process.create(), await process.create()];
+  expect(new Set(made.map(({ sandbox }) => sandbox.podName)).size).toBe(2);
+  expect(await process.registry.getSingleMetricAsString("agentbox_schedule_cas_outcome_total")).not.toContain("lost");
+});
+
+test("a pool that is deleted while a request for it is looked into gives out no pod any more", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene } = world;
+  const asked = Promise.withResolvers<{ readonly digest: string }>();
+  const process = await scene.process({ digests: { resolve: () => asked.promise } });
+  const failed = refusal(process.create());
+  await scene.client.delete(SandboxPools, { namespace: "ns", name: "py" });
+  await settle();
+  asked.resolve({ digest: digestOf("app") });
+  expect(await failed).toMatchObject({ code: "not_found" });
+  expect(sandboxPhaseOf(await scene.pod())).toBe("idle");
+});
+
+test("on the slow path the boot of the container that goes is asked for before it goes, if nobody knows it", async () => {
+  await using world = await embeddedClaimScene({ pool: { podCreationImagePolicy: "IdleImage", idleImage: "registry.invalid/idle:1" } });
+  const { scene, clock } = world;
+  scene.daemons.fail("health", "unreachable");
+  const process = await scene.process();
+  const creating = process.create();
+  await settle();
+  await scene.nodeStarts();
+  await clock.step(500);
+  expect((await creating).sandbox.status, "without a report of its node").toBe("Running");
 });

@@ -174,12 +174,14 @@ test("W31: the image of a container that is named goes before the image of the s
 test("a server that ends tells who waits, gives back what it is arming, and refuses what comes", async () => {
   await using world = await embeddedClaimScene();
   const { scene, clock } = world;
-  const process = await scene.process();
+  const { client, meddling } = meddled(scene.client);
+  const process = await scene.process({ client });
   await settle();
   scene.daemons.delayMs = 60_000;
   const arming = refusal(process.create());
   const waiting = refusal(process.create());
   await clock.step(10);
+  meddling.patch = (send) => settle().then(send);
   await process.claims.stop();
   for (const failed of [arming, waiting, refusal(process.create())]) expect(await failed).toMatchObject({ code: "unavailable" });
   expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
