@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { aPoolPod } from "../../test/world/pool-pods.ts";
+import { lateAfter } from "../../test/world/late-after.ts";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
 import { ClaimQueue, type PodRequest, type Turn } from "./claim-queue.ts";
 import type { Reservation } from "./idle-pods.ts";
@@ -27,7 +28,7 @@ interface Open {
 /** A queue and a plain account of who waits and who holds what. */
 class Account {
   readonly clock = new SteppedClock();
-  readonly queue = new ClaimQueue(this.clock, { maxWaiting: 20, maxWaitingOfTenant: 8 });
+  readonly queue = new ClaimQueue({ maxWaiting: 20, maxWaitingOfTenant: 8 });
   readonly open = new Set<Open>();
   readonly held = new Map<string, Reservation>();
   /** Pods that were given to somebody while another had them. */
@@ -38,7 +39,7 @@ class Account {
     const one: Open = { deadline: this.clock.now() + waitMs, leave: new AbortController() };
     this.open.add(one);
     const pools = both ? [{ pool: py }, { pool: go }] : [{ pool: py }];
-    const request: PodRequest = { tenant: `t${tenant}`, pools, deadline: one.deadline, signal: one.leave.signal };
+    const request: PodRequest = { tenant: `t${tenant}`, pools, late: lateAfter(this.clock, waitMs), signal: one.leave.signal };
     void this.queue.take(request).then((turn) => this.#note(one, turn));
   }
 
@@ -117,7 +118,7 @@ test("whatever happens: nobody waits beside a free pod, no pod is held twice, an
 test("fair, whoever waits: between two turns of a tenant every other that waits has one", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 60 }), async (tenants) => {
-      const queue = new ClaimQueue(new SteppedClock());
+      const queue = new ClaimQueue();
       const left = new Map<number, number>();
       const served: { readonly tenant: number; readonly index: number }[] = [];
       tenants.forEach((tenant, index) => {
@@ -125,7 +126,7 @@ test("fair, whoever waits: between two turns of a tenant every other that waits 
         const request: PodRequest = {
           tenant: `t${tenant}`,
           pools: [{ pool: py }],
-          deadline: Infinity,
+          late: new AbortController().signal,
           signal: new AbortController().signal,
         };
         void queue.take(request).then(() => served.push({ tenant, index }));

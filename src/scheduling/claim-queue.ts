@@ -14,7 +14,6 @@
  * Q4 Every request ends: with a pod, by its deadline, when its caller leaves, or when all its pools are gone (I9, W12).
  * Q5 All of it happens in the turn of its cause. Nothing polls, and nothing is forgotten.
  */
-import type { Clock, Timer } from "#lib/clock.ts";
 import type { Place } from "#lib/linked-list.ts";
 import type { Pod } from "#model/pod.ts";
 import { IdlePods, type Reservation, type WantedPool } from "./idle-pods.ts";
@@ -26,9 +25,10 @@ export interface PodRequest {
   readonly tenant: string;
   /** Any of these will do; the best comes first. */
   readonly pools: readonly WantedPool[];
-  /** Milliseconds since the epoch. */
-  readonly deadline: number;
+  /** Aborted when its caller has left. */
   readonly signal: AbortSignal;
+  /** Aborted when its time is over. Not a time of day: clocks are set while somebody waits. */
+  readonly late: AbortSignal;
   /** It had a pod already and lost it to somebody else: it waits before the others of its tenant. */
   readonly again?: boolean;
 }
@@ -58,7 +58,6 @@ interface Waiter {
 }
 
 export class ClaimQueue {
-  readonly #clock: Clock;
   readonly #limits: ClaimQueueOptions;
   readonly #idle = new IdlePods();
   readonly #lines = new Map<string, WaitingLine<Waiter>>();
@@ -67,8 +66,7 @@ export class ClaimQueue {
   readonly #onWaiting = new Set<(pool: PoolRef) => void>();
   #isStopped = false;
 
-  constructor(clock: Clock, limits: ClaimQueueOptions = defaultQueueLimits) {
-    this.#clock = clock;
+  constructor(limits: ClaimQueueOptions = defaultQueueLimits) {
     this.#limits = limits;
   }
 
@@ -135,10 +133,10 @@ export class ClaimQueue {
     for (const waiter of this.#waiting) waiter.end({ kind: "stopped" });
   }
 
-  #refusal({ signal, deadline }: PodRequest): Turn | undefined {
+  #refusal({ signal, late }: PodRequest): Turn | undefined {
     if (this.#isStopped) return { kind: "stopped" };
     if (signal.aborted) return { kind: "canceled" };
-    return deadline <= this.#clock.now() ? { kind: "late" } : undefined;
+    return late.aborted ? { kind: "late" } : undefined;
   }
 
   #isFull(tenant: string): "all" | "tenant" | undefined {
@@ -147,16 +145,16 @@ export class ClaimQueue {
   }
 
   #wait(request: PodRequest, resolve: (turn: Turn) => void): void {
-    const { tenant, signal, deadline, pools, again = false } = request;
+    const { tenant, signal, late, pools, again = false } = request;
     const onAbort = (): void => waiter.end({ kind: "canceled" });
-    let timer: Timer | undefined;
+    const onLate = (): void => waiter.end({ kind: "late" });
     const waiter: Waiter = {
       request,
       places: new Map(),
       end: (turn) => {
         if (!this.#waiting.delete(waiter)) return;
-        timer?.cancel();
         signal.removeEventListener("abort", onAbort);
+        late.removeEventListener("abort", onLate);
         this.#leave(waiter);
         resolve(turn);
       },
@@ -169,7 +167,7 @@ export class ClaimQueue {
     }
     for (const handler of this.#onWaiting) for (const { pool } of pools) handler(pool);
     signal.addEventListener("abort", onAbort, { once: true });
-    timer = this.#clock.after(deadline - this.#clock.now(), () => waiter.end({ kind: "late" }));
+    late.addEventListener("abort", onLate, { once: true });
   }
 
   #leave({ request: { tenant }, places }: Waiter): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { addressOf, ann } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
 import { refusal } from "../../test/world/refusal.ts";
@@ -116,12 +116,39 @@ test("hooks run once the sandbox is armed, and a hook that fails gives the pod b
   expect(JSON.stringify([pod, process.logged.lines])).not.toContain("hunter2");
 });
 
-test.each(["taken", "refused"] as const)("a daemon that answers %s fails the create and the pod goes back", async (failure) => {
+test("a daemon that was armed for a sandbox which had ended before: its pod goes back, and the create has another", async () => {
+  await using world = await embeddedClaimScene({ pods: 2 });
+  const { scene } = world;
+  const process = await scene.process();
+  await settle();
+  scene.daemons.fail("init", "taken");
+  const { sandbox } = await process.create({ idempotencyKey: "k" });
+  await settle();
+  const pods = await scene.pods();
+  expect(new Set(pods.map((pod) => sandboxPhaseOf(pod)))).toEqual(new Set(["running", "stopping"]));
+  const ids = pods.map((pod) => sandboxIdOf(pod));
+  expect(ids, "the one that was given back has an end of its own").toContain(sandbox.sandboxId);
+  expect(new Set(ids).size).toBe(2);
+  expect((await process.create({ idempotencyKey: "k" })).sandbox.sandboxId).toBe(sandbox.sandboxId);
+});
+
+test("I9: a create that meets nothing but taken daemons ends by its deadline", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  scene.daemons.fail("init", "taken");
+  const failed = refusal(process.create({ startupTimeoutMs: 2_000 }));
+  await clock.step(2_000);
+  expect(await failed).toMatchObject({ code: "no_capacity" });
+});
+
+test("a daemon that refuses fails the create and the pod goes back", async () => {
   await using world = await embeddedClaimScene();
   const { scene } = world;
   const process = await scene.process();
   await settle();
-  scene.daemons.fail("init", failure);
+  scene.daemons.fail("init", "refused");
   expect(await refusal(process.create())).toMatchObject({ code: "start_failed" });
   await settle();
   expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");

@@ -18,7 +18,7 @@ import { readInplaceUpdateState, targetImagesOf } from "#sandbox/inplace-state.t
 import type { ClaimContext } from "./claim-context.ts";
 import type { ClaimedPod } from "./claim-pod.ts";
 import { daemonAddress } from "./daemon-address.ts";
-import { ServiceError } from "./service-error.ts";
+import { isServiceError, ServiceError } from "./service-error.ts";
 
 type ArmDeps = Pick<ClaimContext, "cache" | "daemons" | "clock" | "random">;
 
@@ -130,6 +130,11 @@ class Arming {
     if (!(error instanceof DaemonError)) throw error;
     if (error.failure === "taken" || error.failure === "refused") throw startFailed(error.message, error);
   }
+}
+
+/** The pod was armed for a sandbox that had ended before. It goes back and is cleaned, and another one may do. */
+export function wasTaken(error: unknown): boolean {
+  return isServiceError(error, "start_failed") && error.cause instanceof DaemonError && error.cause.failure === "taken";
 }
 
 /** What a start may show and still come to a good end before its deadline. */

@@ -54,7 +54,7 @@ async function turnOf(deps: ClaimContext, { pool, tenant, digest, time }: PodWis
   const known = deps.cache.pools.get(pool);
   if (known === undefined || known.metadata.deletionTimestamp !== undefined) throw poolGone(pool);
   const since = deps.clock.now();
-  const turn = await deps.queue.take({ tenant, pools: [{ pool, digest }], deadline: time.deadline, signal: time.left, again });
+  const turn = await deps.queue.take({ tenant, pools: [{ pool, digest }], signal: time.left, late: time.late, again });
   deps.meters.waited(pool, deps.clock.now() - since);
   if (turn.kind === "pod") return turn.reservation;
   throw refusalOf(deps, pool, turn, time);

@@ -23,7 +23,9 @@ import { viewOf } from "./sandbox-view.ts";
 import { isServiceError, type ServiceError } from "./service-error.ts";
 import { giveBack } from "./withdraw-claim.ts";
 
-export interface CreateRequest extends CreateOptions {
+export interface CreateRequest extends Pick<CreateOptions, "wait"> {
+  /** Of the whole create, up to its answer. */
+  readonly time: CreateTime;
   readonly caller: Caller;
   readonly command: CreateSandbox;
   readonly sandboxId: string;
@@ -54,24 +56,16 @@ class Create {
   }
 
   async run(): Promise<CreatedSandbox> {
-    const { signal, wait } = this.#request;
+    const { time, wait } = this.#request;
     try {
-      using held = new DisposableStack();
-      const time = held.use(this.#time(signal));
       const claimed = await this.#claim(time);
       if (wait) return this.#created(claimed.path, await this.#startOrGiveBack(claimed, time.over), "Running");
-      held.move();
-      this.#startLater(claimed, time);
+      this.#startLater(claimed);
       return this.#created(claimed.path, claimed.pod, "Starting");
     } catch (error) {
       this.#failed(error);
       throw error;
     }
-  }
-
-  #time(caller: AbortSignal): CreateTime {
-    const { clock, stopped } = this.#deps;
-    return new CreateTime({ clock, timeoutMs: this.#meant.startupTimeoutMs, caller, stopped });
   }
 
   async #claim(time: CreateTime): Promise<ClaimedPod> {
@@ -110,16 +104,16 @@ class Create {
   }
 
   /** The caller has its answer; what fails from here on ends the sandbox. */
-  #startLater(claimed: ClaimedPod, time: CreateTime): void {
+  #startLater(claimed: ClaimedPod): void {
     const { sandboxId } = this.#request;
-    time.answered();
+    const { clock, stopped } = this.#deps;
     this.#deps.background.run(sandboxId, async () => {
+      // From the claim on, as whoever finds the pod without us would count it.
+      using time = new CreateTime({ clock, timeoutMs: this.#meant.startupTimeoutMs, stopped });
       try {
         await this.#startOrGiveBack(claimed, time.over);
       } catch (error) {
         this.#deps.log.warn({ sandboxId, ...loggable(error) }, "sandbox did not start");
-      } finally {
-        time[Symbol.dispose]();
       }
     });
   }

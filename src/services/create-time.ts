@@ -9,20 +9,21 @@ export interface CreateTimeOptions {
   readonly stopped: AbortSignal;
 }
 
-/** How long a create may take, and who may end it before. The reason of both signals is what its caller is told. */
+/**
+ * How long a create may take, and who may end it before. The reason of its signals is what its caller is told. All of it hangs on one
+ * timer and on no time of day, which may be set while somebody waits.
+ */
 export class CreateTime implements Disposable {
-  /** Milliseconds since the epoch. */
-  readonly deadline: number;
   readonly #left = new AbortController();
+  readonly #late = new AbortController();
   readonly #over = new AbortController();
   readonly #undo: (() => void)[] = [];
 
   constructor({ clock, timeoutMs, caller, stopped }: CreateTimeOptions) {
-    this.deadline = clock.now() + timeoutMs;
-    this.#on(this.#left.signal, () => this.#over.abort(this.#left.signal.reason));
+    for (const { signal } of [this.#left, this.#late]) this.#on(signal, () => this.#over.abort(signal.reason));
     this.#on(stopped, () => this.#left.abort(serverStops()));
     if (caller !== undefined) this.#on(caller, () => this.#left.abort(callerLeft()));
-    const late = (): void => this.#over.abort(new ServiceError("timeout", `the sandbox was not ready within ${timeoutMs / 1000} s`));
+    const late = (): void => this.#late.abort(new ServiceError("timeout", `the sandbox was not ready within ${timeoutMs / 1000} s`));
     const timer = clock.after(timeoutMs, late);
     this.#undo.push(() => timer.cancel());
   }
@@ -32,7 +33,12 @@ export class CreateTime implements Disposable {
     return this.#left.signal;
   }
 
-  /** That, or the time is over. */
+  /** The time is over. */
+  get late(): AbortSignal {
+    return this.#late.signal;
+  }
+
+  /** Either. */
   get over(): AbortSignal {
     return this.#over.signal;
   }

@@ -14,7 +14,7 @@ type FindCreatedDeps = Pick<ClaimContext, "cache" | "history" | "daemons" | "tok
 
 /** Undefined when there is none, or it is not what a create answers with yet. */
 export async function findCreated(deps: FindCreatedDeps, request: CreateRequest): Promise<CreatedSandbox | undefined> {
-  const { caller, command, sandboxId, wait, signal } = request;
+  const { caller, command, sandboxId, wait, time } = request;
   const token = command.secure === false ? {} : { accessToken: deps.tokens.accessTokenOf(sandboxId) };
   const pod = findPod(deps, caller, sandboxId);
   const view = pod === undefined ? undefined : viewOf(pod);
@@ -23,7 +23,7 @@ export async function findCreated(deps: FindCreatedDeps, request: CreateRequest)
     return record === undefined || !wasMade(record) ? undefined : { sandbox: record, ...token };
   }
   if (!isClaimed(pod)) return { sandbox: view, ...token };
-  const isReady = !deps.creating.has(sandboxId) && (await isArmed(deps, pod, sandboxId, signal));
+  const isReady = !deps.creating.has(sandboxId) && (await isArmed(deps, pod, sandboxId, time.over));
   if (isReady) return { sandbox: { ...view, status: view.status === "Starting" ? "Running" : view.status }, ...token };
   return wait ? undefined : { sandbox: { ...view, status: "Starting" }, ...token };
 }

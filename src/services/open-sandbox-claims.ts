@@ -15,6 +15,7 @@ import { recentDigests } from "#lifecycle/recent-digests.ts";
 import { ClaimQueue } from "#scheduling/claim-queue.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
+import { wasTaken } from "./arm-sandbox.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { BootIds } from "./boot-ids.ts";
 import type { Caller } from "./caller.ts";
@@ -24,11 +25,11 @@ import type { SandboxClaimsDeps } from "./claim-deps.ts";
 import { claimMetrics } from "./claim-metrics.ts";
 import { createMany } from "./create-many.ts";
 import { createSandbox } from "./create-sandbox.ts";
-import { serverStops } from "./create-time.ts";
+import { CreateTime, serverStops } from "./create-time.ts";
 import { endSandbox } from "./end-sandbox.ts";
 import { findCreated } from "./find-created.ts";
 import { forgetKeysNowAndThen } from "./forget-keys.ts";
-import { createOnce } from "./idempotent-create.ts";
+import { createOnce, type IdempotencyDeps, type Making } from "./idempotent-create.ts";
 import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "./sandbox-service.ts";
@@ -43,7 +44,7 @@ const lastReleasesMs = 5000;
 /** Follows the cache from now on, which may be started before or after. */
 export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
   const { clock, cache, limits, random = Math.random } = deps;
-  const queue = new ClaimQueue(clock, limits);
+  const queue = new ClaimQueue(limits);
   const bootIds = new BootIds({ daemons: deps.daemons, clock, random });
   const [stop, abandon] = [new AbortController(), new AbortController()];
   const context: ClaimContext = {
@@ -102,11 +103,22 @@ async function createChecked(
   const { clock, client, keysNamespace, stopped } = context;
   if (stopped.aborted) throw serverStops();
   // Before anything is noted: a request that means nothing is no use of its key.
-  const { startupTimeoutMs } = resolveCreate(context, caller, command);
-  return createOnce({ client, clock, keysNamespace, longestCreateMs: startupTimeoutMs + marginMs }, caller, command, {
-    create: (sandboxId) => createSandbox(context, { ...options, caller, command, sandboxId }),
-    find: (sandboxId) => findCreated(context, { ...options, caller, command, sandboxId }),
-  });
+  const { startupTimeoutMs: timeoutMs } = resolveCreate(context, caller, command);
+  using time = new CreateTime({ clock, timeoutMs, caller: options.signal, stopped });
+  const once: IdempotencyDeps = { client, clock, keysNamespace, longestCreateMs: timeoutMs + marginMs };
+  const request = { wait: options.wait, time, caller, command };
+  const making: Making = {
+    create: (sandboxId) => createSandbox(context, { ...request, sandboxId }),
+    find: (sandboxId) => findCreated(context, { ...request, sandboxId }),
+  };
+  for (;;) {
+    try {
+      return await createOnce(once, caller, command, making);
+    } catch (error) {
+      // What its caller cannot help is tried with another pod, and as another sandbox: this one has its end already.
+      if (!wasTaken(error) || time.over.aborted) throw error;
+    }
+  }
 }
 
 /** Every sandbox of a batch is a request of its own. */
