@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ann } from "../../test/world/service-scene.ts";
+import { admin, ann, bob, eve } from "../../test/world/service-scene.ts";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
 import { ExecTokens } from "./exec-tokens.ts";
 import { isServiceError } from "./service-error.ts";
@@ -38,18 +38,35 @@ test("what was never issued is of no use, and tokens are not alike", () => {
   expect(new Set(Array.from({ length: 100 }, () => tokens.issue(grant).token)).size).toBe(100);
 });
 
+function refused(work: () => unknown): boolean {
+  try {
+    work();
+    return false;
+  } catch (error) {
+    return isServiceError(error, "limit_reached");
+  }
+}
+
 test("unused tokens are bounded, and room comes back as they expire", async () => {
   const clock = new SteppedClock();
   const tokens = new ExecTokens<unknown>({ clock, maxTokens: 2 });
   tokens.issue(grant);
   tokens.issue(grant);
-  let failure: unknown;
-  try {
-    tokens.issue(grant);
-  } catch (error) {
-    failure = error;
-  }
-  expect(isServiceError(failure, "limit_reached")).toBe(true);
+  expect(refused(() => tokens.issue(grant))).toBe(true);
   await clock.step(30_000);
-  expect(tokens.issue(grant).token).not.toBe("");
+  expect(refused(() => tokens.issue(grant))).toBe(false);
+});
+
+test("one team cannot take the places of all others, and gets its own back as they are used or expire", async () => {
+  const clock = new SteppedClock();
+  const tokens = new ExecTokens<unknown>({ clock, maxOfTenant: 2 });
+  const { token } = tokens.issue(grant);
+  tokens.issue({ ...grant, caller: bob });
+  expect(refused(() => tokens.issue(grant))).toBe(true);
+  for (const caller of [eve, admin, admin, admin]) expect(refused(() => tokens.issue({ ...grant, caller }))).toBe(false);
+  tokens.redeem(token, "i-1");
+  expect(refused(() => tokens.issue(grant))).toBe(false);
+  expect(refused(() => tokens.issue(grant))).toBe(true);
+  await clock.step(30_000);
+  expect(refused(() => tokens.issue(grant))).toBe(false);
 });
