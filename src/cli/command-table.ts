@@ -25,6 +25,7 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "pause", summary: "Freeze sandboxes", load: async () => (await import("./commands/pause.ts")).pause },
   { name: "resume", summary: "Let paused sandboxes go on", load: async () => (await import("./commands/resume.ts")).resume },
   { name: "rm", aliases: ["kill"], summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
+  { name: "scale", summary: "Set how many pods a pool keeps", load: async () => (await import("./commands/scale.ts")).scale },
   { name: "apply", summary: "Create or change objects from files", load: async () => (await import("./commands/apply.ts")).apply },
   { name: "get", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
   { name: "delete", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },

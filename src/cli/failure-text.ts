@@ -41,10 +41,12 @@ function clientText(error: ClientError): string {
   if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL`;
   if (error.code === "internal") return `${error.message} (request ${error.requestId ?? "without an id"})`;
   const { available = [], pool, retryAfterSeconds } = error.details;
+  const isFull = error.code === "no_capacity" || error.code === "queue_full";
   const more = [
     ...(available.length === 0 ? [] : [`there is ${available.join(", ")}`]),
     ...(pool === undefined ? [] : [`the pool has ${poolText(pool)}`]),
     ...(retryAfterSeconds === undefined ? [] : [`try again in ${retryAfterSeconds} s`]),
+    ...(isFull ? ["or make the pool larger with: agentbox scale POOL NUMBER"] : []),
   ];
   return [error.message, ...more].join("; ");
 }

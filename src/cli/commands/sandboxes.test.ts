@@ -111,7 +111,8 @@ describe("agentbox run", () => {
       stdout: "",
       stderr:
         "Waiting for a sandbox of pool base …\n" +
-        "error: no pod became free; the pool has 0 idle pods, 1 starting, 3 running, 0 stopping, and 2 requests wait; try again in 1 s\n",
+        "error: no pod became free; the pool has 0 idle pods, 1 starting, 3 running, 0 stopping, and 2 requests wait; try again in 1 s; " +
+        "or make the pool larger with: agentbox scale POOL NUMBER\n",
       code: 1,
     });
   });
@@ -316,6 +317,16 @@ describe("commands on sandboxes", () => {
     ]);
   });
 
+  test("scale sets the size of a pool", async () => {
+    await using api = await scriptedApi(() => ({ body: {} }));
+    expect((await run(api, ["scale", "base", "10"])).stdout).toBe("pool base is to have 10 pods\n");
+    expect((await run(api, ["scale", "red/base", "0"])).stdout).toBe("pool red/base is to have 0 pods\n");
+    expect(api.asked).toEqual([
+      { method: "PUT", path: "/v1/pools/base/scale", body: { replicas: 10 } },
+      { method: "PUT", path: "/v1/pools/base/scale?namespace=red", body: { replicas: 0 } },
+    ]);
+  });
+
   test("inspect shows all of it", async () => {
     await using api = await scriptedApi(() => ({ body: { sandbox } }));
     expect((await run(api, ["inspect", "sb1"])).stdout).toContain("poolName: base\nsandboxId: sb1\n");
@@ -338,6 +349,8 @@ describe("commands on sandboxes", () => {
     [["logs", "a", "b"], "logs takes one ID: unexpected b"],
     [["ls", "sb1"], "ls takes only flags: unexpected sb1. See agentbox inspect ID"],
     [["ls", "--limit", "-1"], "--limit must be a number of at least 0, not -1"],
+    [["scale", "base"], "scale needs a pool and a number: agentbox scale base 10"],
+    [["scale", "base", "many"], 'the size of a pool must be a whole number of at least 0, not "many"'],
     [["rm"], "rm needs the ID of a sandbox: agentbox ls shows them"],
     [["extend", "sb1"], "extend needs --timeout or --idle-timeout"],
   ])("%j is refused before anything is asked", async (argv, message) => {
