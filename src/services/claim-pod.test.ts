@@ -168,3 +168,36 @@ test("on the slow path the boot of the container that goes is asked for before i
   await clock.step(500);
   expect((await creating).sandbox.status, "without a report of its node").toBe("Running");
 });
+
+test("a write that hangs: its caller is told by the deadline, and the pod is there again for the next one", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const { client, meddling } = meddled(scene.client);
+  const process = await scene.process({ client });
+  await settle();
+  meddling.patch = () => new Promise(() => {});
+  const failed = refusal(process.create({ startupTimeoutMs: 2_000 }));
+  await clock.step(2_000);
+  expect(await failed).toMatchObject({ code: "timeout" });
+  meddling.patch = (send) => send();
+  await clock.step(30_000);
+  expect((await process.create()).sandbox.status).toBe("Running");
+});
+
+test("a server that ends does not wait long for an object server that is gone", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const { client, meddling } = meddled(scene.client);
+  const process = await scene.process({ client });
+  await settle();
+  meddling.patch = () => new Promise(() => {});
+  const failed = refusal(process.create());
+  await clock.step(10);
+  let isStopped = false;
+  const stopping = process.claims.stop().then(() => (isStopped = true));
+  expect(await failed).toMatchObject({ code: "unavailable" });
+  await clock.step(4_000);
+  expect(isStopped).toBe(false);
+  await clock.step(1_000);
+  await stopping;
+});

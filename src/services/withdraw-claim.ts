@@ -5,6 +5,7 @@
 import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isLostRace } from "#kube/lost-race.ts";
+import { abortable, ChildAbort } from "#lib/abortable.ts";
 import { type Backoff, backoffMs } from "#lib/backoff.ts";
 import { sleep } from "#lib/clock.ts";
 import { releaseSandbox, type WantedRelease } from "#lifecycle/release-sandbox.ts";
@@ -22,11 +23,13 @@ export interface DoubtfulClaim {
   readonly sandboxId: string;
 }
 
+const answerWithinMs = 30_000;
 const again: Backoff = { baseMs: 50, maxMs: 5000, jitter: "equal" };
 
 /** Finds out whether the claim was written, and if so gives the pod back. Nobody else is offered the pod before. */
 export async function withdrawClaim(deps: WithdrawDeps, { writing, reservation, sandboxId }: DoubtfulClaim): Promise<void> {
-  const pod = await writing.catch((error: unknown) => (isLostRace(error) ? undefined : asked(deps, reservation.pod)));
+  const answer = answered(deps, writing);
+  const pod = await answer.catch((error: unknown) => (isLostRace(error) ? undefined : asked(deps, reservation.pod)));
   if (pod === undefined) {
     reservation.outdated();
     return;
@@ -34,6 +37,17 @@ export async function withdrawClaim(deps: WithdrawDeps, { writing, reservation, 
   deps.cache.pods.remember(pod);
   if (sandboxIdOf(pod) === sandboxId) await giveBack(deps, pod, { sandboxId, stopReason: "Canceled" });
   reservation.giveBack();
+}
+
+/** The write's own answer, if it comes in time: a connection may hang for ever where nobody says that it is dead. */
+async function answered({ clock, abandoned }: WithdrawDeps, writing: Promise<Pod>): Promise<Pod> {
+  using late = new ChildAbort(abandoned);
+  const timer = clock.after(answerWithinMs, () => late.abort(new Error("no answer to a claim")));
+  try {
+    return await abortable(writing, late.signal);
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** Releases the pod, however often that must be tried. */
