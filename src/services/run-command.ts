@@ -64,7 +64,7 @@ function tooLong(timeoutMs: number): ServiceError {
 }
 
 /** What the runtime says names things of the machine, which are for the log. */
-export function notStarted(log: Logger, sandboxId: string, error: unknown): ServiceError {
+function notStarted(log: Logger, sandboxId: string, error: unknown): ServiceError {
   log.warn({ sandboxId, error }, "command was not started");
   const message = "command could not be run: there is no such program in the container, or the user, folder or environment is not right";
   return new ServiceError("invalid_request", message, { field: "command", cause: error });

@@ -99,6 +99,7 @@ test("several are answered with what became of each", async () => {
     { sandboxes: [{ sandbox: { sandboxId: "i1" } }], failures: [{ code: "no_capacity" }] },
   ]);
   expect(asked).toMatchObject([{ command: { from: "py" }, options: { count: 3, atLeast: 1, wait: true } }]);
+  expect(api.logged.lines).toMatchObject([{ msg: "change", route: "/v1/sandboxes/batch", made: "1" }]);
   expect((await api.ask("POST /v1/sandboxes/batch?wait=false", { body: { count: 1, sandbox: { poolName: "py" } } })).status).toBe(202);
 });
 

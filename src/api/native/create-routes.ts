@@ -68,9 +68,10 @@ function createBatch(sandboxes: SandboxService): Route {
     ],
     errors: createErrors,
     fieldOf: batchField,
-    handle: async ({ caller, query: { wait = true }, headers, body: { sandbox, ...numbers }, reply }) => {
+    handle: async ({ caller, query: { wait = true }, headers, body: { sandbox, ...numbers }, request, reply }) => {
       const options = { wait, signal: requestSignal(reply), ...numbers };
       const batch = await sandboxes.createMany(caller(), createCommand(sandbox, headers), options);
+      noteSubject(request, { made: String(batch.sandboxes.length) });
       reply.code(wait ? 201 : 202);
       return { sandboxes: batch.sandboxes.map(createdBody), failures: batch.failures };
     },

@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { isServiceError } from "#services/service-error.ts";
-import { createSchema, listQuery, timeoutSchema } from "./schemas/sandbox.ts";
-import { poolSchema } from "./schemas/objects.ts";
+import { execSchema, execTokenSchema } from "./schemas/execution.ts";
+import { poolSchema, templateSchema } from "./schemas/objects.ts";
+import { batchSchema, createSchema, listQuery, timeoutSchema } from "./schemas/sandbox.ts";
 import { requestValidator } from "./validate-request.ts";
 
 function complaintAbout(schema: Parameters<typeof requestValidator>[0], part: string, data: unknown): unknown {
@@ -51,6 +53,30 @@ describe("a body that is not as its schema says is refused with the place and wh
 
 test("no body is an empty one where nothing in it is needed", () => {
   expect(complaintAbout(timeoutSchema, "body", null)).toEqual({});
+});
+
+test("whatever is sent, it is either taken as it is or refused with a place", () => {
+  const schemas = [createSchema, batchSchema, timeoutSchema, execSchema, execTokenSchema, poolSchema, templateSchema];
+  const checks = schemas.map((schema) => requestValidator(schema, "body"));
+  const names = schemas.flatMap((schema) => Object.keys((schema as { properties?: object }).properties ?? {}));
+  const key = fc.oneof(fc.constantFrom(...names), fc.string(), fc.constantFrom("__proto__", "constructor", "toString"));
+  const body = fc.oneof(fc.jsonValue(), fc.dictionary(key, fc.jsonValue()));
+  fc.assert(
+    fc.property(body, (data) => {
+      for (const check of checks) {
+        const checked = check(data);
+        if ("value" in checked) expect(checked.value).toEqual(data ?? {});
+        else expect([checked.error.code, checked.error.details.field]).toEqual(["invalid_request", expect.stringMatching(/./s)]);
+      }
+    }),
+  );
+  const query = requestValidator(listQuery, "querystring");
+  fc.assert(
+    fc.property(fc.dictionary(key, fc.oneof(fc.string(), fc.array(fc.string()))), (data) => {
+      const checked = query(data);
+      if ("error" in checked) expect(checked.error.details.field).toMatch(/^query\./);
+    }),
+  );
 });
 
 describe("a query", () => {

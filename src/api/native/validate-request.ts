@@ -32,7 +32,7 @@ function invalid(part: string, complaints: readonly Complaint[]): ServiceError {
   const { path, text } = chosen(found);
   const prefix = prefixes[part];
   const whole = [...(prefix === undefined ? [] : [prefix]), ...path];
-  const field = whole.length === 0 ? "body" : whole.join(".");
+  const field = whole.length === 0 ? "body" : whole.map((name) => (name === "" ? '""' : name)).join(".");
   return new ServiceError("invalid_request", `${field}: ${text}`, { field });
 }
 
