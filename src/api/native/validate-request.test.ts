@@ -65,8 +65,8 @@ test("whatever is sent, it is either taken as it is or refused with a place", ()
     fc.property(body, (data) => {
       for (const check of checks) {
         const checked = check(data);
-        if ("value" in checked) expect(checked.value).toEqual(data ?? {});
-        else expect([checked.error.code, checked.error.details.field]).toEqual(["invalid_request", expect.stringMatching(/./s)]);
+        const placed = "error" in checked && checked.error.code === "invalid_request" && (checked.error.details.field ?? "") !== "";
+        expect("value" in checked ? checked.value : placed).toEqual("value" in checked ? (data ?? {}) : true);
       }
     }),
   );
@@ -74,7 +74,7 @@ test("whatever is sent, it is either taken as it is or refused with a place", ()
   fc.assert(
     fc.property(fc.dictionary(key, fc.oneof(fc.string(), fc.array(fc.string()))), (data) => {
       const checked = query(data);
-      if ("error" in checked) expect(checked.error.details.field).toMatch(/^query\./);
+      expect("error" in checked ? checked.error.details.field : "query.").toMatch(/^query\./);
     }),
   );
 });

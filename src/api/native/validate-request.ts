@@ -27,9 +27,9 @@ function bodyValue(schema: TSchema, data: unknown): unknown {
 const prefixes: Readonly<Record<string, string>> = { querystring: "query", params: "path", headers: "header" };
 
 function invalid(part: string, complaints: readonly Complaint[]): ServiceError {
-  // A field that is not known is complained about twice; the second complaint says more.
+  // A field that is not known is complained about twice, and the second complaint says more; but there is an end to complaints.
   const found = complaints.filter(({ keyword }) => keyword !== "boolean");
-  const { path, text } = chosen(found);
+  const { path, text } = chosen(found.length === 0 ? complaints : found);
   const prefix = prefixes[part];
   const whole = [...(prefix === undefined ? [] : [prefix]), ...path];
   const field = whole.length === 0 ? "body" : whole.map((name) => (name === "" ? '""' : name)).join(".");
@@ -74,7 +74,7 @@ function namedIn(complaint: Complaint): string | undefined {
 
 function textOf(complaint: Complaint): string {
   if (complaint.keyword === "required") return "is required";
-  if (complaint.keyword === "additionalProperties") return "is not known here";
+  if (complaint.keyword === "additionalProperties" || complaint.keyword === "boolean") return "is not known here";
   if (complaint.keyword === "enum") return `must be one of ${complaint.params.allowedValues.join(", ")}`;
   return complaint.message;
 }
