@@ -3,6 +3,7 @@
  * from it mostly keeps the next from it too. A pod that is on its way may become ready until its delete arrives, and then stays (I4).
  */
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { PodNote } from "./pod-note.ts";
 import { keyOf, type PoolTools } from "./pool-deps.ts";
 import { removePods } from "./remove-pods.ts";
 
@@ -14,12 +15,11 @@ export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal:
   const now = tools.clock.now();
   if (book.unready.size === 0) return undefined;
   losses.observe(book, now);
-  const dueInMs = (sinceMs: number): number => sinceMs + tools.pace.unreadyMs - now;
+  const dueInMs = ({ pod }: PodNote): number => tools.pace.unreadyMs - tools.unready.forMs(pod);
   const oldest = book.unready.oldestFirst().take(tools.creationsAtOnce).toArray();
-  const [first] = oldest;
-  const waitMs = Math.max(losses.waitMs(now), first === undefined ? 0 : dueInMs(first.unreadySinceMs));
+  const waitMs = Math.max(losses.waitMs(now), Math.min(...oldest.map(dueInMs)));
   if (waitMs > 0) return waitMs;
-  const due = oldest.filter(({ unreadySinceMs }) => dueInMs(unreadySinceMs) <= 0);
+  const due = oldest.filter((note) => dueInMs(note) <= 0);
   if ((await removePods(tools, key, due, signal)) > 0) losses.lost(now);
   return Math.max(1, losses.waitMs(now));
 }

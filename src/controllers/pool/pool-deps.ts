@@ -14,6 +14,7 @@ import type { RefillPace } from "./plan-refill.ts";
 import type { PoolLedger } from "./pool-ledger.ts";
 import type { PoolMemories } from "./pool-memory.ts";
 import type { PoolNumbers } from "./pool-numbers.ts";
+import type { UnreadySince } from "./unready-since.ts";
 
 /** What the keeping of pools is given. */
 export interface PoolDeps {
@@ -75,6 +76,7 @@ export interface PoolTools extends PoolDeps {
   readonly events: PoolEvents;
   readonly pace: PoolPace;
   readonly ledger: PoolLedger;
+  readonly unready: UnreadySince;
   readonly memories: PoolMemories;
   readonly numbers: PoolNumbers;
 }

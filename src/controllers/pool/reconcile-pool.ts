@@ -10,7 +10,8 @@
  *   again; `pool-blueprint.ts`, `resolve-images.ts` of what; `create-pods.ts` the calls
  * - `scale-down.ts`      marks and deletes what is too much, by `plan-scale-down.ts`
  * - `roll-out.ts`        replaces idle pods of an earlier template, by `plan-rollout.ts`
- * - `give-up-unready.ts` replaces pods that do not become ready; `tidy-pods.ts` those that lost their protection or phase
+ * - `give-up-unready.ts` replaces pods that do not become ready (`unready-since.ts` for how long they are not); `tidy-pods.ts` those that
+ *   lost their protection or phase
  * - `drain-pool.ts`      the end of a pool
  * - `pool-status.ts`     phase, counters, selectors and conditions (pure); `write-status.ts`, `tell-pool.ts` events, `pool-numbers.ts` metrics
  * - `remove-pods.ts`, `patch-pool.ts` the writes; `pool-deps.ts`, `pool-memory.ts` what all of them work with
@@ -41,6 +42,7 @@ import { PoolNumbers } from "./pool-numbers.ts";
 import { rollOut } from "./roll-out.ts";
 import { scaleDown } from "./scale-down.ts";
 import { tidyPods } from "./tidy-pods.ts";
+import { UnreadySince } from "./unready-since.ts";
 import { writeStatus } from "./write-status.ts";
 
 /** Brings one pool to where it should be. Reads only the cache; may run at any time, any number of times. */
@@ -97,7 +99,7 @@ function forget({ expectations, ledger, memories, numbers }: PoolTools, key: Key
 export function startPoolController(deps: PoolDeps & ControllerDeps): Controller {
   const { cache } = deps;
   const tools = poolTools(deps);
-  const stopFollowing = tools.ledger.follow(cache.pods);
+  const following = [tools.ledger.follow(cache.pods), tools.unready.follow(cache.pods)];
   const stopObserving = observeExpectations(deps);
   const ofTemplate: Source = changesOf(cache.templates, {
     keys: ({ metadata: { name = "" } }) => cache.pools.objects.lookup(poolsByTemplateName, name).map(keyOf).toArray(),
@@ -115,7 +117,7 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
     ...controller,
     stop: async (withinMs) => {
       await controller.stop(withinMs);
-      stopFollowing();
+      for (const end of following) end();
       stopObserving();
       forgetEvents.remove();
       tools.numbers.stop();
@@ -131,6 +133,7 @@ export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
     events: deps.events ?? new EventRecorder({ ...deps, component: "agentbox-controller", host: hostname() }),
     protectionWindowMs: deps.protectionWindowMs ?? (() => defaultProtectionWindowMs),
     ledger: new PoolLedger(),
+    unready: new UnreadySince(deps.clock),
     memories: new PoolMemories(pace, deps.random),
     numbers: new PoolNumbers(deps),
   };
