@@ -1,13 +1,13 @@
 /** The node of this machine: what runs pods as containers. */
 import { createHash } from "node:crypto";
-import { statfsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, statfsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type NodeAgent, startNodeAgent } from "#engines/embedded/node/agent/agent.ts";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
-import type { UsualLimits } from "#engines/embedded/node/agent/container/pod-slot.ts";
 import { HeldImages } from "#engines/embedded/node/held-images.ts";
-import { type DiskSpace, type ImageSpaceLimits, startImageSpace, usualImageSpace } from "#engines/embedded/node/image-space.ts";
+import { type DiskSpace, startImageSpace } from "#engines/embedded/node/image-space.ts";
 import { hostImage } from "#engines/embedded/node/host-image/host-image.ts";
+import { nodePaths } from "#engines/embedded/node/node-paths.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import { erasePodRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
@@ -18,6 +18,7 @@ import { CachingDigestResolver, type DigestResolver } from "#images/resolve-dige
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import { nodeSettings } from "./node-settings.ts";
 
 export interface NodeOptions {
   /** AgentBox's data folder. */
@@ -27,10 +28,8 @@ export interface NodeOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly publicKey: string;
-  /** What holds for pods that say nothing themselves. */
-  readonly podLimits?: Partial<UsualLimits>;
-  /** When images that nobody uses are thrown away. */
-  readonly imageSpace?: Partial<ImageSpaceLimits>;
+  /** Where its settings are (node-settings.ts); all are as usual when left out. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface EmbeddedNode extends AsyncDisposable {
@@ -43,6 +42,7 @@ const nodeName = "local";
 
 export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { home, store, clock, log, metrics, publicKey } = options;
+  const { podLimits, imageSpace } = nodeSettings(options.env ?? {});
   await using made = new AsyncDisposableStack();
   const registries = await readRegistryFile(join(home, "registries.json"));
   const client = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
@@ -54,8 +54,7 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
   made.defer(() => runtime.close());
   const held = await HeldImages.open({ images, runtime, clock, owner: nodeName });
   const disk = (): DiskSpace => diskSpace(join(home, "images"));
-  const limits = { ...usualImageSpace, ...options.imageSpace };
-  made.adopt(startImageSpace({ images, held, disk, limits, clock, log }), (timer) => timer.cancel());
+  made.adopt(startImageSpace({ images, held, disk, limits: imageSpace, clock, log }), (timer) => timer.cancel());
   const agent = await startNodeAgent({
     client: store,
     binder: store,
@@ -67,7 +66,7 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
     nodeName,
     home,
     controlPlaneKey: publicKey,
-    podLimits: options.podLimits ?? {},
+    podLimits,
   });
   made.defer(() => agent.stop());
   const digests = new CachingDigestResolver({ client, clock, localDigest: (reference) => images.localDigest(reference) });
@@ -78,6 +77,12 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
 /** Removes from this machine what the node of a folder left running there: containers, networks, groups, mounts. */
 export async function eraseEmbeddedNode({ home, clock, log }: Pick<NodeOptions, "home" | "clock" | "log">): Promise<void> {
   await erasePodRuntime({ home, instance: instanceOf(home), clock, log });
+}
+
+/** Whether anything of a folder's node may be left. Its files and what lives in memory can each be there without the other: after a reboot, or when somebody has removed files. */
+export function isOnMachine(home: string): boolean {
+  const { lock, run } = nodePaths(home, instanceOf(home));
+  return existsSync(dirname(lock)) || existsSync(run);
 }
 
 /** Names of ours in the kernel must not meet those of an AgentBox with another folder. */

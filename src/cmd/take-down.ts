@@ -1,6 +1,4 @@
 /** `agentbox down`: the opposite of `up`, containers included. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { CliError } from "#cli/failure.ts";
 import type { TextSink } from "#cli/context.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -16,13 +14,13 @@ export interface TakeDownOptions {
 
 export async function takeDown({ home, clock, stdout }: TakeDownOptions): Promise<number> {
   await endServer(home, clock, stdout);
-  if (!existsSync(join(home.folder, "node"))) {
+  const { eraseEmbeddedNode, isOnMachine } = await import("./embedded-node.ts");
+  if (!isOnMachine(home.folder)) {
     stdout.write(`No sandboxes of ${home.folder} are on this machine.\n`);
     return 0;
   }
   if (process.getuid?.() !== 0) throw new CliError("removing sandboxes needs root: sudo agentbox down");
   stdout.write("Removing sandboxes …\n");
-  const { eraseEmbeddedNode } = await import("./embedded-node.ts");
   const log = openLog({ clock, out: process.stderr });
   await eraseEmbeddedNode({ home: home.folder, clock, log });
   stdout.write("All sandboxes are gone. Objects are kept; the next start runs their pods again.\n");
