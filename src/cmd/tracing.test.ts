@@ -51,3 +51,10 @@ test("spans reach the collector with their children, and failed ones say so with
   expect(JSON.stringify(spans)).not.toContain("secret text");
   collector.close();
 });
+
+test("a collector that is gone does not hold up the end", async () => {
+  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");
+  const tracing = await openTracing({ env: process.env, version: "1" });
+  await tracing.tracer.span("create", {}, async () => {});
+  await expect(tracing[Symbol.asyncDispose]()).resolves.toBeUndefined();
+}, 7000);

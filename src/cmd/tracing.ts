@@ -27,11 +27,17 @@ export async function openTracing({ env, version }: TracingOptions): Promise<Tra
   ]);
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ "service.name": env["OTEL_SERVICE_NAME"] ?? "agentbox", "service.version": version }),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter(sendingLimit(env)))],
   });
   const spans = new Spans(api, provider.getTracer("agentbox", version));
   // A collector that is gone must not keep the server from ending.
   return { tracer: spans.inside(api.ROOT_CONTEXT), [Symbol.asyncDispose]: () => provider.shutdown().catch(() => {}) };
+}
+
+/** The exporter tries for ten seconds when nobody says otherwise, and the end of the server waits for its last try. */
+function sendingLimit(env: TracingOptions["env"]): { readonly timeoutMillis?: number } {
+  const isChosen = [env["OTEL_EXPORTER_OTLP_TIMEOUT"], env["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"]].some((value) => (value ?? "") !== "");
+  return isChosen ? {} : { timeoutMillis: 2000 };
 }
 
 /** What is used of the package that is loaded late. */
