@@ -1,0 +1,219 @@
+import { Registry } from "prom-client";
+import { describe, expect, test } from "vitest";
+import { apiServer } from "#api/http/api-server.ts";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { Caller } from "#services/caller.ts";
+import type { CreateSandbox, ListSandboxes, SandboxDetail, SandboxService, TimeoutChange } from "#services/sandbox-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { only } from "../../../test/world/native-api.ts";
+import { recordedLog } from "../../../test/world/recorded-log.ts";
+import { SteppedClock } from "../../../test/world/stepped-clock.ts";
+import { e2bFace } from "./e2b-face.ts";
+
+const running: SandboxDetail = {
+  sandboxId: "abc",
+  namespace: "default",
+  poolName: "base",
+  templateName: "base",
+  podName: "base-1",
+  team: "red",
+  user: "",
+  status: "Running",
+  claimedAt: "2026-01-01T00:00:00.000Z",
+  startedAt: "2026-01-01T00:00:01.000Z",
+  endTime: "2026-01-01T00:05:00.000Z",
+  containerImages: {},
+  metadata: { task: "7" },
+  cpu: "1500m",
+  memory: "1Gi",
+};
+
+const caller: Caller = { role: "tenant", team: "red", keyId: "k" };
+const pool: SandboxPool = { metadata: { name: "base", namespace: "default", uid: "u" }, spec: { replicas: 1, templateName: "base" } };
+
+class Scene {
+  readonly asked: unknown[] = [];
+  detail = running;
+
+  readonly sandboxes: SandboxService = only({
+    create: async (_: Caller, command: CreateSandbox) => {
+      this.asked.push(command);
+      return { sandbox: running, accessToken: "t" };
+    },
+    get: async (_: Caller, id: string) => {
+      if (id !== "abc") throw new ServiceError("not_found", `there is no sandbox "${id}"`);
+      return this.detail;
+    },
+    end: async (_: Caller, id: string) => void this.asked.push(["end", id]),
+    list: async (_: Caller, query: ListSandboxes) => {
+      this.asked.push(query);
+      return { sandboxes: [running], next: "more" };
+    },
+    setTimeouts: async (_: Caller, id: string, change: TimeoutChange) => {
+      this.asked.push([id, change]);
+      return this.detail;
+    },
+    pause: async () => {
+      this.asked.push("pause");
+      return this.detail;
+    },
+    resume: async () => {
+      this.asked.push("resume");
+      return this.detail;
+    },
+    logs: async function* () {
+      yield Buffer.from("one\ntw");
+      yield Buffer.from("o\n");
+    },
+  });
+
+  async ask(line: string, body?: unknown) {
+    const [method = "GET", url = "/"] = line.split(" ");
+    const app = await apiServer({
+      keys: { authenticate: (key) => (key === "key" ? caller : undefined) },
+      clock: new SteppedClock(),
+      log: recordedLog().log,
+      metrics: prometheusMetrics(new Registry()),
+      rateLimit: { perSecond: 0, burst: 0 },
+      ready: () => true,
+      metricsText: async () => ({ contentType: "text/plain", text: "" }),
+      faces: [
+        e2bFace({
+          sandboxes: this.sandboxes,
+          pools: { get: async () => pool, list: async () => ({ items: [pool] }) },
+          accessTokenOf: (id) => `access-${id}`,
+          trafficTokenOf: (id) => `traffic-${id}`,
+          domain: "box.test:8443",
+          maxTimeoutSeconds: 3600,
+        }),
+      ],
+    });
+    const payload = body === undefined ? {} : { payload: body as object };
+    const answer = await app.inject({ method: method as "GET", url, headers: { "x-api-key": "key" }, ...payload });
+    await app.close();
+    return {
+      status: answer.statusCode,
+      json: answer.body === "" ? undefined : (JSON.parse(answer.body) as unknown),
+      headers: answer.headers,
+    };
+  }
+}
+
+test.each(["/sandboxes", "/v2/sandboxes"])("POST %s answers with what SDKs need to reach the sandbox", async (path) => {
+  const scene = new Scene();
+  const { status, json } = await scene.ask(`POST ${path}`, { templateID: "base", unknownField: 1, secure: true });
+  expect(status).toBe(201);
+  expect(json).toEqual({
+    templateID: "base",
+    sandboxID: "abc",
+    clientID: "agentbox",
+    envdVersion: "0.6.4",
+    alias: "base",
+    envdAccessToken: "t",
+    domain: "box.test:8443",
+  });
+});
+
+test("one sandbox is shown with its size, its end and its state", async () => {
+  const { json } = await new Scene().ask("GET /sandboxes/abc-oldclient");
+  expect(json).toMatchObject({
+    sandboxID: "abc",
+    startedAt: running.startedAt,
+    endAt: running.endTime,
+    cpuCount: 2,
+    memoryMB: 1024,
+    state: "running",
+    envdAccessToken: "access-abc",
+    metadata: { task: "7" },
+    lifecycle: { autoResume: false, onTimeout: "kill" },
+  });
+});
+
+describe("a list", () => {
+  test("is of live sandboxes, with the place of the next page in a header", async () => {
+    const scene = new Scene();
+    const { json, headers } = await scene.ask("GET /v2/sandboxes?limit=5&nextToken=here&state=paused");
+    expect(json).toMatchObject([{ sandboxID: "abc" }]);
+    expect(headers["x-next-token"]).toBe("more");
+    expect(scene.asked).toEqual([{ limit: 5, status: ["Paused"], cursor: "here" }]);
+  });
+
+  test("is asked for metadata that is escaped twice", async () => {
+    const scene = new Scene();
+    const inner = `${encodeURIComponent("a&b")}=${encodeURIComponent("c=d e")}&x=1`;
+    await scene.ask(`GET /v2/sandboxes?metadata=${encodeURIComponent(inner)}`);
+    expect(scene.asked).toMatchObject([{ metadata: { "a&b": "c=d e", x: "1" } }]);
+  });
+
+  test.each(["state=gone", "metadata=novalue", "metadata=%25zz%3D1", "order=asc", "limit=101", "limit=x"])(
+    "%s is refused",
+    async (query) => {
+      expect(await new Scene().ask(`GET /v2/sandboxes?${query}`)).toMatchObject({ status: 400, json: { code: 400 } });
+    },
+  );
+});
+
+describe("connecting", () => {
+  test("to a running sandbox makes its end later, never earlier", async () => {
+    const scene = new Scene();
+    expect((await scene.ask("POST /v2/sandboxes/abc/connect", { timeout: 60 })).status).toBe(200);
+    expect(scene.asked).toEqual([["abc", { lifetimeMs: 60_000, onlyLater: true }]]);
+  });
+
+  test("to a paused one wakes it", async () => {
+    const scene = new Scene();
+    scene.detail = { ...running, status: "Paused" };
+    expect((await scene.ask("POST /sandboxes/abc/connect", { timeout: 60 })).status).toBe(201);
+    expect(scene.asked[0]).toBe("resume");
+  });
+});
+
+test("a timeout may be shortened, a refresh only makes the end later", async () => {
+  const scene = new Scene();
+  expect((await scene.ask("POST /sandboxes/abc/timeout", { timeout: 5 })).status).toBe(204);
+  expect((await scene.ask("POST /sandboxes/abc/refreshes", { duration: 10 })).status).toBe(204);
+  expect(scene.asked).toEqual([
+    ["abc", { lifetimeMs: 5000 }],
+    ["abc", { lifetimeMs: 10_000, onlyLater: true }],
+  ]);
+});
+
+test("a sandbox is paused once", async () => {
+  const scene = new Scene();
+  expect((await scene.ask("POST /sandboxes/abc/pause", {})).status).toBe(204);
+  scene.detail = { ...running, status: "Paused" };
+  expect(await scene.ask("POST /sandboxes/abc/pause", {})).toMatchObject({ status: 409, json: { code: 409 } });
+});
+
+test("killing one that is there is 204, and one that has ended or never was is a 404 with the code in its body", async () => {
+  const scene = new Scene();
+  expect((await scene.ask("DELETE /sandboxes/abc")).status).toBe(204);
+  scene.detail = { ...running, status: "Completed" };
+  for (const id of ["abc", "nobody"])
+    expect(await scene.ask(`DELETE /sandboxes/${id}`)).toMatchObject({ status: 404, json: { code: 404 } });
+  expect(scene.asked).toEqual([["end", "abc"]]);
+});
+
+test("a log is lines, however it came in pieces", async () => {
+  expect((await new Scene().ask("GET /sandboxes/abc/logs")).json).toMatchObject({ logs: [{ line: "one" }, { line: "two" }] });
+});
+
+test("templates are the pools that the caller may use", async () => {
+  expect((await new Scene().ask("GET /templates")).json).toMatchObject([{ templateID: "base", aliases: ["base"], public: true }]);
+  expect((await new Scene().ask("GET /templates/aliases/base")).json).toEqual({ templateID: "base", public: true });
+});
+
+test.each(["POST /sandboxes/abc/fork", "POST /sandboxes/abc/snapshots", "POST /v3/templates", "GET /volumes", "GET /secrets"])(
+  "%s says what is missing",
+  async (line) => {
+    expect(await new Scene().ask(line)).toMatchObject({
+      status: 501,
+      json: { code: 501, message: expect.stringContaining("AgentBox does not have this yet: ") as string },
+    });
+  },
+);
+
+test("health needs no key", async () => {
+  expect((await new Scene().ask("GET /health")).status).toBe(204);
+});
