@@ -68,6 +68,9 @@ test("I8: no command reaches a pod that is somebody else's by the server's word"
   await scene.sandbox("i-1");
   await scene.changeUnseen("i-1", { labels: { [labelKeys.sandboxId]: "i-eve", [labelKeys.team]: "blue", [labelKeys.user]: "eve" } });
   expect((await failureOf(execInSandbox(scene, ann, "i-1", command))).code).toBe("conflict");
+  await scene.sandbox("i-2");
+  await scene.changeUnseen("i-2", { labels: { [labelKeys.team]: "blue" } });
+  expect((await failureOf(execInSandbox(scene, ann, "i-2", command))).code).toBe("conflict");
   expect(scene.pods.ran).toEqual([]);
 });
 

@@ -92,6 +92,15 @@ function countBy(values: readonly string[]): Readonly<Record<string, number>> {
   return Object.fromEntries([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
 }
 
+test("two pods that say that they carry one sandbox have one place in the list", () => {
+  const pods = new Pods();
+  using live = new LiveSandboxes(pods);
+  for (const name of ["p1", "p2"]) pods.set(name, aPod(name, "i1", {}));
+  expect([...live.newestFirst({ scope: { kind: "admin" } })]).toHaveLength(1);
+  pods.set("p1", undefined);
+  expect([...live.newestFirst({ scope: { kind: "admin" } })]).toHaveLength(1);
+});
+
 test("a list goes on behind any place, whether or not there is a sandbox at it", () => {
   const pods = new Pods();
   using live = new LiveSandboxes(pods);
