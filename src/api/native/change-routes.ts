@@ -30,6 +30,7 @@ function setTimeouts(sandboxes: SandboxService, clock: Clock): Route {
     body: timeoutSchema,
     answers: [now],
     errors: ["not_found", "conflict"],
+    fieldOf: (field, { endTime }) => (field === "lifetime" && endTime !== undefined ? "endTime" : field),
     handle: async ({ caller, params, body }) => {
       const change = timeoutChange(body, clock.now());
       return { sandbox: sandboxBody(await sandboxes.setTimeouts(caller(), params.sandboxId, change)) };

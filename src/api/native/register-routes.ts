@@ -37,7 +37,7 @@ async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): 
     const answer = await one.handle({ caller: () => callerOf(request), params, query, body, headers, request, reply });
     return reply.sent ? undefined : reply.send(answer);
   } catch (error) {
-    throw withRequestField(one, isServiceError(error) ? error : ofGone(request, error));
+    throw withRequestField(one, body, isServiceError(error) ? error : ofGone(request, error));
   }
 }
 
@@ -47,17 +47,17 @@ function ofGone({ raw }: FastifyRequest, error: unknown): unknown {
 }
 
 /** Services name what is wrong as they know it; callers are told where it stands in what they sent. */
-function withRequestField(one: Route, error: unknown): unknown {
+function withRequestField(one: Route, body: unknown, error: unknown): unknown {
   if (!isServiceError(error) || error.details.field === undefined) return error;
   const { code, message, details, cause } = error;
   const known = error.details.field;
-  const field = requestField(one, known);
+  const field = requestField(one, body, known);
   const said = message.startsWith(`${known} `) ? field + message.slice(known.length) : message;
   return new ServiceError(code, said, { ...details, field, cause });
 }
 
-function requestField({ fieldOf, query, params }: Route, serviceField: string): string {
-  const field = fieldOf?.(serviceField) ?? serviceField;
+function requestField({ fieldOf, query, params }: Route, body: unknown, serviceField: string): string {
+  const field = fieldOf?.(serviceField, body) ?? serviceField;
   if (Object.hasOwn(query?.properties ?? {}, field)) return `query.${field}`;
   return Object.hasOwn(params?.properties ?? {}, field) ? `path.${field}` : field;
 }

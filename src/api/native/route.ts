@@ -28,7 +28,7 @@ export interface Route {
   /** Answered without a key. */
   readonly public?: boolean;
   /** The name in a request of what a service calls otherwise. Names of the query need not be told here: they get their prefix. */
-  readonly fieldOf?: (serviceField: string) => string;
+  readonly fieldOf?: (serviceField: string, body: unknown) => string;
   /** Resolves with the body, which may be a stream, or with nothing for an empty answer and where it has taken the connection. */
   readonly handle: (exchange: Exchange) => Promise<unknown>;
 }
@@ -56,11 +56,12 @@ export interface Exchange<Params = unknown, Query = unknown, Body = unknown, Hea
 
 type Of<Schema> = Schema extends TSchema ? Static<Schema> : unknown;
 
-interface TypedRoute<Params, Query, Body, Headers> extends Omit<Route, "params" | "query" | "body" | "headers" | "handle"> {
+interface TypedRoute<Params, Query, Body, Headers> extends Omit<Route, "params" | "query" | "body" | "headers" | "fieldOf" | "handle"> {
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
   readonly headers?: Headers;
+  readonly fieldOf?: (serviceField: string, body: Of<Body>) => string;
   readonly handle: (exchange: Exchange<Of<Params>, Of<Query>, Of<Body>, Of<Headers>>) => Promise<unknown>;
 }
 

@@ -94,6 +94,17 @@ test("what is wrong with a request is told by the names that it has, from all th
     json: { field: "postStartHooks.0.exec.timeout", detail: expect.stringMatching(/^postStartHooks\.0\.exec\.timeout /) },
   });
   expect(await world.api.ask("GET /v1/sandboxes?cursor=abc")).toMatchObject({ status: 400, json: { field: "query.cursor" } });
+  const place = `PUT /v1/sandboxes/${await world.created()}/timeout`;
+  for (const [field, value] of [
+    ["lifetime", "9000h"],
+    ["endTime", "2027-06-01T00:00:00Z"],
+    ["idleTimeout", "9000h"],
+  ] as const) {
+    expect(await world.api.ask(place, { body: { [field]: value } })).toMatchObject({
+      status: 400,
+      json: { field, detail: expect.stringMatching(new RegExp(`^${field} must be `)) },
+    });
+  }
 });
 
 /** A good body for each route that has one. */
