@@ -29,7 +29,7 @@ export class ClientTerminal {
     signal?.addEventListener("abort", close);
     socket.addEventListener("close", ({ reason }) => {
       signal?.removeEventListener("abort", close);
-      exit.reject(new ClientError("unreachable", `the terminal's connection ended${reason === "" ? "" : `: ${reason}`}`));
+      exit.reject(new ClientError("unavailable", `the terminal's connection ended${reason === "" ? "" : `: ${reason}`}`));
     });
   }
 

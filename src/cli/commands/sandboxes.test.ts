@@ -257,7 +257,7 @@ describe("a terminal", () => {
   test("in a sandbox of its own ends with it, also when the connection breaks", async () => {
     await using api = await terminalApi();
     const said = await run(api, ["run", "-t", "--", "top"], atTerminal("x"));
-    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining("the terminal's connection ended: the server ends") });
+    expect(said).toMatchObject({ code: 1, stderr: "error: the terminal's connection ended: the server ends\n" });
     expect(api.asked[1]?.body).toEqual({ rows: 30, cols: 90, command: ["top"] });
     expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
   });
