@@ -11,8 +11,10 @@ const ip = "10.0.0.7";
 function bench() {
   const clock = new SteppedClock();
   const daemons = new SimulatedDaemons(clock);
-  const bootIds = new BootIds({ daemons, clock, random: () => 0.5 });
-  return { clock, daemons, bootIds, asked: () => daemons.calls.length };
+  const armed: string[] = [];
+  const onArmed = ({ metadata: { name = "" } }: Pod): void => void armed.push(name);
+  const bootIds = new BootIds({ daemons, clock, random: () => 0.5, onArmed });
+  return { clock, daemons, bootIds, armed, asked: () => daemons.calls.length };
 }
 
 /** The same pod with another container. */
@@ -87,4 +89,13 @@ test("many pods at once are asked a few at a time", async () => {
   expect(asked()).toBe(16);
   await bootIds.stop();
   expect(clock.pending, "its end leaves nothing behind").toBeLessThanOrEqual(16);
+});
+
+test("a pod that only looks idle is told of", async () => {
+  const { daemons, bootIds, armed } = bench();
+  const daemon = daemons.boot(ip, "uid-1");
+  daemon.armed = { podUid: "uid-1", bootId: daemon.bootId, sandboxId: "ended", body: {} };
+  bootIds.observe(aPoolPod(), undefined);
+  await settle();
+  expect(armed).toEqual(["py-1"]);
 });

@@ -1,11 +1,12 @@
 /**
  * Which boot the daemon of each idle pod is, asked before anybody wants the pod: so arming is one call. It is a hint. Whoever has a
- * wrong one, or none, asks the daemon itself.
+ * wrong one, or none, asks the daemon itself. On the way it is found out which pods only look idle: one whose daemon was armed too late,
+ * for a sandbox that had ended, will not take another.
  */
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import { Limiter } from "#lib/limiter.ts";
-import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { DaemonClient, DaemonHealth } from "#daemon-client/daemon-client.ts";
 import type { Pod } from "#model/pod.ts";
 import { whyNotClaimable } from "#sandbox/claimable.ts";
 import { daemonAddress } from "./daemon-address.ts";
@@ -14,6 +15,8 @@ export interface BootIdsDeps {
   readonly daemons: Pick<DaemonClient, "health">;
   readonly clock: Clock;
   readonly random: Random;
+  /** Told of a pod that was idle when it was asked, and whose daemon works for somebody. */
+  readonly onArmed: (pod: Pod) => void;
 }
 
 interface Asked {
@@ -57,7 +60,7 @@ export class BootIds {
 
   /** Asks the daemon itself if need be. Undefined when it does not answer. */
   async find(pod: Pod, signal: AbortSignal): Promise<string | undefined> {
-    return this.of(pod) ?? this.#health(pod.metadata.uid ?? "", pod, signal);
+    return this.of(pod) ?? (await this.#health(pod, signal))?.bootId;
   }
 
   /** Resolves when nobody is asked any more. */
@@ -76,18 +79,19 @@ export class BootIds {
     const asked: Asked = { containerId, abort: new AbortController(), bootId: undefined };
     this.#asked.set(uid, asked);
     // Nobody waits for it, and a pod that is gone before it answers is nothing to speak of.
-    const asking = this.#learn(uid, pod, asked).catch(() => {});
+    const asking = this.#learn(pod, asked).catch(() => {});
     this.#underWay.add(asking);
     void asking.finally(() => this.#underWay.delete(asking));
   }
 
-  async #learn(uid: string, pod: Pod, asked: Asked): Promise<void> {
-    const { clock, random } = this.#deps;
+  async #learn(pod: Pod, asked: Asked): Promise<void> {
+    const { clock, random, onArmed } = this.#deps;
     const { signal } = asked.abort;
     for (let tries = 1; tries <= maxTries && !signal.aborted; tries++) {
-      const bootId = await this.#limiter.run(() => this.#health(uid, pod, signal));
-      if (bootId !== undefined) {
-        asked.bootId = bootId;
+      const health = await this.#limiter.run(() => this.#health(pod, signal));
+      if (health !== undefined) {
+        asked.bootId = health.bootId;
+        if (health.sandboxId !== undefined && !signal.aborted) onArmed(pod);
         return;
       }
       await sleep(clock, backoffMs(tryAgain, tries, random), signal);
@@ -95,11 +99,11 @@ export class BootIds {
   }
 
   /** Undefined for no answer, and for that of another pod which has the address by now. */
-  async #health(uid: string, pod: Pod, signal: AbortSignal): Promise<string | undefined> {
+  async #health(pod: Pod, signal: AbortSignal): Promise<DaemonHealth | undefined> {
     if (signal.aborted) return undefined;
     try {
-      const { podUid, bootId } = await this.#deps.daemons.health(daemonAddress(pod), { signal });
-      return podUid === uid ? bootId : undefined;
+      const health = await this.#deps.daemons.health(daemonAddress(pod), { signal });
+      return health.podUid === pod.metadata.uid ? health : undefined;
     } catch {
       return undefined;
     }

@@ -5,7 +5,7 @@
  * - `check-create.ts`, `resolve-create.ts`  whether a request is right, and what it means
  * - `create-sandbox.ts`  the steps of a create; `create-time.ts` how long they may take
  * - `claim-pod.ts`  the turn and the write; `withdraw-claim.ts` giving back what was taken
- * - `arm-sandbox.ts`  the order to the daemon; `boot-ids.ts` which boot it is, known beforehand
+ * - `arm-sandbox.ts`  the order to the daemon; `boot-ids.ts` which boot it is, known beforehand; `replace-armed.ts` pods that only look idle
  * - `post-start-hooks.ts`  what is run before the answer; `create-many.ts` several at once
  * - `idempotent-create.ts`, `find-created.ts`, `forget-keys.ts`  the same request again
  * - `end-sandbox.ts`  the end
@@ -13,6 +13,7 @@
  */
 import { recentDigests } from "#lifecycle/recent-digests.ts";
 import { ClaimQueue } from "#scheduling/claim-queue.ts";
+import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
 import { wasTaken } from "./arm-sandbox.ts";
@@ -30,6 +31,7 @@ import { endSandbox } from "./end-sandbox.ts";
 import { findCreated } from "./find-created.ts";
 import { forgetKeysNowAndThen } from "./forget-keys.ts";
 import { createOnce, type IdempotencyDeps, type Making } from "./idempotent-create.ts";
+import { replaceArmed } from "./replace-armed.ts";
 import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "./sandbox-service.ts";
@@ -45,7 +47,9 @@ const lastReleasesMs = 5000;
 export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
   const { clock, cache, limits, random = Math.random } = deps;
   const queue = new ClaimQueue(limits);
-  const bootIds = new BootIds({ daemons: deps.daemons, clock, random });
+  const background = new BackgroundWork(deps.log);
+  const onArmed = (pod: Pod): void => background.run("", () => replaceArmed(deps, pod));
+  const bootIds = new BootIds({ daemons: deps.daemons, clock, random, onArmed });
   const [stop, abandon] = [new AbortController(), new AbortController()];
   const context: ClaimContext = {
     ...deps,
@@ -57,7 +61,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     tokens: sandboxTokens(deps.privateKey),
     meters: claimMetrics({ metrics: deps.metrics, queue }),
     creating: new Set(),
-    background: new BackgroundWork(deps.log),
+    background,
     stopped: stop.signal,
     abandoned: abandon.signal,
   };
