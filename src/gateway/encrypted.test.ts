@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { createServer } from "node:http";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { request as httpsRequest } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { gatewayWorld, type GatewayWorld } from "../../test/world/gateway-world.ts";
+import { SteppedClock } from "../../test/world/stepped-clock.ts";
+import { localCertificates } from "./local-certificates.ts";
+
+const domain = "box.localhost";
+let folder = "";
+let authority = "";
+let tls: { key: string; cert: string };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "agentbox-encrypted-"));
+  const clock = new SteppedClock();
+  await clock.step(Math.max(0, Date.now() - clock.now()));
+  const made = await localCertificates(folder, domain, clock);
+  authority = await readFile(made.authorityFile, "utf8");
+  tls = made.certificate;
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const host = (port: number): string => `${port}-abc.${domain}`;
+
+function openHttp2(world: GatewayWorld, port: number) {
+  return connectHttp2(`https://${host(port)}`, {
+    ca: authority,
+    createConnection: undefined,
+    port: world.server.port,
+    lookup: (_name: string, _options: unknown, done: (error: null, addresses: { address: string; family: number }[]) => void) =>
+      done(null, [{ address: "127.0.0.1", family: 4 }]),
+  } as Parameters<typeof connectHttp2>[1]);
+}
+
+test("HTTP/2 carries requests side by side, with repeated headers and bodies in pieces", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  const port = await world.program(async (request, response) => {
+    response.setHeader("set-cookie", ["a=1", "b=2"]);
+    response.end(`${request.headers.host ?? ""} ${request.method ?? ""} ${await text(request)}`);
+  });
+  world.sandbox("abc");
+  const session = openHttp2(world, port);
+  const ask = async (body: string): Promise<[string, unknown]> => {
+    const stream = session.request({ ":method": "POST", ":path": "/x" });
+    stream.end(body);
+    const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+    return [await text(stream), headers["set-cookie"]];
+  };
+  const answers = await Promise.all([ask("one"), ask("two")]);
+  expect(answers.map(([body]) => body)).toEqual([`${host(port)}:443 POST one`, `${host(port)}:443 POST two`]);
+  expect(answers[0]?.[1]).toEqual(["a=1", "b=2"]);
+  session.close();
+});
+
+test("a stream of HTTP/2 that its client leaves ends in the sandbox too", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  const gone = Promise.withResolvers<void>();
+  const port = await world.program((_, response) => {
+    response.on("close", () => gone.resolve());
+    response.write("first");
+  });
+  world.sandbox("abc");
+  const session = openHttp2(world, port);
+  const stream = session.request({ ":path": "/" });
+  await once(stream, "data");
+  stream.close();
+  await gone.promise;
+  session.close();
+});
+
+test("who speaks HTTP/1.1 is understood on the same port, and so are WebSockets", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  const program = createServer((_, response) => response.end("plain old"));
+  new WebSocketServer({ server: program }).on("connection", (socket) => socket.send("hello"));
+  const port = await world.program(program);
+  world.sandbox("abc");
+  const options = { host: "127.0.0.1", port: world.server.port, servername: host(port), ca: authority, headers: { host: host(port) } };
+  const outgoing = httpsRequest(options);
+  outgoing.end();
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  expect(await text(response)).toBe("plain old");
+  const secure = { ca: authority, servername: host(port), headers: { host: host(port) } } as ConstructorParameters<typeof WebSocket>[2];
+  const client = new WebSocket(`wss://127.0.0.1:${world.server.port}/`, [], secure);
+  const [message] = (await once(client, "message")) as [Buffer];
+  expect(message.toString()).toBe("hello");
+  client.terminate();
+});
