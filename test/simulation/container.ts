@@ -9,6 +9,8 @@ export interface ContainerInstance {
   readonly answersAtMs: number;
   /** The sandbox that the daemon is armed for. From then on whatever is in the container is his; before, nobody can do anything in it. */
   armedFor: string | undefined;
+  /** He may have been in it: it was armed while his sandbox had not ended. Else it was armed too late, and has nothing of anybody in it. */
+  wasUsed: boolean;
 }
 
 export interface Ended {

@@ -31,6 +31,8 @@ export interface Reach {
   readonly daemon: DaemonClient;
   readonly history: HistoryStore;
   readonly lastActive: LastActiveSource;
+  /** Told when this process begins to lead. */
+  readonly onLead: () => void;
   readonly random: SeededRandom;
   readonly trace: Trace;
 }
@@ -63,11 +65,12 @@ export function startApi(reach: Reach): Api["service"] {
 
 /** One of several processes with controllers, of which one leads. */
 export function startControllers(reach: Reach): undefined {
-  const { history, daemon, lastActive, process } = reach;
+  const { history, daemon, lastActive, process, onLead } = reach;
   const deps = basics(reach);
   const { cache, clock, random } = deps;
   void cache.run();
   const lead = async (signal: AbortSignal): Promise<void> => {
+    onLead();
     const events = { record: () => {}, forget: () => {} };
     const observer = { started: () => {}, exchanged: () => {}, recycled: () => {}, ended: () => {} };
     const recorder = new EndRecorder({ ...deps, history });

@@ -203,6 +203,7 @@ export class SimulatedNode {
       startedAtMs: now,
       answersAtMs: now + random.between(0, this.mood.slownessMs),
       armedFor: undefined,
+      wasUsed: false,
     };
     if (pod.lastEnd !== undefined) pod.restartCount += 1;
     pod.container = container;

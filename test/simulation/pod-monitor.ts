@@ -9,6 +9,7 @@ import type { Pod } from "#model/pod.ts";
 import { parseStringMap } from "#sandbox/annotation-values.ts";
 import { mayFollow } from "#sandbox/phase.ts";
 import { checkCause } from "./causes.ts";
+import type { ContainerInstance } from "./container.ts";
 import type { Judge } from "./judge.ts";
 import type { Ledger, Sandbox } from "./ledger.ts";
 import type { SimulatedNode } from "./node.ts";
@@ -118,17 +119,19 @@ export class PodMonitor {
     if (is === "stopping" || is === "failed") this.#ended(pod);
   }
 
-  /** On the fast path a container is handed out as it is. Nobody may have had it before (I2). */
+  /** On the fast path a container is handed out as it is. Nobody may have been in it before (I2). */
   #handedOut(pod: Pod): void {
-    const { judge, node, ledger } = this.#deps;
-    const id = sandboxIdOf(pod) ?? "";
-    const container = node.pod(pod.metadata.uid ?? "")?.container;
-    if (container === undefined) return;
-    const { armedFor } = container;
-    // One that was armed too late for a sandbox that nobody was given has nothing of anybody in it; its daemon refuses the next.
-    const state = ledger.sandboxes.get(armedFor ?? "")?.request?.state ?? "lost";
-    const wasUsed = armedFor !== undefined && armedFor !== id && ["answered", "lost"].includes(state);
-    judge.hold("I2", !wasUsed, () => `${id} gets container ${container.id}, armed for ${armedFor}`);
+    const container = this.#usedContainer(pod);
+    this.#deps.judge.hold(
+      "I2",
+      container === undefined,
+      () => `${sandboxIdOf(pod)} gets container ${container?.id}, which was used before`,
+    );
+  }
+
+  #usedContainer(pod: Pod): ContainerInstance | undefined {
+    const container = this.#deps.node.pod(pod.metadata.uid ?? "")?.container;
+    return container?.wasUsed === true ? container : undefined;
   }
 
   #isClean(pod: Pod): void {
@@ -137,6 +140,8 @@ export class PodMonitor {
     const noted = [annotationKeys.sandboxId, annotationKeys.claimedAt, annotationKeys.sandboxMetadata, userLabel].find(
       (key) => key in annotations,
     );
+    const used = this.#usedContainer(pod);
+    this.#deps.judge.hold("I2", used === undefined, () => `${nameOf(pod)} is idle, and its container ${used?.id} was used`);
     this.#deps.judge.hold("I2", left === undefined && noted === undefined, () => `${nameOf(pod)} is idle and has ${left ?? noted}`);
   }
 

@@ -1,7 +1,7 @@
 /**
  * Counts the pods that one leader made for a pool against what was ever wanted (I6): one who loses count makes pods that he has already.
- * What others made before him he may not have seen yet, however late his watch is; and he is excused for a pod of whose creation he was
- * not told. Either way there may be too many for a while, and in the end there are not.
+ * What others made before him he may not have seen yet, however late his watch is, and so what he himself asked for when he led before:
+ * it may still be on its way. And he is excused for a pod of whose creation he was not told. Either way there may be too many for a while, and in the end there are not.
  */
 import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";

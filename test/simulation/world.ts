@@ -39,6 +39,8 @@ interface Slot {
   process: Process | undefined;
   service: Api["service"] | undefined;
   starts: number;
+  /** How often a process of it began to lead. */
+  leads: number;
   /** How it reaches the others at the moment. */
   weather: WeatherKind;
 }
@@ -61,7 +63,6 @@ export class World {
   readonly #plant: Plant;
   readonly #end = new AbortController();
   #leaseHolder = "";
-  #tenure = 0;
 
   static async open(seed: number, plant: Plant = (reach) => reach): Promise<World> {
     const clock = new SteppedClock();
@@ -96,7 +97,6 @@ export class World {
     void this.#follow(Leases, (event) => {
       if (event.type === "BOOKMARK") return;
       this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
-      this.#tenure = event.object.spec?.leaseTransitions ?? 0;
     });
   }
 
@@ -153,8 +153,6 @@ export class World {
   }
 
   setClock(name: string, byMs: number): void {
-    // Deadlines are kept by the time of day: whoever waits while it is set back waits longer.
-    if (byMs < 0) this.#excuseRequests(name);
     this.trace.add(name, `has its clock set by ${byMs} ms`);
     this.#slot(name).process?.setTimeOfDay(byMs);
   }
@@ -243,11 +241,14 @@ export class World {
       server: store,
       onSend: (write) => {
         traceWrite(trace, write);
-        if (write.verb === "create" && write.type === Pods) this.replicas.made(write.name, `${slot.name} #${slot.starts}.${this.#tenure}`);
+        if (write.verb === "create" && write.type === Pods) this.replicas.made(write.name, `${slot.name} #${slot.leads}`);
       },
       onApplied: (write) => this.#excuse(slot, process, write),
     });
-    const onArmed = (sandboxId: string, { id }: ContainerInstance): void => trace.add(process.name, `armed ${id} for ${sandboxId}`);
+    const onArmed = (sandboxId: string, container: ContainerInstance): void => {
+      trace.add(process.name, `armed ${container.id} for ${sandboxId}`);
+      container.wasUsed ||= this.ledger.sandboxes.get(sandboxId)?.hasEnded === false;
+    };
     return {
       process,
       client,
@@ -255,6 +256,7 @@ export class World {
       random: random.fork("own"),
       daemon: daemonClient(wire("daemons"), node, onArmed),
       history: faultyHistory(wire("history"), { database: history, onPut: (record) => this.#recorded(record) }),
+      onLead: () => (slot.leads += 1),
       lastActive: { activityOf: async () => ({ kind: "known", inUse: false }) },
     };
   }
@@ -302,7 +304,7 @@ export class World {
 const kindRules = embeddedKindRules();
 
 function emptySlot(name: string, start: Slot["start"]): Slot {
-  return { name, start, process: undefined, service: undefined, starts: 0, weather: "calm" };
+  return { name, start, process: undefined, service: undefined, starts: 0, leads: 0, weather: "calm" };
 }
 
 function traceWrite(trace: Trace, { process, verb, type, name, fate }: Write): void {
