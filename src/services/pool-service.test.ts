@@ -200,6 +200,7 @@ test("what is wrong with a pool is named with its place, and nothing is made", a
     [ann, aPool("x".repeat(55)), "metadata.name"],
     [admin, aPool("Upper_Case"), "metadata.name"],
     [ann, aPool("py", {}, { namespace: "kube-system" }), "metadata.namespace"],
+    [admin, aPool("py", {}, { namespace: "no-such" }), "metadata.namespace"],
     [ann, aPool("py", { template: own }), "spec.template"],
     [ann, aPool("py", { runtimes: [{ name: "e2b" }] }), "spec.runtimes"],
     [ann, { metadata: { name: "py" }, spec: { replicas: 1 } }, "spec.templateName"],

@@ -40,9 +40,17 @@ export async function createPool(deps: PoolDeps, caller: Caller, body: SandboxPo
   try {
     return remembered(deps, await deps.client.create(SandboxPools, { ...pool, metadata }, strict));
   } catch (error) {
-    if (!isApiError(error, "AlreadyExists")) throw asServiceError(error);
-    throw new ServiceError("conflict", `there is a pool ${JSON.stringify(name)} already`, { field: "metadata.name", cause: error });
+    throw asCreateFailure(error, name, namespace);
   }
+}
+
+function asCreateFailure(error: unknown, name: string, namespace: string): unknown {
+  if (isApiError(error, "AlreadyExists")) {
+    return new ServiceError("conflict", `there is a pool ${JSON.stringify(name)} already`, { field: "metadata.name", cause: error });
+  }
+  if (!isApiError(error, "NotFound")) return asServiceError(error);
+  const message = `there is no namespace ${JSON.stringify(namespace)}`;
+  return new ServiceError("invalid_request", message, { field: "metadata.namespace", cause: error });
 }
 
 export async function replacePool(deps: PoolDeps, caller: Caller, wanted: PoolName, body: SandboxPool): Promise<SandboxPool> {

@@ -56,6 +56,7 @@ describeServers("use cases", (server) => {
     expect(await fieldOf(aPool("py", { size: 3 } as Partial<SandboxPoolSpec>))).toEqual(["invalid_request", "spec.size"]);
     const neither = { metadata: { name: "py" }, spec: { replicas: 1 } };
     expect(await fieldOf(neither)).toEqual(["invalid_request", "spec.templateName"]);
+    expect(await fieldOf(aPool("py", {}, { namespace: "no-such-namespace" }))).toEqual(["invalid_request", "metadata.namespace"]);
     await pools.create(admin, aPool("py"));
     expect(await fieldOf(aPool("py"))).toEqual(["conflict", "metadata.name"]);
   });

@@ -313,3 +313,13 @@ describe("headers", () => {
     expect(await idFor("x".repeat(101))).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
+
+test("a name of any length reaches its route, and a path that cannot be read is told where", async () => {
+  const { app } = await start();
+  const headers = { "x-api-key": adminKey };
+  const long = await app.inject({ method: "DELETE", url: `/v1/things/${"x".repeat(2000)}`, headers });
+  expect(long.statusCode).toBe(204);
+  const broken = await app.inject({ method: "DELETE", url: "/v1/things/%zz", headers });
+  expect([broken.statusCode, broken.headers["content-type"]]).toEqual([400, "application/problem+json"]);
+  expect(broken.json()).toMatchObject({ code: "invalid_request", field: "path" });
+});

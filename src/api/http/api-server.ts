@@ -12,10 +12,12 @@
  * There is no CORS: browsers are not to send keys from pages that we do not serve.
  */
 import { randomUUID } from "node:crypto";
+import { maxHeaderSize } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Clock } from "#lib/clock.ts";
 import { requireKey } from "./authenticate.ts";
-import { type ErrorShape, useErrorShape } from "./error-shape.ts";
+import { answerFailure, type ErrorShape, useErrorShape } from "./error-shape.ts";
+import { failureOf } from "./failure.ts";
 import { type ObserveDeps, observeRequests } from "./observe-requests.ts";
 import { problemShape } from "./problem.ts";
 import { type RateLimit, rateLimiter } from "./rate-limiter.ts";
@@ -46,6 +48,10 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
     bodyLimit,
     http: { shouldUpgradeCallback: isWebSocket },
     genReqId: (request) => requestId(request.headers["x-request-id"]),
+    // Names of objects may be longer than the router takes by itself; whatever is no name is for services to say.
+    routerOptions: { maxParamLength: maxHeaderSize },
+    // A path that cannot be read has no route, and so no face.
+    frameworkErrors: (error, _request, reply) => void answerFailure(reply, failureOf(error), problemShape),
     // Unknown fields are refused where a schema says so, and never taken away in silence.
     ajv: { customOptions: { removeAdditional: false, allErrors: false } },
     // Connections that wait for a next request end at once when the server does; those with an answer under way may end it.

@@ -51,6 +51,7 @@ function ofFastify(error: FastifyError): Failure | undefined {
   if (error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return badRequest("the body must be JSON: Content-Type: application/json", { status: 415, details: { field: "header.content-type" } });
   }
+  if (error.code === "FST_ERR_BAD_URL") return badRequest("the path has escapes that are none", { details: { field: "path" } });
   // What is left below 500 is about the request (broken JSON, wrong lengths, bad escapes in the path), in words that tell nothing of ours.
   const status = error.statusCode ?? 500;
   return status >= 400 && status < 500 ? badRequest(error.message, { status, details: { field: "body" } }) : undefined;
