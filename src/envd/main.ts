@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
+import { rehearseInit } from "./init-request.ts";
+import { interpreterServer } from "./interpreter-server.ts";
 import { envdServer } from "./server.ts";
 
 function required(name: string): string {
@@ -15,18 +17,22 @@ function required(name: string): string {
   return value;
 }
 
+/** After the start, which others wait for, and before the first collection. */
+const rehearsalAfterMs = 250;
+
 const identity = {
   podUid: required("AGENTBOX_POD_UID"),
-  // The kernel's, because node:crypto costs a waiting daemon 5 MB.
+  // The kernel's, because loading node:crypto takes longer than the whole start may.
   bootId: readFileSync("/proc/sys/kernel/random/uuid", "utf8").trim(),
   controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
 };
 const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
-const { AGENTBOX_ENTRYPOINT: entrypoint } = process.env;
+const { AGENTBOX_ENTRYPOINT: entrypoint, AGENTBOX_INTERPRETER_PORT: interpreterPort } = process.env;
+const runner = join(import.meta.dirname, "step-runner");
 const state = new ArmedState();
 const server = envdServer(identity, {
   state,
-  runner: join(import.meta.dirname, "step-runner"),
+  runner,
   ...(entrypoint === undefined ? {} : { entrypoint }),
   // Under the sandbox's init, and not on a developer's machine.
   ...(process.ppid === 1 ? { forwardsBeside: port } : {}),
@@ -37,7 +43,14 @@ server.on("error", (error) => {
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
+setTimeout(() => rehearseInit(identity), rehearsalAfterMs);
 // Who works for a sandbox has better things to do.
 keepSmall(server, setTimeout, () => state.sandboxId ?? collectGarbage());
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 server.listen(port, "0.0.0.0");
+if (interpreterPort !== undefined) {
+  const interpreter = interpreterServer({ state, runner, programs: import.meta.dirname });
+  // The sandbox is worth something without it, and its template may have brought another.
+  interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
+  interpreter.listen(Number(interpreterPort), "0.0.0.0");
+}
