@@ -2,7 +2,7 @@
  * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
  * `node:` modules only.
  * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so,
- * - `idle-memory.ts`: keeps it small while it waits, - `main.ts`: the process.
+ * - `idle-memory.ts`: keeps it small while it waits, - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { header } from "#envd-protocol/arming.ts";

@@ -10,7 +10,17 @@ export const defaultDaemonPort = 49_983;
 
 const daemonRuntime = "e2b";
 
-const daemonVariables = { podUid: "AGENTBOX_POD_UID", publicKey: "AGENTBOX_PUBLIC_KEY", port: "AGENTBOX_ENVD_PORT" } as const;
+/** Served by the daemon too, where a template names it. */
+const interpreterRuntime = "code-interpreter";
+/** Where the clients of the interpreter look for it. */
+const defaultInterpreterPort = 49_999;
+
+const daemonVariables = {
+  podUid: "AGENTBOX_POD_UID",
+  publicKey: "AGENTBOX_PUBLIC_KEY",
+  port: "AGENTBOX_ENVD_PORT",
+  interpreterPort: "AGENTBOX_INTERPRETER_PORT",
+} as const;
 
 /** The container with all of it. `publicKey` is the control plane's, in base64: who may arm the daemon. */
 export function withRuntimes(container: Container, given: readonly SandboxRuntime[] | undefined, publicKey: string): Container {
@@ -19,7 +29,7 @@ export function withRuntimes(container: Container, given: readonly SandboxRuntim
   return {
     ...container,
     ports: withPorts(container.ports ?? [], runtimes),
-    env: withDaemonVariables(container.env ?? [], daemonPort, publicKey),
+    env: withDaemonVariables(container.env ?? [], runtimes, publicKey),
     readinessProbe: container.readinessProbe ?? firstProbe(runtimes) ?? healthProbe(daemonPort),
   };
 }
@@ -49,8 +59,13 @@ function withPorts(given: readonly ContainerPort[], runtimes: readonly SandboxRu
   return ports;
 }
 
+const usualPorts: ReadonlyMap<string, number> = new Map([
+  [daemonRuntime, defaultDaemonPort],
+  [interpreterRuntime, defaultInterpreterPort],
+]);
+
 function portOf({ name, port, protocol = "TCP" }: SandboxRuntime): ContainerPort | undefined {
-  const containerPort = port ?? (name === daemonRuntime ? defaultDaemonPort : undefined);
+  const containerPort = port ?? usualPorts.get(name);
   return containerPort === undefined ? undefined : { containerPort, protocol };
 }
 
@@ -64,11 +79,14 @@ function isPortName(name: string): boolean {
 }
 
 /** Ours first, and no others under these names: whoever wrote the template must not decide who may arm its sandboxes. */
-function withDaemonVariables(env: readonly EnvVar[], port: number, publicKey: string): readonly EnvVar[] {
+function withDaemonVariables(env: readonly EnvVar[], runtimes: readonly SandboxRuntime[], publicKey: string): readonly EnvVar[] {
+  const port = portOfDaemon(runtimes);
+  const interpreter = runtimes.find(({ name }) => name === interpreterRuntime);
   const ours: readonly EnvVar[] = [
     { name: daemonVariables.podUid, valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     { name: daemonVariables.publicKey, value: publicKey },
     ...(port === defaultDaemonPort ? [] : [{ name: daemonVariables.port, value: String(port) }]),
+    ...(interpreter === undefined ? [] : [{ name: daemonVariables.interpreterPort, value: String(portOf(interpreter)?.containerPort) }]),
   ];
   const names: ReadonlySet<string> = new Set(Object.values(daemonVariables));
   return [...ours, ...env.filter(({ name }) => !names.has(name))];

@@ -1,7 +1,6 @@
 /** What an armed daemon serves. Loaded when the first sandbox comes: a waiting daemon does without. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "#lib/clock.ts";
-import { isSameSecret } from "#envd-protocol/file-signature.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
 import { serveRpc, type Handlers } from "#envd/connect/rpc-server.ts";
@@ -12,6 +11,7 @@ import { sandboxVariables } from "#envd/process/environment.ts";
 import { ProcessService } from "#envd/process/process-service.ts";
 import { forwardPorts } from "#envd/ports/forward-ports.ts";
 import { accountOf } from "#envd/accounts/caller.ts";
+import { hasToken } from "./access-token.ts";
 import { allowBrowsers } from "./browsers.ts";
 import { runEntrypoint } from "./entrypoint.ts";
 import { sendError, sendJson } from "./http-answer.ts";
@@ -66,9 +66,4 @@ function merged(left: Handlers, right: Handlers): Handlers {
     streamOut: { ...left.streamOut, ...right.streamOut },
     streamIn: { ...left.streamIn, ...right.streamIn },
   };
-}
-
-function hasToken({ init: { accessToken } }: ArmedState, { headers }: IncomingMessage): boolean {
-  const given = headers["x-access-token"];
-  return accessToken === undefined || accessToken === "" || (typeof given === "string" && isSameSecret(given, accessToken));
 }

@@ -6,18 +6,20 @@
  *   /.envd/init                      PID 1: reaps orphans (Node does not), forwards signals, passes the exit code on
  *   /.envd/lib/ld.so + libraries     what the Node binary is linked against, taken from this machine
  *   /.envd/node, /.envd/*.cjs        the daemon: envd.cjs waits, the others are loaded when they are needed
+ *   /.envd/*.py                      how code of the interpreter's is run (envd/interpreter)
  *   /.envd/step-runner               makes the system calls that Node has not (envd/steps)
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { access, chmod, copyFile, mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const envd = join(import.meta.dirname, "../../../../envd");
+const runners = join(envd, "interpreter/runners");
 const repository = join(import.meta.dirname, "../../../../..");
 
 export interface DaemonFolderOptions {
@@ -111,7 +113,8 @@ async function linkedLibraries(binary: string): Promise<{ loader: string; librar
 /** CommonJS: it starts faster than modules, and types cost a compiler that no sandbox should load. */
 async function bundleDaemon(): Promise<Bundle> {
   const { rolldown } = await import("rolldown");
-  const build = await rolldown({ input: { envd: join(envd, "main.ts") }, platform: "node", cwd: repository });
+  const input = { envd: join(envd, "main.ts"), "javascript-runner": join(runners, "javascript-runner.ts") };
+  const build = await rolldown({ input, platform: "node", cwd: repository });
   try {
     const { output } = await build.generate({
       format: "cjs",
@@ -120,10 +123,15 @@ async function bundleDaemon(): Promise<Bundle> {
       minify: true,
     });
     const files = output.map((file): [string, string] => [file.fileName, file.type === "chunk" ? file.code : String(file.source)]);
-    return new Map<string, string | Buffer>([...files, ["step-runner", await stepRunner()]]);
+    return new Map<string, string | Buffer>([...files, ...(await pythonFiles()), ["step-runner", await stepRunner()]]);
   } finally {
     await build.close();
   }
+}
+
+async function pythonFiles(): Promise<[string, Buffer][]> {
+  const names = (await readdir(runners)).filter((name) => name.endsWith(".py")).sort();
+  return Promise.all(names.map(async (name): Promise<[string, Buffer]> => [name, await readFile(join(runners, name))]));
 }
 
 /** By its path, as the bundle is made: a build step knows the sources of the daemon, and no code of the engine does. */

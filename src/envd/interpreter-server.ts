@@ -1,0 +1,38 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { ArmedState } from "./armed-state.ts";
+import type { InterpreterService } from "./interpreter/interpreter-service.ts";
+
+export interface InterpreterOptions {
+  readonly state: ArmedState;
+  readonly runner: string;
+  readonly programs: string;
+}
+
+/** Listens from the start, so that nobody finds the port closed, and loads the interpreter when somebody wants something of it. */
+export function interpreterServer(options: InterpreterOptions): Server {
+  let loaded: Promise<InterpreterService> | undefined;
+  const load = async (): Promise<InterpreterService> => {
+    const [{ InterpreterService }, { systemClock }] = await Promise.all([
+      import("./interpreter/interpreter-service.ts"),
+      import("#lib/clock.ts"),
+    ]);
+    return new InterpreterService({ ...options, clock: systemClock });
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (options.state.sandboxId === undefined) {
+      response.writeHead(503, { "content-type": "text/plain" }).end("this sandbox waits to be claimed");
+      return;
+    }
+    loaded ??= load();
+    await (await loaded).serve(request, response);
+  };
+  return createServer({ keepAliveTimeout: 640_000, requestTimeout: 0 }, (request, response) => {
+    serve(request, response)
+      .catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500, { "content-type": "text/plain" }).end(error instanceof Error ? error.message : String(error));
+      })
+      // What was not wanted of a body would stand in the way of the next request.
+      .finally(() => request.resume());
+  });
+}

@@ -1,0 +1,81 @@
+/** A place where code is run, with the names that earlier code has left there. Its process is started when it is first used. */
+import type { ExecutionListener, Kernel } from "./kernel.ts";
+import type { Execution, Language } from "./languages.ts";
+
+export interface ContextFacts {
+  readonly id: string;
+  readonly language: Language;
+  readonly cwd: string;
+}
+
+export interface ExecuteListener extends ExecutionListener {
+  /** The how-manieth execution it is, from 1. */
+  started(count: number): void;
+  /** What runs can be made to wait. */
+  running(kernel: Kernel): void;
+  failed(name: string, value: string): void;
+}
+
+export class Context {
+  readonly facts: ContextFacts;
+  readonly #start: () => Promise<Kernel>;
+  #kernel: Promise<Kernel> | undefined;
+  #count = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(facts: ContextFacts, start: () => Promise<Kernel>) {
+    this.facts = facts;
+    this.#start = start;
+  }
+
+  /** One after the other, in the order in which they came. Who goes away before his turn is passed over, and later interrupts. */
+  execute(execution: Execution, listener: ExecuteListener, gone: AbortSignal): Promise<void> {
+    const mine = this.#turn.then(() => (gone.aborted ? undefined : this.#execute(execution, listener, gone)));
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  /** Ends the process, and with it all names; the next execution starts another. */
+  async restart(): Promise<void> {
+    const kernel = await this.#kernel?.catch(() => undefined);
+    this.#forget();
+    kernel?.kill();
+  }
+
+  async #execute(execution: Execution, listener: ExecuteListener, gone: AbortSignal): Promise<void> {
+    const kernel = await this.#alive().catch((error: unknown) => {
+      this.#forget();
+      listener.failed("ContextError", error instanceof Error ? error.message : String(error));
+      return undefined;
+    });
+    if (kernel === undefined) return;
+    this.#count += 1;
+    listener.started(this.#count);
+    listener.running(kernel);
+    const interrupt = (): void => {
+      kernel.hold(false);
+      kernel.interrupt();
+    };
+    gone.addEventListener("abort", interrupt, { once: true });
+    if (gone.aborted) interrupt();
+    const how = await kernel.run(execution, listener);
+    gone.removeEventListener("abort", interrupt);
+    kernel.hold(false);
+    if (how === "ended") return;
+    listener.failed("ContextEnded", `the process of this context has ended (${await kernel.died}); the next execution starts a new one`);
+  }
+
+  async #alive(): Promise<Kernel> {
+    const known = await this.#kernel;
+    if (known !== undefined && !known.isDead) return known;
+    known?.kill();
+    this.#forget();
+    this.#kernel = this.#start();
+    return this.#kernel;
+  }
+
+  #forget(): void {
+    this.#kernel = undefined;
+    this.#count = 0;
+  }
+}

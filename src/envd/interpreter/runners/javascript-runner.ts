@@ -1,0 +1,180 @@
+/**
+ * The JavaScript and TypeScript side of a context: a program of its own, whose global scope lives as long as it does. It speaks as
+ * python_runner.py does. Code is evaluated by V8's own console mode, which awaits at top level and lets names be declared again.
+ * `javascript-imports.ts`: what becomes of import statements.
+ */
+import { Session } from "node:inspector";
+import { createRequire, stripTypeScriptTypes } from "node:module";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { inspect } from "node:util";
+import { constants, runInThisContext, Script } from "node:vm";
+import { importName, withoutImports } from "./javascript-imports.ts";
+
+interface Request {
+  readonly code: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** As the inspector tells of a value. */
+interface RemoteValue {
+  readonly objectId?: string;
+  readonly unserializableValue?: string;
+  readonly value?: unknown;
+}
+
+interface Evaluated {
+  readonly result: RemoteValue;
+  readonly exceptionDetails?: { readonly exception?: RemoteValue };
+}
+
+type Bundle = Readonly<Record<string, unknown>>;
+
+const [, , mark = "", language = "javascript"] = process.argv;
+const showsItself = Symbol.for("Jupyter.display");
+// Writes up to this size are not torn apart by what others write to the same pipe.
+const pieceSize = 4000;
+const out = process.stdout.write.bind(process.stdout);
+const err = process.stderr.write.bind(process.stderr);
+const session = new Session();
+let interrupt: ((reason: Error) => void) | undefined;
+
+class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+class ProcessExit extends Error {
+  override readonly name = "ProcessExit";
+}
+
+function send(message: object): void {
+  const bytes = Buffer.from(JSON.stringify(message));
+  for (let at = 0; at < bytes.length; at += pieceSize) {
+    const isLast = at + pieceSize >= bytes.length;
+    out(Buffer.concat([Buffer.from(`\0${mark}${isLast ? "." : "+"}`), bytes.subarray(at, at + pieceSize), Buffer.from("\n")]));
+  }
+}
+
+function sendEnd(): void {
+  send({ type: "end" });
+  err(`\0${mark}.{"type":"end"}\n`);
+}
+
+/** Plain script, in which an object in braces is an object and no block. */
+function prepared(code: string): string {
+  const script = withoutImports(language === "typescript" ? stripTypeScriptTypes(code) : code);
+  if (!/^\s*\{[\s\S]*\}\s*$/.test(script)) return script;
+  try {
+    return new Script(`(${script}\n)`) instanceof Script ? `(${script}\n)` : script;
+  } catch {
+    return script;
+  }
+}
+
+function evaluate(code: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    interrupt = reject;
+    const start = (): void =>
+      session.post("Runtime.evaluate", { expression: code, replMode: true, silent: true }, (error, evaluated) => {
+        if (error !== null) reject(new Interrupted("the execution was interrupted"));
+        // The types of node:inspector say no more than that something comes.
+        else settle(evaluated as unknown as Evaluated, resolve, reject);
+      });
+    Reflect.set(globalThis, "__agentboxStart", start);
+    try {
+      // Only what vm has started can be interrupted in the middle of a loop.
+      runInThisContext("__agentboxStart()", { breakOnSigint: true });
+    } catch {
+      reject(new Interrupted("the execution was interrupted"));
+    }
+  });
+}
+
+function settle({ result, exceptionDetails }: Evaluated, resolve: (value: unknown) => void, reject: (reason: unknown) => void): void {
+  const { objectId, unserializableValue, value } = exceptionDetails?.exception ?? result;
+  const argument = objectId === undefined ? (unserializableValue === undefined ? { value } : { unserializableValue }) : { objectId };
+  const take = {
+    functionDeclaration: "function (value) { globalThis.__agentboxTake(value); }",
+    arguments: [argument],
+    executionContextId: 1,
+  };
+  Reflect.set(globalThis, "__agentboxTake", exceptionDetails === undefined ? (own: unknown) => resolve([own]) : reject);
+  session.post("Runtime.callFunctionOn", take, (error) => {
+    if (error !== null) reject(error);
+  });
+}
+
+function bundleOf(value: unknown): Bundle {
+  const shown = typeof value === "object" && value !== null ? (Reflect.get(value, showsItself) as unknown) : undefined;
+  const own = typeof shown === "function" ? (Reflect.apply(shown, value, []) as Bundle) : {};
+  return { "text/plain": inspect(value), ...own };
+}
+
+/** What the code throws may be anything; the frames below the code are ours. */
+function errorMessage(thrown: unknown): object {
+  const isError = thrown instanceof Error || (typeof thrown === "object" && thrown !== null && "stack" in thrown && "message" in thrown);
+  const { name, message, stack } = isError ? (thrown as Error) : { name: "Error", message: inspect(thrown), stack: undefined };
+  const lines = (stack ?? `${name}: ${message}`).split("\n");
+  const ours = lines.findIndex((line) => line.includes("node:inspector") || line.includes("javascript-runner"));
+  return { type: "error", name, value: message, traceback: (ours < 0 ? lines : lines.slice(0, ours)).join("\n") };
+}
+
+async function run({ code, env }: Request): Promise<void> {
+  const before = Object.keys(env).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, env);
+  try {
+    // In a list, or a promise as the value would be awaited a second time.
+    const [value] = (await evaluate(prepared(code))) as readonly unknown[];
+    if (value !== undefined) send({ type: "result", bundle: bundleOf(value), main: true });
+  } catch (thrown) {
+    send(errorMessage(thrown));
+  }
+  interrupt = undefined;
+  for (const [name, value] of before) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
+
+function importModule(name: string): unknown {
+  // Names are looked up from the working folder.
+  const options = { importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER, filename: join(process.cwd(), "run.mjs") };
+  return (runInThisContext("(name) => import(name)", options) as (name: string) => unknown)(name);
+}
+
+function display(...values: readonly unknown[]): void {
+  for (const value of values) send({ type: "result", bundle: bundleOf(value), main: false });
+}
+
+function offerGlobals(): void {
+  for (const [name, value] of Object.entries({
+    [importName]: importModule,
+    display,
+    require: createRequire(join(process.cwd(), "run.cjs")),
+  })) {
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  }
+  process.exit = (code) => {
+    throw new ProcessExit(`process.exit(${code ?? ""}) ends the run, and not the context`);
+  };
+}
+
+async function main(): Promise<void> {
+  const requests = createInterface({ input: process.stdin });
+  // What the code reads is empty; the requests are ours.
+  Object.defineProperty(process, "stdin", { value: Readable.from([]), configurable: true });
+  session.connect();
+  offerGlobals();
+  process.on("SIGINT", () => interrupt?.(new Interrupted("the execution was interrupted")));
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => err(`Uncaught ${inspect(thrown)}\n`));
+  }
+  sendEnd();
+  for await (const line of requests) {
+    await run(JSON.parse(line) as Request);
+    sendEnd();
+  }
+}
+
+void main();
