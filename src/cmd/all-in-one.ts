@@ -22,7 +22,7 @@ import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-obje
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { adminKeyFile } from "./admin-key-file.ts";
@@ -44,7 +44,7 @@ export interface AllInOneOptions extends ServeRequest {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the history is kept; in the home folder when left out. */
   readonly databaseUrl?: string | undefined;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   /** Aborted when it is to end. */
   readonly signal: AbortSignal;
   readonly stdout: TextSink;

@@ -18,7 +18,7 @@ import type { Key } from "#kube/controller/key.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
@@ -35,7 +35,7 @@ export interface ControlPlaneOptions {
   readonly cache: SandboxCache;
   readonly history: HistoryStore;
   readonly digests: ImageDigests;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly publicKey: string;

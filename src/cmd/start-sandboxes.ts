@@ -12,7 +12,7 @@ import { openPodHttp } from "#daemon-client/pod-http.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
@@ -39,7 +39,7 @@ export interface SandboxesOptions {
   readonly store: ObjectStore;
   /** Run here, and stopped with the rest. */
   readonly cache: SandboxCache;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly databaseUrl?: string | undefined;

@@ -27,6 +27,8 @@ export interface EndSnapshot {
   readonly activity: Activity;
   /** What the daemon says of being armed; undefined when it was not asked, or did not answer. */
   readonly isArmed?: boolean;
+  /** Since when whoever asks knows of the claim, by his own clock; left out: it is taken from the pod. Only starts are counted from it. */
+  readonly claimSeenMs?: number | undefined;
   /** The pool's limit for pods that do not say themselves; left out: none. */
   readonly defaultStartupTimeoutMs?: number;
   /** How late activity may become known. Idle sandboxes get so much longer. */
@@ -62,17 +64,18 @@ function limitsOf(snapshot: EndSnapshot): readonly Limit[] {
   const { pod } = snapshot;
   if (pod.metadata.deletionTimestamp !== undefined) return [];
   const phase = sandboxPhaseOf(pod);
-  if (phase === "starting") return startupLimit(snapshot, enteredAt(pod), "the sandbox did not start");
+  if (phase === "starting") return startupLimit(snapshot, snapshot.claimSeenMs ?? enteredAt(pod), "the sandbox did not start");
   if (phase !== "running" || pauseWish(pod) !== undefined || isFrozen(pod)) return [];
   // Claimed on the fast path by a process that died before it armed the sandbox: its client never got an answer.
-  const unarmed = snapshot.isArmed === false ? startupLimit(snapshot, claimedAt(pod), "the sandbox was not armed") : [];
+  const unarmed =
+    snapshot.isArmed === false ? startupLimit(snapshot, snapshot.claimSeenMs ?? claimedAt(pod), "the sandbox was not armed") : [];
   return [...unarmed, ...endTimeLimit(pod), ...idleLimit(snapshot)];
 }
 
 /** From when on a running sandbox that nobody has armed has failed; before, its maker may be about to. Undefined: no limit is known. */
-export function armingDueMs(snapshot: Pick<EndSnapshot, "pod" | "defaultStartupTimeoutMs">): number | undefined {
+export function armingDueMs(snapshot: Pick<EndSnapshot, "pod" | "claimSeenMs" | "defaultStartupTimeoutMs">): number | undefined {
   const timeout = startupTimeoutOf(snapshot);
-  const since = claimedAt(snapshot.pod);
+  const since = snapshot.claimSeenMs ?? claimedAt(snapshot.pod);
   return timeout === undefined || since === undefined ? undefined : since + timeout;
 }
 

@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import { startControlPlane } from "#cmd/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { noTracing } from "#lib/tracing.ts";
 import type { JsonObject } from "#model/meta.ts";
@@ -29,7 +29,7 @@ const { privateKey } = generateKeyPairSync("ed25519");
 
 export interface ClaimSceneOptions {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly namespace: string;
   readonly pods?: number;
   readonly pool?: Partial<SandboxPool["spec"]>;
@@ -46,7 +46,7 @@ export interface ClaimProcess {
 
 export class ClaimScene implements AsyncDisposable {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly namespace: string;
   readonly daemons: SimulatedDaemons;
   readonly history: HistoryStore;

@@ -22,6 +22,13 @@ export type Arming =
   | { readonly kind: "silent"; readonly sinceMs: number; readonly askAtMs: number }
   | { readonly kind: "not-asked"; readonly askAtMs: number };
 
+/** When a sandbox is to have been armed. */
+export interface Due {
+  readonly dueMs: number;
+  /** By what is told on its pod: long over for those that were there before us. */
+  readonly toldMs: number;
+}
+
 interface Asked {
   readonly life: string;
   readonly armed: boolean;
@@ -44,10 +51,12 @@ export class ArmingWatch {
   }
 
   /** Asks the daemon if it is time to, and it has not said yet that it is armed. */
-  async check(pod: Pod, dueMs: number, signal: AbortSignal): Promise<Arming> {
+  async check(pod: Pod, due: Due, signal: AbortSignal): Promise<Arming> {
     const now = this.#deps.clock.now();
-    const known = this.#known(pod) ?? this.#first(pod, dueMs, now);
+    const known = this.#known(pod) ?? this.#first(pod, due, now);
     if (known.armed) return { kind: "armed" };
+    // The clock may have been set since it was noted when to ask.
+    if (now < due.dueMs) return { kind: "not-asked", askAtMs: Math.max(known.askAtMs, due.dueMs) };
     if (now < known.askAtMs) return waiting(known);
     return this.ask(pod, signal);
   }
@@ -73,8 +82,8 @@ export class ArmingWatch {
   }
 
   /** After a start of ours every running sandbox is overdue: they are asked over a while, not at once. */
-  #first(pod: Pod, dueMs: number, now: number): Omit<Asked, "life"> {
-    const askAtMs = now > dueMs + lateMs ? now + Math.floor(this.#deps.random() * spreadMs) : dueMs;
+  #first(pod: Pod, { dueMs, toldMs }: Due, now: number): Omit<Asked, "life"> {
+    const askAtMs = now > toldMs + lateMs ? Math.max(now, dueMs) + Math.floor(this.#deps.random() * spreadMs) : dueMs;
     const first = { armed: false, askAtMs, failures: 0 };
     this.#keep(pod, first);
     return first;

@@ -18,10 +18,12 @@ export async function endVerdict(deps: TimeoutDeps, pod: Pod, signal: AbortSigna
   return sandboxPhaseOf(pod) === "starting" ? startVerdict(deps, snapshot, signal) : runVerdict(deps, snapshot, signal);
 }
 
-function snapshotOf({ cache, limits }: TimeoutDeps, pod: Pod): EndSnapshot {
+function snapshotOf({ cache, limits, sight, clock }: TimeoutDeps, pod: Pod): EndSnapshot {
   const pool = cache.pools.objects.get({ namespace: pod.metadata.namespace, name: poolOf(pod) ?? "" });
   const defaultStartupTimeoutMs = durationOf(pool?.spec.defaultStartupTimeout) ?? limits.startupTimeoutMs;
-  return { pod, activity: quiet, defaultStartupTimeoutMs, refreshIntervalMs: limits.refreshIntervalMs };
+  const ageMs = sight?.ageOf(pod);
+  const seen = ageMs === undefined ? {} : { claimSeenMs: clock.now() - ageMs };
+  return { pod, activity: quiet, defaultStartupTimeoutMs, refreshIntervalMs: limits.refreshIntervalMs, ...seen };
 }
 
 function durationOf(text: string | undefined): number | undefined {
@@ -50,8 +52,9 @@ async function runVerdict(deps: TimeoutDeps, snapshot: EndSnapshot, signal: Abor
   const { pod } = snapshot;
   // What is frozen cannot answer, and no clock runs for it.
   if (pauseWish(pod) !== undefined || isFrozen(pod)) return { kind: "lives" };
-  const dueMs = armingDueMs(snapshot);
-  const arming: Arming = dueMs === undefined ? { kind: "armed" } : await deps.arming.check(pod, dueMs, signal);
+  const [dueMs, toldMs] = [armingDueMs(snapshot), armingDueMs({ ...snapshot, claimSeenMs: undefined })];
+  const due = dueMs === undefined || toldMs === undefined ? undefined : { dueMs, toldMs };
+  const arming: Arming = due === undefined ? { kind: "armed" } : await deps.arming.check(pod, due, signal);
   const isUnarmed = arming.kind === "not-armed" || isSilentForGood(deps, pod, arming);
   const known: EndSnapshot = isUnarmed ? { ...snapshot, isArmed: false } : snapshot;
   return earlier(await activeVerdict(deps, known), "askAtMs" in arming ? arming.askAtMs : undefined);

@@ -5,6 +5,10 @@ import { Pods } from "#model/pod.ts";
 import type { Activity } from "#sandbox/end.ts";
 import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
+import { settle } from "../../../test/world/stepped-clock.ts";
+import { SimulatedProcess } from "../../../test/world/simulated-process.ts";
+import { ArmingWatch } from "./arming-watch.ts";
+import { ClaimSight } from "./claim-sight.ts";
 import { unseenActivity } from "./last-active-sources.ts";
 
 const fast = { images: { main: image("idle") } };
@@ -107,6 +111,30 @@ describe("arming", () => {
     await scene.nodeReports({ conditions: [{ type: "Ready", status: "False" }] });
     await scene.reconcileTimeouts();
     expect(await phaseOf(scene)).toBe("stopping");
+  });
+
+  test("I11: whoever's clock is ahead waits for the arming of a claim as long as it may take, from when he saw it", async () => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    const controllers = new SimulatedProcess(clock, 600_000);
+    const sight = new ClaimSight(controllers);
+    const stop = sight.follow(scene.cache.pods);
+    const arming = new ArmingWatch({ daemon: scene.deps.daemon, clock: controllers, random: () => 0 });
+    const deps = { ...scene.timeoutDeps, clock: controllers, sight, arming };
+    scene.answer = {};
+    await scene.claim({ ...fast, startupTimeoutMs: 30_000 });
+    await settle();
+    const first = await scene.reconcileTimeouts(deps);
+    expect(first?.afterMs).toBe(30_000);
+    expect([scene.asked, await phaseOf(scene)]).toEqual([[], "running"]);
+    controllers.setTimeOfDay(600_000);
+    await clock.step(29_999);
+    await scene.reconcileTimeouts(deps);
+    expect([scene.asked, await phaseOf(scene)]).toEqual([[], "running"]);
+    await clock.step(1);
+    await scene.reconcileTimeouts(deps);
+    expect(await phaseOf(scene)).toBe("stopping");
+    stop();
   });
 
   test("another pod at the address says nothing about this one", async () => {

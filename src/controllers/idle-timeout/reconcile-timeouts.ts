@@ -3,6 +3,7 @@
  * something may be due for it, so nothing is ever gone through to find who is.
  *
  * - `end-verdict.ts`          is it time
+ * - `claim-sight.ts`          how old a claim is
  * - `arming-watch.ts`         what the daemons say of being armed
  * - `last-active-sources.ts`  who knows of traffic where there is no gateway
  * - `timeout-deps.ts`         what it works with, and the limits
@@ -12,6 +13,7 @@ import { type Controller, type ControllerDeps, type ControllerOptions, startCont
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import { patchPodAsSeen } from "#lifecycle/patch-pod.ts";
 import { releaseSandbox } from "#lifecycle/release-sandbox.ts";
 import { isClaimed, poolOf, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
@@ -22,6 +24,7 @@ import { statusDetailFromPod } from "#sandbox/diagnosis.ts";
 import type { EndVerdict } from "#sandbox/end.ts";
 import { completionOf } from "#sandbox/inplace-completion.ts";
 import { podPatch } from "#sandbox/pod-patch.ts";
+import { ClaimSight } from "./claim-sight.ts";
 import { endVerdict } from "./end-verdict.ts";
 import type { TimeoutDeps } from "./timeout-deps.ts";
 
@@ -72,8 +75,14 @@ function whyNotStarted(pod: Pod): string {
 /** Daemons and gateways are asked on the way, and some do not answer soon. */
 const concurrency = 32;
 
-export function startTimeoutController(deps: TimeoutDeps & ControllerDeps, options: Pick<ControllerOptions, "signal"> = {}): Controller {
-  return startController(deps, {
+export function startTimeoutController(
+  given: TimeoutDeps & ControllerDeps & { readonly clock: MonotonicClock },
+  options: Pick<ControllerOptions, "signal"> = {},
+): Controller {
+  const sight = new ClaimSight(given.clock);
+  const deps = { ...given, sight };
+  const stopFollowing = sight.follow(deps.cache.pods);
+  const controller = startController(deps, {
     name: "idle-timeout",
     reconcile: (key, signal) => reconcileTimeouts(deps, key, signal),
     // Pools are waited for, because a pool has the limit of its starts.
@@ -84,6 +93,13 @@ export function startTimeoutController(deps: TimeoutDeps & ControllerDeps, optio
     concurrency,
     ...options,
   });
+  return {
+    ...controller,
+    stop: async (withinMs) => {
+      stopFollowing();
+      await controller.stop(withinMs);
+    },
+  };
 }
 
 function isTimed(pod: Pod | undefined): pod is Pod {

@@ -2,6 +2,7 @@ import type { PodEvents, PodObserver } from "#controllers/pod/pod-deps.ts";
 import type { ReleaseDeps } from "#lifecycle/release-sandbox.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import type { ArmingWatch } from "./arming-watch.ts";
+import type { ClaimSight } from "./claim-sight.ts";
 
 export interface TimeoutDeps extends ReleaseDeps {
   readonly arming: ArmingWatch;
@@ -9,6 +10,8 @@ export interface TimeoutDeps extends ReleaseDeps {
   readonly observer: Pick<PodObserver, "exchanged">;
   readonly events: PodEvents;
   readonly limits: TimeoutLimits;
+  /** Left out: what is on the pods tells how old claims are. */
+  readonly sight?: Pick<ClaimSight, "ageOf">;
 }
 
 export interface TimeoutLimits {
