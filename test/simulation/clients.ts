@@ -58,6 +58,7 @@ export class Clients {
       sandboxId: undefined,
       error: undefined,
       isCanceled: false,
+      isAbandoned: false,
       isExcused: false,
       hasIdleTimeout: command.idleTimeoutMs !== undefined,
       hasLifetime: command.lifetimeMs !== undefined,
@@ -69,6 +70,7 @@ export class Clients {
     );
     api.process.whenKilled(() => {
       if (request.state === "pending") request.state = "lost";
+      if (request.state === "failed") request.isAbandoned = true;
     });
     const caller: Caller = { role: "tenant", team: tenant, keyId: tenant };
     api.service.create(caller, command, { signal: request.abort.signal, wait: true }).then(

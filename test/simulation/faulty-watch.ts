@@ -40,6 +40,7 @@ class Connection<T extends ApiObject> {
 
   close(): void {
     this.#forget();
+    this.#deps.silences.delete(this);
     this.#abort.abort(new Error("the connection is closed"));
     for (const timer of this.#onTheirWay) timer.cancel();
     this.#onTheirWay.clear();
@@ -59,6 +60,8 @@ class Connection<T extends ApiObject> {
     const { cut, silenced, doubled } = weather();
     if (random.chance(silenced)) {
       this.close();
+      this.#deps.silences.add(this);
+      process.whenKilled(() => this.#deps.silences.delete(this));
       return "over";
     }
     if (random.chance(cut)) {

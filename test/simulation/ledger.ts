@@ -19,6 +19,8 @@ export interface Request {
   sandboxId: string | undefined;
   error: unknown;
   isCanceled: boolean;
+  /** Its process died after it had told of the failure, maybe before it gave back what it had taken. */
+  isAbandoned: boolean;
   /** Its process was held while it waited: nothing can be said about when it ends. */
   isExcused: boolean;
 }

@@ -76,11 +76,13 @@ async function settle(world: World): Promise<void> {
   // What was sent in bad weather may still arrive.
   await world.clock.step(2 * callTimeoutMs);
   const until = world.clock.now() + settleWithinMs;
-  let why = whyNotSettled(state, world.goals);
+  const whyNot = (): string | undefined =>
+    whyNotSettled(state, world.goals) ?? (world.silences.size === 0 ? undefined : "I10: a watch is silent and nobody notices");
+  let why = whyNot();
   while (why !== undefined && world.clock.now() < until && world.judge.violation === undefined) {
     await world.clock.step(settleStepMs);
     checkState(state);
-    why = whyNotSettled(state, world.goals);
+    why = whyNot();
   }
   if (why !== undefined) world.judge.violate(why.slice(0, why.indexOf(":")), `${why.slice(why.indexOf(":") + 2)}, in the end`);
   if (world.judge.violation !== undefined) return;

@@ -74,8 +74,8 @@ function whyNotSomebodys(ledger: Ledger, pod: Pod): string | undefined {
   const sandbox = ledger.sandboxes.get(id);
   if (sandbox?.isEndTold === true) return `I3: ${id} was told to have ended and lives`;
   // What was armed for somebody whose answer was lost is a sandbox, and lives until its time is over.
-  const state = sandbox?.request?.state;
-  return state === "answered" || state === "lost"
+  const { state, isAbandoned = false } = sandbox?.request ?? {};
+  return state === "answered" || state === "lost" || isAbandoned
     ? undefined
     : `I5: ${nameOf(pod)} carries ${id}, and its client was told that he gets none`;
 }

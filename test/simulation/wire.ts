@@ -10,6 +10,8 @@ export interface WireDeps {
   readonly clock: Clock;
   readonly random: SeededRandom;
   readonly weather: () => Weather;
+  /** Connections that carry nothing any more, of which the process does not know yet. */
+  readonly silences: Set<object>;
 }
 
 /** How the far end says that it did not work. */

@@ -57,6 +57,8 @@ export class World {
   readonly node: SimulatedNode;
   readonly monitor: PodMonitor;
   readonly clients: Clients;
+  /** Watches that fell silent, and whose process has not noticed yet: until then it cannot know what happens. */
+  readonly silences = new Set<object>();
   /** Pool to what is wanted of it now. */
   readonly goals = new Map<string, PoolGoal>();
   readonly #slots: readonly Slot[];
@@ -236,7 +238,7 @@ export class World {
   #reach(slot: Slot, process: Process, random: SeededRandom): Reach {
     const { clock, store, trace, history, node } = this;
     const weather = () => weathers[slot.weather];
-    const wire = (name: string) => ({ process, clock, weather, random: random.fork(name) });
+    const wire = (name: string) => ({ process, clock, weather, random: random.fork(name), silences: this.silences });
     const client = faultyClient(wire("objects"), {
       server: store,
       onSend: (write) => {
