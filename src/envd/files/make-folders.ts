@@ -28,6 +28,8 @@ async function isThere(path: string): Promise<boolean> {
     // A link to nowhere is not a place for a folder.
     const link = await lstat(path).catch(() => undefined);
     if (link === undefined) return false;
+    // It was made since we looked first.
+    if (link.isDirectory()) return true;
   }
   throw Object.assign(new Error(`${path} is not a directory`), { code: "ENOTDIR" });
 }
