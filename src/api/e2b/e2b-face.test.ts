@@ -68,7 +68,7 @@ class Scene {
     },
   });
 
-  async ask(line: string, body?: unknown) {
+  async ask(line: string, body?: unknown, more: Readonly<Record<string, string>> = {}) {
     const [method = "GET", url = "/"] = line.split(" ");
     const app = await apiServer({
       keys: { authenticate: (key) => (key === "key" ? caller : undefined) },
@@ -90,7 +90,7 @@ class Scene {
       ],
     });
     const payload = body === undefined ? {} : { payload: body as object };
-    const answer = await app.inject({ method: method as "GET", url, headers: { "x-api-key": "key" }, ...payload });
+    const answer = await app.inject({ method: method as "GET", url, headers: { "x-api-key": "key", ...more }, ...payload });
     await app.close();
     return {
       status: answer.statusCode,
@@ -99,6 +99,12 @@ class Scene {
     };
   }
 }
+
+test("a create that is named by an idempotency key is passed on with it", async () => {
+  const scene = new Scene();
+  await scene.ask("POST /v2/sandboxes", { templateID: "base" }, { "idempotency-key": "k1" });
+  expect(scene.asked).toMatchObject([{ from: "base", idempotencyKey: "k1" }]);
+});
 
 test.each(["/sandboxes", "/v2/sandboxes"])("POST %s answers with what SDKs need to reach the sandbox", async (path) => {
   const scene = new Scene();
@@ -139,11 +145,11 @@ describe("a list", () => {
     expect(scene.asked).toEqual([{ limit: 5, status: ["Paused"], cursor: "here" }]);
   });
 
-  test("is asked for metadata that is escaped twice", async () => {
+  test("is asked for metadata that the SDKs escape as pairs and once more", async () => {
     const scene = new Scene();
-    const inner = `${encodeURIComponent("a&b")}=${encodeURIComponent("c=d e")}&x=1`;
-    await scene.ask(`GET /v2/sandboxes?metadata=${encodeURIComponent(inner)}`);
-    expect(scene.asked).toMatchObject([{ metadata: { "a&b": "c=d e", x: "1" } }]);
+    const pairs = new URLSearchParams({ [encodeURIComponent("a&b")]: encodeURIComponent("c=d e+100%ü"), x: "1" });
+    await scene.ask(`GET /v2/sandboxes?metadata=${encodeURIComponent(pairs.toString())}`);
+    expect(scene.asked).toMatchObject([{ metadata: { "a&b": "c=d e+100%ü", x: "1" } }]);
   });
 
   test.each(["state=gone", "metadata=novalue", "metadata=%25zz%3D1", "order=asc", "limit=101", "limit=x"])(

@@ -54,10 +54,12 @@ function wantedStatus({ state }: ListQuery): readonly SandboxRecordStatus[] {
   });
 }
 
-/** Escaped twice by the SDKs: once as a whole, by whoever made the query, and each side of a pair before that. */
+/** The SDKs escape each side of a pair, then all pairs together, then the query that they are a value of; only the last is undone yet. */
 export function metadataIn(query: string): Readonly<Record<string, string>> {
-  const pairs = query.split("&").filter((pair) => pair !== "");
   try {
+    const pairs = unescaped(query)
+      .split("&")
+      .filter((pair) => pair !== "");
     return Object.fromEntries(
       pairs.map((pair) => {
         const at = pair.indexOf("=");

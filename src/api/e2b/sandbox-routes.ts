@@ -4,7 +4,7 @@ import { Type, type Static } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
 import { requestSignal } from "../http/request-signal.ts";
 import type { Caller } from "#services/caller.ts";
-import type { SandboxView } from "#services/sandbox-service.ts";
+import type { CreateSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-command.ts";
 import type { E2bServices } from "./e2b-face.ts";
@@ -27,7 +27,11 @@ export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void
   for (const { base, ...defaults } of generations) {
     app.post(`${base}/sandboxes`, { schema: { body: createBody } }, async (request, reply) => {
       const command = createCommand(request.body as CreateBody, { ...defaults, maxTimeoutSeconds: services.maxTimeoutSeconds });
-      const created = await services.sandboxes.create(callerOf(request), command, { wait: true, signal: requestSignal(reply) });
+      const created = await services.sandboxes.create(
+        callerOf(request),
+        { ...command, ...idempotencyOf(request) },
+        { wait: true, signal: requestSignal(reply) },
+      );
       return reply.code(201).send(createdBody(created.sandbox, { domain: services.domain, ...tokensOf(created) }));
     });
     app.post(`${base}/sandboxes/:sandboxID/connect`, { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
@@ -75,6 +79,12 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
     await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply));
     return reply.code(204).send();
   });
+}
+
+/** SDKs that send a create again after a failure name it, so that it is done once. */
+function idempotencyOf({ headers }: FastifyRequest): Pick<CreateSandbox, "idempotencyKey"> {
+  const key = headers["idempotency-key"];
+  return typeof key === "string" ? { idempotencyKey: key } : {};
 }
 
 interface Exchange {
