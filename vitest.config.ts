@@ -47,6 +47,17 @@ export default defineConfig({
       },
       {
         extends: true,
+        // E2B's published SDKs against a server with real sandboxes: needs root, and the registries once.
+        test: {
+          name: "conformance",
+          include: ["test/conformance/**/*.test.ts"],
+          globalSetup: ["test/conformance/global-setup.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
         test: {
           name: "kubernetes",
           include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],

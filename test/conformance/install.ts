@@ -1,0 +1,60 @@
+/**
+ * Puts the published SDKs into a folder of their own, once: they are what is held against this server, and no part of it.
+ * `node test/conformance/install.ts` before going offline.
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export const jsVersions = ["2.51.0", "2.45.0", "2.25.0", "2.14.1"] as const;
+/** The newest, and the one of a year before it. */
+export const pythonVersions = ["2.63.0", "2.7.0"] as const;
+
+export type JsVersion = (typeof jsVersions)[number];
+export type PythonVersion = (typeof pythonVersions)[number];
+
+const run = promisify(execFile);
+const folder = join(homedir(), ".cache", "agentbox", "sdks");
+const patienceMs = 300_000;
+
+export function jsModule(version: JsVersion): string {
+  return join(folder, `e2b-js-${version}`, "node_modules", "e2b", "dist", "index.mjs");
+}
+
+export function pythonProgram(version: PythonVersion): string {
+  return join(folder, `e2b-python-${version}`, "bin", "python");
+}
+
+export async function installSdks(): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, version));
+  for (const version of pythonVersions) await once(`e2b-python-${version}`, (into) => installPython(into, version));
+}
+
+/** What was cut short is done again: only a complete one is noted as done. */
+async function once(name: string, install: (into: string) => Promise<void>): Promise<void> {
+  const into = join(folder, name);
+  const note = join(folder, `${name}.installed`);
+  if (existsSync(note)) return;
+  await rm(into, { recursive: true, force: true });
+  await mkdir(into);
+  await install(into);
+  await writeFile(`${note}.new`, "");
+  await rename(`${note}.new`, note);
+}
+
+async function installJs(into: string, version: JsVersion): Promise<void> {
+  await writeFile(join(into, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const flags = ["--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"];
+  await run("npm", ["install", ...flags, `e2b@${version}`], { cwd: into, timeout: patienceMs });
+}
+
+async function installPython(into: string, version: PythonVersion): Promise<void> {
+  await run("python3", ["-m", "venv", into], { timeout: patienceMs });
+  await run(join(into, "bin", "pip"), ["install", "--quiet", `e2b==${version}`], { timeout: patienceMs });
+}
+
+if (import.meta.main) await installSdks();

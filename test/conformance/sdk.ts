@@ -1,0 +1,174 @@
+/** As much of the JavaScript SDK as the cases call: it is not a dependency of ours, so its own types are not at hand. */
+export interface Sdk {
+  readonly Sandbox: SandboxClass;
+  readonly CommandExitError: ErrorClass;
+  readonly TimeoutError: ErrorClass;
+  readonly NotFoundError: ErrorClass;
+  readonly InvalidArgumentError: ErrorClass;
+  readonly AuthenticationError: ErrorClass;
+  readonly SandboxError: ErrorClass;
+}
+
+type ErrorClass = new (...args: never) => Error;
+
+export interface SandboxClass {
+  create(options?: CreateOptions): Promise<Sandbox>;
+  create(template: string, options?: CreateOptions): Promise<Sandbox>;
+  connect(sandboxId: string, options?: { readonly timeoutMs?: number }): Promise<Sandbox>;
+  kill(sandboxId: string): Promise<boolean>;
+  getInfo(sandboxId: string, options?: { readonly apiKey?: string }): Promise<SandboxInfo>;
+  setTimeout(sandboxId: string, timeoutMs: number): Promise<void>;
+  list(options?: ListOptions): Paginator;
+}
+
+export interface CreateOptions {
+  readonly timeoutMs?: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly envs?: Readonly<Record<string, string>>;
+  readonly secure?: boolean;
+  readonly allowInternetAccess?: boolean;
+  readonly apiKey?: string;
+  readonly network?: { readonly allowPublicTraffic?: boolean; readonly maskRequestHost?: string };
+}
+
+export interface ListOptions {
+  readonly query?: { readonly metadata?: Readonly<Record<string, string>>; readonly state?: readonly ("running" | "paused")[] };
+  readonly limit?: number;
+  readonly nextToken?: string;
+}
+
+export interface Paginator {
+  readonly hasNext: boolean;
+  readonly nextToken?: string;
+  nextItems(): Promise<SandboxInfo[]>;
+}
+
+export interface SandboxInfo {
+  readonly sandboxId: string;
+  readonly templateId: string;
+  readonly name?: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly startedAt: Date;
+  readonly endAt: Date;
+  readonly state: string;
+  readonly cpuCount: number;
+  readonly memoryMB: number;
+  readonly envdVersion: string;
+}
+
+export interface Sandbox {
+  readonly sandboxId: string;
+  readonly sandboxDomain: string;
+  readonly trafficAccessToken?: string;
+  readonly commands: Commands;
+  readonly pty: Terminals;
+  readonly files: Files;
+  getHost(port: number): string;
+  isRunning(): Promise<boolean>;
+  setTimeout(timeoutMs: number): Promise<void>;
+  kill(): Promise<unknown>;
+  pause(): Promise<unknown>;
+  connect(options?: { readonly timeoutMs?: number }): Promise<Sandbox>;
+  getInfo(): Promise<SandboxInfo>;
+  getMetrics(): Promise<unknown[]>;
+  createSnapshot(): Promise<unknown>;
+  uploadUrl(path?: string, options?: UrlOptions): Promise<string>;
+  downloadUrl(path: string, options?: UrlOptions): Promise<string>;
+}
+
+interface UrlOptions {
+  readonly useSignatureExpiration?: number;
+  readonly user?: string;
+}
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly error?: string;
+}
+
+export interface CommandOptions {
+  readonly cwd?: string;
+  readonly user?: string;
+  readonly envs?: Readonly<Record<string, string>>;
+  readonly stdin?: boolean;
+  readonly timeoutMs?: number;
+  readonly onStdout?: (text: string) => void;
+  readonly onStderr?: (text: string) => void;
+}
+
+export interface CommandHandle {
+  readonly pid: number;
+  readonly stdout: string;
+  readonly exitCode?: number;
+  wait(): Promise<CommandResult>;
+  kill(): Promise<boolean>;
+  disconnect(): Promise<void>;
+}
+
+export interface Commands {
+  run(command: string, options?: CommandOptions): Promise<CommandResult>;
+  run(command: string, options: CommandOptions & { readonly background: true }): Promise<CommandHandle>;
+  list(): Promise<{ readonly pid: number; readonly cmd: string; readonly args: readonly string[]; readonly tag?: string }[]>;
+  connect(pid: number, options?: CommandOptions): Promise<CommandHandle>;
+  kill(pid: number): Promise<boolean>;
+  sendStdin(pid: number, data: string): Promise<void>;
+  closeStdin(pid: number): Promise<void>;
+}
+
+export interface Terminals {
+  create(options: {
+    readonly cols: number;
+    readonly rows: number;
+    readonly onData: (data: Uint8Array) => void;
+    readonly timeoutMs?: number;
+    readonly envs?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+    readonly user?: string;
+  }): Promise<CommandHandle>;
+  connect(pid: number, options: { readonly onData: (data: Uint8Array) => void }): Promise<CommandHandle>;
+  sendInput(pid: number, data: Uint8Array): Promise<void>;
+  resize(pid: number, size: { readonly cols: number; readonly rows: number }): Promise<void>;
+  kill(pid: number): Promise<boolean>;
+}
+
+export interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly type?: string;
+  readonly size: number;
+  readonly mode: number;
+  readonly permissions: string;
+  readonly owner: string;
+  readonly group: string;
+  readonly modifiedTime?: Date;
+  readonly symlinkTarget?: string;
+}
+
+export interface FileEvent {
+  readonly name: string;
+  readonly type: string;
+}
+
+type Contents = string | ArrayBuffer | Blob | ReadableStream;
+
+export interface Files {
+  read(path: string, options?: { readonly format?: "text"; readonly user?: string }): Promise<string>;
+  read(path: string, options: { readonly format: "bytes" }): Promise<Uint8Array>;
+  read(path: string, options: { readonly format: "blob" }): Promise<Blob>;
+  read(path: string, options: { readonly format: "stream" }): Promise<ReadableStream<Uint8Array>>;
+  write(path: string, data: Contents, options?: { readonly user?: string }): Promise<{ readonly name: string; readonly path: string }>;
+  write(files: readonly { readonly path: string; readonly data: Contents }[]): Promise<{ readonly name: string; readonly path: string }[]>;
+  list(path: string, options?: { readonly depth?: number; readonly user?: string }): Promise<Entry[]>;
+  makeDir(path: string): Promise<boolean>;
+  rename(from: string, to: string): Promise<Entry>;
+  remove(path: string): Promise<void>;
+  exists(path: string): Promise<boolean>;
+  getInfo(path: string): Promise<Entry>;
+  watchDir(
+    path: string,
+    onEvent: (event: FileEvent) => void,
+    options?: { readonly recursive?: boolean; readonly onExit?: (error?: Error) => void },
+  ): Promise<{ stop(): Promise<void> }>;
+}
