@@ -1,4 +1,5 @@
 /** What may happen in a step, each thing as likely as its weight. */
+import { poolSorts } from "./pools.ts";
 import type { SeededRandom } from "./random.ts";
 import { calmNode } from "./node.ts";
 import type { World } from "./world.ts";
@@ -23,6 +24,9 @@ const weights = {
   nodeUp: 3,
   scale: 3,
   rollout: 1,
+  timeouts: 3,
+  deletePool: 1,
+  createPool: 3,
   wait: 12,
 } as const;
 
@@ -71,8 +75,27 @@ const doings: Readonly<Record<Action, (world: World, random: SeededRandom) => Pr
   nodeUp: (world, random) => {
     if (!world.node.isUp) world.node.comeUp({ wasRebooted: random.chance(0.3) });
   },
-  scale: async (world, random) => world.scale(random.pick([...world.goals.keys()]) ?? "", random.between(0, 5)),
-  rollout: async (world, random) => world.changeTemplate(random.pick([...world.goals.keys()]) ?? ""),
+  scale: async (world, random) => {
+    const [pool, replicas] = [random.pick([...world.goals.keys()]), random.between(0, 5)];
+    if (pool !== undefined) await world.scale(pool, replicas);
+  },
+  rollout: async (world, random) => {
+    const pool = random.pick([...world.goals.keys()]);
+    if (pool !== undefined) await world.changeTemplate(pool);
+  },
+  timeouts: (world, random) => {
+    const api = random.pick(world.apis());
+    if (api !== undefined) world.clients.changeTimeouts(api);
+  },
+  deletePool: async (world, random) => {
+    const pool = random.pick([...world.goals.keys()]);
+    if (pool !== undefined && random.chance(0.5)) await world.deletePool(pool);
+  },
+  createPool: async (world, random) => {
+    const pool = random.pick(poolSorts);
+    // A second and third pool make every run longer, and show nothing new.
+    if (pool !== undefined && world.goals.size < 2) await world.createPool(pool, random);
+  },
   wait: () => {},
 };
 
@@ -80,7 +103,7 @@ const clockJumps = [-600_000, -30_000, -3_000, 3_000, 30_000, 600_000];
 
 function create(world: World, random: SeededRandom): void {
   const api = random.pick(world.apis());
-  if (api !== undefined) world.clients.create(api, [...world.goals.keys()]);
+  if (api !== undefined && world.goals.size > 0) world.clients.create(api, [...world.goals.keys()]);
 }
 
 /** Mostly so little time that a step happens in the middle of what the last one began. */

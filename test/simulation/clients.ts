@@ -15,7 +15,7 @@ import type { Trace } from "./trace.ts";
 /** A process that takes requests. */
 export interface Api {
   readonly process: Process;
-  readonly service: Pick<SandboxService, "create" | "end">;
+  readonly service: Pick<SandboxService, "create" | "end" | "setTimeouts">;
 }
 
 export interface ClientsDeps {
@@ -31,6 +31,7 @@ export interface ClientsDeps {
 export const patienceMs = 60_000;
 
 const tenants = ["red", "blue"] as const;
+export type Tenant = (typeof tenants)[number];
 
 export class Clients {
   readonly #deps: ClientsDeps;
@@ -39,11 +40,15 @@ export class Clients {
     this.#deps = deps;
   }
 
-  create(api: Api, pools: readonly string[]): void {
-    const { ledger, random, trace, now } = this.#deps;
+  /** Some tenant wants something from one of the pools. */
+  create(api: Api, pools: readonly string[]): Request {
+    const { random } = this.#deps;
     const tenant = random.pick(tenants) ?? "red";
-    const pool = random.pick(pools) ?? "";
-    const startupTimeoutMs = random.between(2, 40) * 1000;
+    return this.createFor(api, tenant, random.pick(pools) ?? "", random.between(2, 40) * 1000);
+  }
+
+  createFor(api: Api, tenant: Tenant, pool: string, startupTimeoutMs: number): Request {
+    const { ledger, trace, now } = this.#deps;
     const name = `r${ledger.requests.length + 1}`;
     const command = this.#command({ name, pool, startupTimeoutMs });
     const request: Request = {
@@ -60,6 +65,7 @@ export class Clients {
       isCanceled: false,
       isAbandoned: false,
       isExcused: false,
+      openChanges: 0,
       hasIdleTimeout: command.idleTimeoutMs !== undefined,
       hasLifetime: command.lifetimeMs !== undefined,
     };
@@ -77,6 +83,7 @@ export class Clients {
       ({ sandbox }) => this.#answered(request, sandbox.sandboxId),
       (error: unknown) => this.#failed(request, error),
     );
+    return request;
   }
 
   /** Somebody who waits goes away. */
@@ -106,6 +113,29 @@ export class Clients {
       () => this.#endTold(sandbox),
       (error: unknown) => this.#notEnded(sandbox, error),
     );
+  }
+
+  /** Sets limits to one of the sandboxes, or lifts them. Whoever was told that there are none is not ended by any. */
+  changeTimeouts(api: Api): void {
+    const { ledger, random, trace } = this.#deps;
+    const sandbox = random.pick(ledger.held());
+    const { request } = sandbox ?? {};
+    if (sandbox === undefined || request === undefined) return;
+    const isLifted = random.chance(0.5);
+    const change = isLifted
+      ? { idleTimeoutMs: 0, lifetimeMs: null }
+      : { idleTimeoutMs: random.between(10, 90) * 1000, lifetimeMs: random.between(20, 200) * 1000 };
+    trace.add("client", `asks ${api.process.name} to ${isLifted ? "lift" : "set"} the timeouts of ${sandbox.id}`);
+    if (!isLifted) request.hasIdleTimeout = request.hasLifetime = true;
+    request.openChanges += 1;
+    const told = (): void => {
+      trace.add("client", `hears that the timeouts of ${sandbox.id} are ${isLifted ? "lifted" : "set"}`);
+      request.openChanges -= 1;
+      if (isLifted && request.openChanges === 0) request.hasIdleTimeout = request.hasLifetime = false;
+    };
+    api.service
+      .setTimeouts({ role: "tenant", team: request.tenant, keyId: request.tenant }, sandbox.id, change)
+      .then(told, (error: unknown) => trace.add("client", `cannot change the timeouts of ${sandbox.id}: ${failureCode(error)}`));
   }
 
   #endTold(sandbox: Sandbox): void {

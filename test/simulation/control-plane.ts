@@ -10,12 +10,14 @@ import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import { noTracing } from "#lib/tracing.ts";
 import { startLeaderElection } from "#kube/leader/leader-election.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
+import { setTimeouts } from "#services/set-timeouts.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import type { Api } from "./clients.ts";
 import type { Process } from "./process.ts";
@@ -27,6 +29,7 @@ import type { Trace } from "./trace.ts";
 /** The world as one process reaches it. */
 export interface Reach {
   readonly process: Process;
+  readonly clock: MonotonicClock;
   readonly client: ObjectClient;
   readonly daemon: DaemonClient;
   readonly history: HistoryStore;
@@ -48,8 +51,7 @@ const noHooks = {
 const maxUses = 5;
 const creationsAtOnce = 3;
 
-function basics({ process, client, random, trace }: Reach) {
-  const { clock } = process;
+function basics({ process, clock, client, random, trace }: Reach) {
   const log = tracedLog(trace, process.name);
   const cache = new SandboxCache({ client, clock, log, random: random.next });
   return { client, clock, log, cache, metrics: noMetrics, random: random.next, digests, publicKey, maxUses };
@@ -60,7 +62,12 @@ export function startApi(reach: Reach): Api["service"] {
   const deps = basics(reach);
   void deps.cache.run();
   const { daemon, history } = reach;
-  return openSandboxClaims({ ...deps, daemons: daemon, history, privateKey, tracer: noTracing, pods: noHooks, http: noHooks });
+  const claims = openSandboxClaims({ ...deps, daemons: daemon, history, privateKey, tracer: noTracing, pods: noHooks, http: noHooks });
+  return {
+    create: claims.create,
+    end: claims.end,
+    setTimeouts: (caller, sandboxId, change) => setTimeouts({ ...deps, history }, caller, sandboxId, change),
+  };
 }
 
 /** One of several processes with controllers, of which one leads. */

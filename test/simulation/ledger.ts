@@ -12,8 +12,11 @@ export interface Request {
   /** By when it must have ended (I9), unless its process could not. */
   readonly endsByMs: number;
   readonly abort: AbortController;
-  readonly hasIdleTimeout: boolean;
-  readonly hasLifetime: boolean;
+  /** Its sandbox may end by these. */
+  hasIdleTimeout: boolean;
+  hasLifetime: boolean;
+  /** Changes of both that are under way, or of which nobody knows whether they were done. */
+  openChanges: number;
   /** `lost`: the process died, and nobody knows what became of it. */
   state: "pending" | "answered" | "failed" | "lost";
   sandboxId: string | undefined;
@@ -46,6 +49,8 @@ export class Ledger {
   readonly requests: Request[] = [];
   readonly sandboxes = new Map<string, Sandbox>();
   readonly records = new Map<string, SandboxRecord>();
+  /** Uids of pools that were deleted: they take their pods along. */
+  readonly endedPools = new Set<string>();
   readonly #blows = new Map<string, Set<Blow>>();
 
   request(name: string | undefined): Request | undefined {

@@ -5,6 +5,7 @@
 import type { ObjectClient, Patch, WatchEvent } from "#kube/object-client.ts";
 import { labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
+import type { Reach } from "./control-plane.ts";
 import type { Plant } from "./world.ts";
 
 export interface PlantedBug {
@@ -41,6 +42,15 @@ export const plants: readonly PlantedBug[] = [
     within: 20,
     breaks: ["I5", "I11"],
     plant: (reach) => ({ ...reach, daemon: { ...reach.daemon, init: async () => {} } }),
+  },
+  {
+    name: "lost-wake-ups",
+    within: 60,
+    breaks: ["I3", "I5", "I6", "I7", "I9", "I10", "I11"],
+    plant: (reach) => {
+      const after: Reach["clock"]["after"] = (ms, run) => reach.clock.after(ms, reach.random.chance(0.02) ? () => {} : run);
+      return { ...reach, clock: { ...reach.clock, after } };
+    },
   },
   {
     name: "lost-events",

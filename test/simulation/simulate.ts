@@ -14,6 +14,7 @@
 import { step } from "./actions.ts";
 import { poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { Violation } from "./judge.ts";
+import type { Request } from "./ledger.ts";
 import { calmNode } from "./node.ts";
 import { checkHistory, checkState, type StateDeps, whyNotSettled } from "./state-checks.ts";
 import { callTimeoutMs } from "./weather.ts";
@@ -89,6 +90,7 @@ async function settle(world: World): Promise<void> {
   world.trace.add("world", "everything is as it should be");
   await rest(world, state);
   await serve(world, state);
+  await share(world, state);
   await checkHistory(state, world.history);
 }
 
@@ -117,6 +119,40 @@ async function serve(world: World, state: StateDeps): Promise<void> {
       world.judge.hold("I9", request?.state !== "failed", () => `${request?.name ?? ""} got none of the idle pods of ${pool}`);
     }
   }
+}
+
+/**
+ * One tenant wants more than there is, and then another one wants something: of the next two pods that come free at least one is his,
+ * however many of the first one wait (I9).
+ */
+async function share(world: World, state: StateDeps): Promise<void> {
+  const [api] = world.apis();
+  const pool = [...world.goals].find(([, { replicas }]) => replicas >= 2)?.[0];
+  if (api === undefined || pool === undefined || world.judge.violation !== undefined) return;
+  const longMs = 600_000;
+  const many = Array.from({ length: 8 }, () => world.clients.createFor(api, "red", pool, longMs));
+  await world.clock.step(settleStepMs);
+  const late = world.clients.createFor(api, "blue", pool, longMs);
+  const waiting = many.filter(isWaiting);
+  for (const sandbox of world.ledger
+    .held()
+    .filter(({ podUid }) => poolAt(world, podUid) === pool)
+    .slice(0, 3)) {
+    world.clients.endOne(api, sandbox);
+    await world.clock.step(settleStepMs);
+  }
+  checkState(state);
+  const turns = waiting.filter((request) => !isWaiting(request)).length;
+  world.judge.hold("I9", !isWaiting(late) || turns < 2, () => `${late.name} still waits, and another tenant had ${turns} turns meanwhile`);
+}
+
+function isWaiting({ state }: Request): boolean {
+  return state === "pending";
+}
+
+function poolAt({ monitor }: World, podUid: string): string | undefined {
+  const pod = monitor.pod(podUid);
+  return pod === undefined ? undefined : poolOf(pod);
 }
 
 /** A control plane with nothing to do writes nothing: no pod comes or goes (I6). */

@@ -50,6 +50,8 @@ export function whyNotSettled({ ledger, pods }: StateDeps, goals: ReadonlyMap<st
     const why = whyPodNotSettled(ledger, pod);
     if (why !== undefined) return why;
   }
+  const orphan = pods().find((pod) => !goals.has(poolOf(pod) ?? ""));
+  if (orphan !== undefined) return `I7: ${nameOf(orphan)} is there, and its pool was deleted`;
   for (const [pool, { replicas, version }] of goals) {
     const there = pods().filter((pod) => poolOf(pod) === pool && isLiving(pod));
     // What is somebody's stays, however few are wanted (I4).

@@ -5,7 +5,7 @@ import type { WatchEvent } from "#kube/object-client.ts";
 import { Leases, Namespaces } from "#model/core-kinds.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { ApiObject, JsonObject } from "#model/meta.ts";
-import { Pods } from "#model/pod.ts";
+import { type Pod, Pods } from "#model/pod.ts";
 import type { ResourceType } from "#model/resource.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
@@ -93,6 +93,7 @@ export class World {
       ...["ctl-0", "ctl-1"].map((name) => emptySlot(name, startControllers)),
     ];
     void this.#follow(Pods, (event) => {
+      if (event.type === "ADDED") this.#hitIfDoomed(event.object);
       this.monitor.see(event);
       if (event.type !== "BOOKMARK") this.node.changed(event.object, event.type === "DELETED");
     });
@@ -190,6 +191,29 @@ export class World {
     await this.#changePool(pool, { template: poolTemplate(pool, version + 1) as JsonObject });
   }
 
+  /** With all its pods, whatever they carry. */
+  async deletePool(pool: string): Promise<void> {
+    this.trace.add("admin", `deletes the pool ${pool}`);
+    this.goals.delete(pool);
+    const { uid = "" } = (await this.store.get(SandboxPools, { namespace, name: pool })).metadata;
+    this.ledger.endedPools.add(uid);
+    for (const pod of this.monitor.pods()) this.#hitIfDoomed(pod);
+    await this.store.delete(SandboxPools, { namespace, name: pool });
+  }
+
+  /** One that is not there: as soon as nothing is left of an earlier one of its name. */
+  async createPool(pool: (typeof poolSorts)[number], random: SeededRandom): Promise<void> {
+    if (this.goals.has(pool)) return;
+    const { items } = await this.store.list(SandboxPools, { namespace });
+    if (items.some(({ metadata }) => metadata.name === pool)) return;
+    this.trace.add("admin", `creates the pool ${pool}`);
+    await this.#makePool(pool, random);
+  }
+
+  #hitIfDoomed({ metadata: { uid = "", ownerReferences = [] } }: Pod): void {
+    if (ownerReferences.some((owner) => this.ledger.endedPools.has(owner.uid))) this.ledger.blow(uid, "deleted");
+  }
+
   async #changePool(pool: string, spec: JsonObject): Promise<void> {
     await this.store.patch(SandboxPools, { namespace, name: pool }, { type: "merge", body: { spec } });
   }
@@ -253,6 +277,7 @@ export class World {
     };
     return {
       process,
+      clock: process.clock,
       client,
       trace,
       random: random.fork("own"),
@@ -267,7 +292,7 @@ export class World {
   #excuse(slot: Slot, process: Process, { verb, type, name, fate }: Write): void {
     if (verb !== "create" || type !== Pods) return;
     if (fate === "arrives" && slot.process === process && !process.isHeld && this.#leader() === process.name) return;
-    const pool = [...this.goals.keys()].find((one) => name.startsWith(`${one}-`));
+    const pool = poolSorts.find((one) => name.startsWith(`${one}-`));
     if (pool !== undefined) this.replicas.excuse(pool);
   }
 
