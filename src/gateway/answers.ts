@@ -46,10 +46,6 @@ export function noSuchRoute(path: string): Answer {
   return { status: 404, body: { message: `there is nothing at ${path}`, code: 404 } };
 }
 
-export function unavailable(message: string): Answer {
-  return { status: 503, body: { message, code: 503 }, headers: { "retry-after": "1" } };
-}
-
 /** A person has opened the address: programs that merely take anything get JSON. */
 export function isForPeople(method: string, accept: string | undefined): boolean {
   return method === "GET" && accept !== undefined && accept.split(",").some((kind) => kind.trim().startsWith("text/html"));
