@@ -48,11 +48,18 @@ export interface Home {
   readonly socketPath: string;
   /** Where the server that runs on this folder listens; undefined when none does. */
   readonly httpAddress: () => Promise<string | undefined>;
+  /** Where sandboxes are reached: plain, and the domain (with its port) whose hosts they are; undefined when no server runs any. */
+  readonly gateway: () => Promise<GatewayPlace | undefined>;
   /** The API key that the first start made for this user; undefined when there is none. */
   readonly adminKey: () => Promise<string | undefined>;
 }
 
-/** Where sandboxes are reached. */
+export interface GatewayPlace {
+  readonly address: string;
+  readonly domain: string;
+}
+
+/** Where sandboxes shall be reached. */
 export interface GatewayWish {
   readonly host: string;
   readonly port: number;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { agentbox } from "../../test/world/run-cli.ts";
-import type { ServeRequest } from "./context.ts";
+import type { GatewayPlace, ServeRequest } from "./context.ts";
 import { commandTable } from "./command-table.ts";
 
 describe("help", () => {
@@ -61,7 +61,8 @@ describe("env", () => {
     folder: "/data/it's",
     socketPath: "/data/it's/run/api.sock",
     httpAddress: async () => "http://127.0.0.1:1",
-    adminKey: async () => undefined,
+    gateway: async (): Promise<GatewayPlace | undefined> => undefined,
+    adminKey: async () => "e2b_abc",
   };
 
   test.each([
@@ -84,6 +85,19 @@ describe("env", () => {
       AGENTBOX_SOCKET: home.socketPath,
       AGENTBOX_URL: "http://127.0.0.1:1",
     });
+  });
+
+  test("points E2B's SDKs at a server that has sandboxes, and at no other", async () => {
+    const place = async (): Promise<GatewayPlace> => ({ address: "http://127.0.0.1:2", domain: "box.localhost:3" });
+    const { stdout } = await agentbox(["env", "-o", "dotenv"], { home: { ...home, gateway: place } });
+    expect(stdout.split("\n").slice(3)).toEqual([
+      'E2B_API_KEY="e2b_abc"',
+      'E2B_API_URL="http://127.0.0.1:1"',
+      'E2B_SANDBOX_URL="http://127.0.0.1:2"',
+      'E2B_DOMAIN="box.localhost:3"',
+      "",
+    ]);
+    expect((await agentbox(["env"], { home })).stdout).not.toContain("E2B");
   });
 
   test("names no address while no server runs", async () => {

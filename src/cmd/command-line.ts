@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { CliError } from "#cli/failure.ts";
-import type { CliContext } from "#cli/context.ts";
+import type { CliContext, GatewayPlace } from "#cli/context.ts";
 import { NoPrefix } from "#cli/failure-text.ts";
 import { runCli } from "#cli/main.ts";
 import type { KubernetesClient } from "#engines/kubernetes/client.ts";
@@ -57,6 +57,7 @@ function contextFor(home: HomeFolder): CliContext {
       folder: home.folder,
       socketPath: home.socketPath,
       httpAddress: () => httpAddressOf(home),
+      gateway: () => gatewayOf(home),
       adminKey: () => readAdminKey(home.adminKeyFile),
     },
     connect: () => connect(home),
@@ -83,6 +84,12 @@ function contextFor(home: HomeFolder): CliContext {
       return await machineImages({ home, clock: systemClock, stdin: process.stdin });
     },
   };
+}
+
+async function gatewayOf(home: HomeFolder): Promise<GatewayPlace | undefined> {
+  if (!(await isListening(home.socketPath))) return undefined;
+  const { gatewayAddress: address, domain } = (await readServerFile(home.serverFile)) ?? {};
+  return address === undefined || domain === undefined ? undefined : { address, domain };
 }
 
 async function httpAddressOf(home: HomeFolder): Promise<string | undefined> {

@@ -42,6 +42,7 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
       folder: "/home/me/.agentbox",
       socketPath: "/home/me/.agentbox/run/api.sock",
       httpAddress: async () => undefined,
+      gateway: async () => undefined,
       adminKey: async () => undefined,
     },
     connect: async () => {

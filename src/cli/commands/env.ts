@@ -9,10 +9,13 @@ const formats: Readonly<Record<string, (name: string, value: string) => string>>
 
 export const env: Command = {
   usage: ["env [-o FORMAT]"],
-  about: "Prints the data folder and the addresses of AgentBox as environment variables. Addresses are there while AgentBox runs.",
+  about:
+    "Prints the data folder and the addresses of AgentBox as environment variables. Addresses are there while AgentBox runs.\n" +
+    "Those with E2B in their names, this user's key among them, point E2B's SDKs here.",
   examples: [
     { does: "Set them in this shell", line: 'eval "$(agentbox env)"' },
     { does: "The same in fish", line: "agentbox env -o fish | source" },
+    { does: "Run a program that uses E2B's SDK", line: 'eval "$(agentbox env)" && node agent.js' },
     { does: "For a program", line: "agentbox env -o json" },
   ],
   flags: { output: { short: "o", value: "FORMAT", choices: ["sh", "fish", "json", "dotenv"], help: "How they are written" } },
@@ -27,10 +30,16 @@ export const env: Command = {
 };
 
 async function environmentOf({ home }: CliContext): Promise<readonly [string, string][]> {
-  const address = await home.httpAddress();
-  return [
+  const [address, gateway, key] = await Promise.all([home.httpAddress(), home.gateway(), home.adminKey()]);
+  const variables: readonly (readonly [string, string | undefined])[] = [
     ["AGENTBOX_HOME", home.folder],
     ["AGENTBOX_SOCKET", home.socketPath],
-    ...(address === undefined ? [] : [["AGENTBOX_URL", address] satisfies [string, string]]),
+    ["AGENTBOX_URL", address],
+    // Without sandboxes there is nothing here for E2B's SDKs.
+    ["E2B_API_KEY", gateway === undefined ? undefined : key],
+    ["E2B_API_URL", gateway === undefined ? undefined : address],
+    ["E2B_SANDBOX_URL", gateway?.address],
+    ["E2B_DOMAIN", gateway?.domain],
   ];
+  return variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as [string, string]]));
 }

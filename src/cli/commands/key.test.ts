@@ -38,6 +38,7 @@ function run(argv: readonly string[], env: Record<string, string> = {}): Promise
     folder,
     socketPath: home.socketPath,
     httpAddress: async () => url,
+    gateway: async () => undefined,
     adminKey: () => readAdminKey(home.adminKeyFile),
   };
   return agentbox(argv, { env, home: surroundings });
