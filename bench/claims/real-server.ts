@@ -19,7 +19,7 @@ export interface RealClaims {
 }
 
 export async function realClaims(count: number, say: (text: string) => void): Promise<RealClaims> {
-  await using up = await UpProcess.onNewFolder();
+  await using up = await UpProcess.onNewFolder(["base"]);
   using asker = new Asker();
   await importAnotherImage(up.home);
   await up.start();

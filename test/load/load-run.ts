@@ -30,7 +30,7 @@ export interface LoadResult {
 }
 
 export async function loadRun(options: LoadOptions): Promise<LoadResult> {
-  await using up = await UpProcess.onNewFolder();
+  await using up = await UpProcess.onNewFolder(["base"]);
   await up.start();
   await up.client.patch(
     SandboxPools,

@@ -9,7 +9,7 @@ import { UpProcess } from "../world/up-process.ts";
 const threeReady = (pods: readonly Pod[]): boolean => pods.length === 3 && pods.every(isReady);
 
 test("down leaves nothing on the machine, also when somebody has removed the node's files before", async () => {
-  await using up = await UpProcess.onNewFolder();
+  await using up = await UpProcess.onNewFolder(["base"]);
   await up.start();
   await up.podsWhen(threeReady, 60_000);
   await up.process.kill();

@@ -23,7 +23,7 @@ function identities(pods: readonly Pod[]): unknown[] {
 }
 
 test("sandboxes of a first start outlive Ctrl-C and kill -9, are taken over by the next start, and leave nothing when they go", async () => {
-  await using up = await UpProcess.onNewFolder();
+  await using up = await UpProcess.onNewFolder(["base"]);
   expect(up.traces()).toEqual(noTraces);
 
   await up.start();
@@ -59,7 +59,7 @@ test("sandboxes of a first start outlive Ctrl-C and kill -9, are taken over by t
 }, 180_000);
 
 test("what somebody deleted of the first pool does not come back with the next start", async () => {
-  await using up = await UpProcess.onNewFolder();
+  await using up = await UpProcess.onNewFolder(["base"]);
   await up.start();
   await up.podsWhen(threeReady, 60_000);
   await up.client.delete(SandboxPools, pool);

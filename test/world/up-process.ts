@@ -9,6 +9,7 @@ import { type KubernetesClient, kubernetesClient } from "#engines/kubernetes/cli
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { type Pod, Pods } from "#model/pod.ts";
+import { SandboxPools } from "#model/sandbox-pool.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 import { type MachineTraces, tracesOf } from "./machine-traces.ts";
 import type { Said } from "./run-cli.ts";
@@ -19,23 +20,32 @@ export class UpProcess implements AsyncDisposable {
   readonly home: string;
   readonly instance: string;
   readonly process: ServerProcess;
+  readonly #pools: readonly string[] | undefined;
   #client: KubernetesClient | undefined;
 
-  private constructor(home: string) {
+  private constructor(home: string, pools: readonly string[] | undefined) {
     this.home = home;
+    this.#pools = pools;
     this.instance = instanceOf(home);
     this.process = new ServerProcess(home, { sandboxes: true });
   }
 
-  /** On a new folder; not started yet. */
-  static async onNewFolder(): Promise<UpProcess> {
-    return new UpProcess(await mkdtemp(join(tmpdir(), "agentbox-up-")));
+  /** On a new folder; not started yet. `pools`: those of the first ones that it keeps, for tests that count; all when left out. */
+  static async onNewFolder(pools?: readonly string[]): Promise<UpProcess> {
+    return new UpProcess(await mkdtemp(join(tmpdir(), "agentbox-up-")), pools);
   }
 
   /** Resolves when all of it runs; pods may still be on their way. */
   async start(): Promise<void> {
     await this.restart();
     await this.process.complete();
+    if (this.#pools !== undefined) await this.#keepOnly(this.#pools);
+  }
+
+  async #keepOnly(names: readonly string[]): Promise<void> {
+    const { items } = await this.client.list(SandboxPools);
+    const others = items.filter(({ metadata }) => !names.includes(metadata.name ?? ""));
+    await Promise.all(others.map(({ metadata: { namespace = "", name = "" } }) => this.client.delete(SandboxPools, { namespace, name })));
   }
 
   /** Resolves when it answers, though most of it may not run yet. */

@@ -29,7 +29,7 @@ const patienceMs = 60_000;
 
 export async function chaosRun({ kills, seed, onRound }: ChaosOptions): Promise<ChaosReport> {
   const random = randomFrom(seed);
-  await using up = await UpProcess.onNewFolder();
+  await using up = await UpProcess.onNewFolder(["base"]);
   await up.start();
   const first = await up.podsWhen((pods) => pods.length === 3 && pods.every(isReady), patienceMs);
   const digest = /sha256:[0-9a-f]{64}/.exec(first[0]?.spec.containers[0]?.image ?? "")?.[0];

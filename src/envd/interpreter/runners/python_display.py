@@ -40,6 +40,10 @@ def display(*values, raw=False, **_options):
 
 def show_main(value):
     publish(bundle_of(value), True)
+    plots = sys.modules.get("matplotlib.pyplot")
+    # Or it would be shown once more, as one that is still open.
+    if plots is not None and isinstance(value, getattr(sys.modules.get("matplotlib.figure"), "Figure", ())):
+        plots.close(value)
 
 
 def bundle_of(value):
@@ -117,17 +121,25 @@ def cell(value):
 
 
 def figure_bundle(figure):
-    import python_charts
-
     picture = io.BytesIO()
     figure.savefig(picture, format="png", bbox_inches="tight")
     bundle = {"image/png": base64.b64encode(picture.getvalue()).decode()}
     try:
-        bundle[CHART] = jsonable(python_charts.chart_of(figure))
+        bundle[CHART] = jsonable(own_module("python_charts").chart_of(figure))
     except Exception:
         # The picture is there; what it is about is told where it can be told.
         pass
     return bundle
+
+
+def own_module(name):
+    """A file beside this one, loaded when it is needed; our folder is not among those where the code's modules are looked for."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(__file__), f"{name}.py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]
 
 
 def show_open_figures(*_arguments, **_options):

@@ -6,13 +6,11 @@ output we write frames, which the daemon takes out again (frame-reader.ts). `pyt
 """
 
 import ast
-import asyncio
 import builtins
 import json
 import linecache
 import os
 import signal
-import subprocess
 import sys
 import traceback
 
@@ -71,6 +69,8 @@ class Interrupts:
 
 def run_command(text):
     """What `!command` means in notebooks."""
+    import subprocess
+
     flush()
     return_code = subprocess.call(["/bin/sh", "-c", text])
     if return_code != 0:
@@ -149,6 +149,9 @@ class Session:
         value = eval(compiled, self.names)
         if not compiled.co_flags & 0x80:  # a coroutine: the code awaits something
             return value
+        # Seldom needed, and slow to load.
+        import asyncio
+
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
