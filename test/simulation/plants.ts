@@ -17,6 +17,8 @@ export interface PlantedBug {
   readonly within: number;
 }
 
+const repeatedAfterMs = 5_000;
+
 export const plants: readonly PlantedBug[] = [
   {
     name: "delete-without-preconditions",
@@ -25,7 +27,12 @@ export const plants: readonly PlantedBug[] = [
     plant: withClient((client) => ({ delete: (type, key, options) => client.delete(type, key, { ...options, preconditions: undefined }) })),
   },
   { name: "claim-without-version", within: 20, breaks: ["I1"], plant: withClient(blind(["starting", "running"])) },
-  { name: "release-without-version", within: 150, breaks: ["I1", "I2", "I3", "I11"], plant: withClient(blind(["stopping"])) },
+  {
+    name: "release-without-version",
+    within: 20,
+    breaks: ["I1", "I2", "I3", "I11"],
+    plant: (reach) => withClient(repeated(["stopping"], (again) => reach.clock.after(repeatedAfterMs, again)))(reach),
+  },
   {
     name: "record-later",
     within: 20,
@@ -73,6 +80,17 @@ function withClient(changed: (client: ObjectClient) => Partial<ObjectClient>): P
 function blind(phases: readonly SandboxPhase[]): (client: ObjectClient) => Partial<ObjectClient> {
   return (client) => ({
     patch: (type, key, patch, options) => client.patch(type, key, isInto(patch, phases) ? untested(patch) : patch, options),
+  });
+}
+
+/** As somebody does who did not hear of it and tries again, without looking whose the pod is by then. */
+function repeated(phases: readonly SandboxPhase[], later: (again: () => void) => void): (client: ObjectClient) => Partial<ObjectClient> {
+  return (client) => ({
+    patch: (type, key, patch, options) => {
+      const again = (): void => void client.patch(type, key, untested(patch)).catch(() => {});
+      if (isInto(patch, phases)) later(again);
+      return client.patch(type, key, patch, options);
+    },
   });
 }
 
