@@ -100,7 +100,7 @@ describeSdks("sandboxes", (use) => {
   test("a command in one that is gone is an error and no hang", async () => {
     const sandbox = await use.create();
     await sandbox.kill();
-    await expect(sandbox.commands.run("echo hi")).rejects.toThrow(/not found/i);
+    await expect(sandbox.commands.run("echo hi")).rejects.toBeInstanceOf(use.sdk.SandboxError);
   });
 
   test("killing it while a command streams ends the stream with an error", async () => {

@@ -17,7 +17,7 @@ describeSdks("terminals", (use) => {
   test("what is typed is run, and shown as a terminal shows it", async () => {
     const { handle, type, shows } = await open();
     await type("echo $((40 + 2))\r");
-    await shows(/\r\n42\r\n/);
+    await shows(/\r42\r\n/);
     expect(await use.sandbox.pty.kill(handle.pid)).toBe(true);
   });
 
@@ -57,7 +57,7 @@ describeSdks("terminals", (use) => {
   test("it goes on without its client, who may come back", async () => {
     const { handle, type, shows } = await open();
     await type("echo here''\r");
-    await shows(/\r\nhere/);
+    await shows(/\rhere/);
     await handle.disconnect();
     let shown = "";
     const again = await use.sandbox.pty.connect(handle.pid, { onData: (data) => void (shown += Buffer.from(data).toString()) });
