@@ -6,6 +6,7 @@ import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseSeconds } from "#sandbox/annotation-values.ts";
 import { type Activity, armingDueMs, endOf, type EndSnapshot, type EndVerdict } from "#sandbox/end.ts";
+import { statusDetailFromPod } from "#sandbox/diagnosis.ts";
 import { completionOf } from "#sandbox/inplace-completion.ts";
 import type { Arming } from "./arming-watch.ts";
 import type { TimeoutDeps } from "./timeout-deps.ts";
@@ -36,7 +37,7 @@ function durationOf(text: string | undefined): number | undefined {
 
 /**
  * Its maker asks the new container directly, so a sandbox may be armed and answered before its node has reported that container. Who
- * says so himself stays (I11); whoever says nothing has not started.
+ * says so himself stays (I11); whoever says nothing, though he was asked several times, has not started.
  */
 async function startVerdict({ arming, clock, limits }: TimeoutDeps, snapshot: EndSnapshot, signal: AbortSignal): Promise<EndVerdict> {
   const verdict = endOf(snapshot, clock.now());
@@ -45,7 +46,20 @@ async function startVerdict({ arming, clock, limits }: TimeoutDeps, snapshot: En
   if (answer.kind === "armed") return { kind: "lives", recheckAtMs: clock.now() + limits.refreshIntervalMs };
   // Its node says that it has started, and only we cannot reach it or came late: nobody has failed.
   if (answer.kind === "silent" && completionOf(snapshot.pod).kind === "completed") return { kind: "lives", recheckAtMs: answer.askAtMs };
-  return verdict;
+  return answer.kind === "silent" ? silentVerdict(snapshot.pod, answer, { verdict, now: clock.now() }) : verdict;
+}
+
+/** One answer that was lost on its way is no reason to end what may have been armed; a node that says what is wrong is. */
+const askedAgainForMs = 15_000;
+
+function silentVerdict(
+  pod: Pod,
+  { sinceMs, askAtMs }: Extract<Arming, { kind: "silent" }>,
+  { verdict, now }: { readonly verdict: EndVerdict; readonly now: number },
+): EndVerdict {
+  const untilMs = sinceMs + askedAgainForMs;
+  if (statusDetailFromPod(pod) !== undefined || now >= untilMs) return verdict;
+  return { kind: "lives", recheckAtMs: Math.min(askAtMs, untilMs) };
 }
 
 async function runVerdict(deps: TimeoutDeps, snapshot: EndSnapshot, signal: AbortSignal): Promise<EndVerdict> {

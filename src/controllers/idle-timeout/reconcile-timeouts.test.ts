@@ -57,6 +57,35 @@ describe("startup timeout", () => {
   });
 });
 
+describe("a start of which its node has not told anything", () => {
+  test("I11: a daemon that does not answer once is asked again before the sandbox is given up", async () => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    await scene.claim({ startupTimeoutMs: 30_000 });
+    await clock.step(30_000);
+    expect(await scene.reconcileTimeouts()).toEqual(after(750));
+    scene.answer = { sandboxId: "i1" };
+    await clock.step(750);
+    await scene.reconcileTimeouts();
+    expect(await phaseOf(scene)).toBe("starting");
+  });
+
+  test("W7: one that never answers ends the start a quarter of a minute later", async () => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    await scene.claim({ startupTimeoutMs: 30_000 });
+    await clock.step(30_000);
+    for (let waited = 0; waited < 15_000;) {
+      const { afterMs = NaN } = (await scene.reconcileTimeouts()) ?? {};
+      expect(await phaseOf(scene)).toBe("starting");
+      await clock.step(afterMs);
+      waited += afterMs;
+    }
+    await scene.reconcileTimeouts();
+    expect(await phaseOf(scene)).toBe("stopping");
+  });
+});
+
 describe("arming", () => {
   test("a claim whose process died before arming is released when its startup timeout is over", async () => {
     await using world = await embeddedPodScene();
