@@ -11,8 +11,8 @@ function emptyStore() {
   return openObjectStore({ file: ":memory:", kinds: embeddedKindRules(), clock: new SteppedClock() });
 }
 
-const names = (list: { readonly items: readonly { readonly metadata: { readonly name?: string } }[] }): (string | undefined)[] =>
-  list.items.map(({ metadata }) => metadata.name).sort();
+const names = (list: { readonly items: readonly { readonly metadata: { readonly name?: string } }[] }): string[] =>
+  list.items.map(({ metadata }) => metadata.name ?? "");
 
 test("a new installation has the templates and pools that the SDKs ask for", async () => {
   using store = emptyStore();

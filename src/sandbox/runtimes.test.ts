@@ -13,6 +13,24 @@ test("the daemon listens where its protocol says", () => {
   expect(defaultDaemonPort).toBe(envdPort);
 });
 
+describe("the code interpreter", () => {
+  const told = (runtimes: readonly SandboxRuntime[]): unknown =>
+    made(runtimes).env?.find(({ name }) => name === "AGENTBOX_INTERPRETER_PORT")?.value;
+
+  test("is served by the daemons of templates that name it, where clients look for it or where the template says", () => {
+    expect(told([{ name: "code-interpreter" }])).toBe("49999");
+    expect(told([{ name: "code-interpreter", port: 5000 }])).toBe("5000");
+    expect(made([{ name: "code-interpreter" }]).ports).toContainEqual({ containerPort: 49_999, protocol: "TCP" });
+  });
+
+  test("costs nothing where no template names it", () => {
+    expect(told([])).toBeUndefined();
+    expect(made([], { env: [{ name: "AGENTBOX_INTERPRETER_PORT", value: "1" }] }).env?.map(({ name }) => name)).not.toContain(
+      "AGENTBOX_INTERPRETER_PORT",
+    );
+  });
+});
+
 describe("a sandbox's container without runtimes", () => {
   test("has the daemon's port, and is ready when the daemon answers", () => {
     const container = made(undefined);

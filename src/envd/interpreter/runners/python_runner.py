@@ -198,6 +198,20 @@ def take_input():
     return requests
 
 
+def is_closed(stream):
+    return stream is None or getattr(stream, "closed", False)
+
+
+def open_streams(channel):
+    """`exit()` closes the input, and code may close its outputs; the next run has them again."""
+    if is_closed(sys.stdin):
+        sys.stdin = open(os.devnull, encoding="utf-8")
+    for name, descriptor, ours in (("stdout", 1, channel.out), ("stderr", 2, channel.err)):
+        if is_closed(getattr(sys, name)):
+            os.dup2(ours, descriptor)
+            setattr(sys, name, open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False))
+
+
 def main():
     channel = Channel(sys.argv[1])
     requests = take_input()
@@ -211,6 +225,7 @@ def main():
     channel.end()
     for line in requests:
         request = json.loads(line)
+        open_streams(channel)
         before = with_variables(request["env"])
         try:
             interrupts.running = True
