@@ -13,6 +13,8 @@ export const jsVersions = ["2.51.0", "2.45.0", "2.25.0", "2.14.1"] as const;
 /** The newest, and the one of a year before it. */
 export const pythonVersions = ["2.63.0", "2.7.0"] as const;
 
+const cliVersion = "2.19.0";
+
 export type JsVersion = (typeof jsVersions)[number];
 export type PythonVersion = (typeof pythonVersions)[number];
 
@@ -24,13 +26,19 @@ export function jsModule(version: JsVersion): string {
   return join(folder, `e2b-js-${version}`, "node_modules", "e2b", "dist", "index.mjs");
 }
 
+/** E2B's own command line. */
+export function cliProgram(): string {
+  return join(folder, `e2b-cli-${cliVersion}`, "node_modules", "@e2b", "cli", "dist", "index.js");
+}
+
 export function pythonProgram(version: PythonVersion): string {
   return join(folder, `e2b-python-${version}`, "bin", "python");
 }
 
 export async function installSdks(): Promise<void> {
   await mkdir(folder, { recursive: true });
-  for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, version));
+  for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, `e2b@${version}`));
+  await once(`e2b-cli-${cliVersion}`, (into) => installJs(into, `@e2b/cli@${cliVersion}`));
   for (const version of pythonVersions) await once(`e2b-python-${version}`, (into) => installPython(into, version));
 }
 
@@ -46,10 +54,10 @@ async function once(name: string, install: (into: string) => Promise<void>): Pro
   await rename(`${note}.new`, note);
 }
 
-async function installJs(into: string, version: JsVersion): Promise<void> {
+async function installJs(into: string, wanted: string): Promise<void> {
   await writeFile(join(into, "package.json"), JSON.stringify({ private: true, type: "module" }));
   const flags = ["--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"];
-  await run("npm", ["install", ...flags, `e2b@${version}`], { cwd: into, timeout: patienceMs });
+  await run("npm", ["install", ...flags, wanted], { cwd: into, timeout: patienceMs });
 }
 
 async function installPython(into: string, version: PythonVersion): Promise<void> {
