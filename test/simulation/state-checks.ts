@@ -87,7 +87,10 @@ function isReady({ status }: Pod): boolean {
 }
 
 /** Every sandbox that ended has exactly one record, and there is none of anything else (I3). */
-export async function checkHistory({ ledger, judge }: StateDeps, history: HistoryStore): Promise<void> {
+export async function checkHistory({ ledger, judge }: StateDeps, history: HistoryStore, wait: () => Promise<void>): Promise<void> {
+  // One may have ended at this very moment, its time being over.
+  const isMissing = (): boolean => [...ledger.sandboxes.values()].some(({ id, hasEnded }) => hasEnded && !ledger.records.has(id));
+  for (let tries = 0; isMissing() && tries < 6; tries++) await wait();
   const { records } = await history.search({ scope: { kind: "admin" }, limit: 1000 });
   const counts = new Map<string, number>();
   for (const { sandboxId } of records) counts.set(sandboxId, (counts.get(sandboxId) ?? 0) + 1);
