@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Pods } from "#model/pod.ts";
+import { instanceOf } from "../../../src/cmd/embedded-node.ts";
 import { Sandbox, statusOf, twoNeighbours, users } from "./sandboxes.ts";
 
 const box = twoNeighbours();
@@ -78,8 +79,10 @@ test.skipIf(globSync("/usr/bin/sudo").length === 0)("the user of a sandbox becom
 
 test("a setuid file that a sandbox made cannot be started by anybody outside", async () => {
   await box.mine.says("cp /bin/bash /tmp/rootshell && chmod 4755 /tmp/rootshell");
-  const files = globSync(`${box.world.home}/node/disks/**/rootshell`);
-  expect(files).toHaveLength(1);
+  // On the pod's disk, which the machine has mounted.
+  const disks = `/run/agentbox-${instanceOf(box.world.home)}/disks`;
+  const files = execFileSync("find", [disks, "-name", "rootshell"], { encoding: "utf8" }).trim().split("\n");
+  expect(files).toEqual([expect.stringMatching(/rootshell$/)]);
   for (const file of files) {
     const { error } = spawnSync(file, ["-p", "-c", "id -u"], { uid: 65_534, gid: 65_534 });
     expect(error).toMatchObject({ code: "EACCES" });
