@@ -186,7 +186,7 @@ describe("a client that goes away interrupts", () => {
     { ...python, what: "sleeping Python", endless: "import time\nprint('in')\ntime.sleep(600)" },
     { ...python, what: "busy Python", endless: "print('in')\nwhile True: pass" },
     { ...javascript, what: "busy JavaScript", endless: "console.log('in'); for (;;);" },
-    { ...javascript, what: "waiting JavaScript", endless: "console.log('in'); await new Promise(() => {})" },
+    { ...javascript, what: "waiting JavaScript", endless: "setTimeout(() => console.log('in'), 50); await new Promise(() => {})" },
     { ...bash, what: "bash", endless: "echo in; while :; do sleep 600; done; echo never" },
   ])("$what", async ({ language, before, endless, after }) => {
     const { id } = await interpreter.context({ language });

@@ -1,4 +1,5 @@
 /** A place where code is run, with the names that earlier code has left there. Its process is started when it is first used. */
+import type { Clock, Timer } from "#lib/clock.ts";
 import type { ExecutionListener, Kernel } from "./kernel.ts";
 import type { Execution, Language } from "./languages.ts";
 
@@ -16,15 +17,20 @@ export interface ExecuteListener extends ExecutionListener {
   failed(name: string, value: string): void;
 }
 
+/** Code may take an interrupt for something else, and Node loses one that comes in the moment in which it stops to wait for it. */
+const interruptAgainMs = 1000;
+
 export class Context {
   readonly facts: ContextFacts;
+  readonly #clock: Clock;
   readonly #start: () => Promise<Kernel>;
   #kernel: Promise<Kernel> | undefined;
   #count = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(facts: ContextFacts, start: () => Promise<Kernel>) {
+  constructor(facts: ContextFacts, clock: Clock, start: () => Promise<Kernel>) {
     this.facts = facts;
+    this.#clock = clock;
     this.#start = start;
   }
 
@@ -52,14 +58,17 @@ export class Context {
     this.#count += 1;
     listener.started(this.#count);
     listener.running(kernel);
+    let again: Timer | undefined;
     const interrupt = (): void => {
       kernel.hold(false);
       kernel.interrupt();
+      again = this.#clock.after(interruptAgainMs, interrupt);
     };
     gone.addEventListener("abort", interrupt, { once: true });
     if (gone.aborted) interrupt();
     const how = await kernel.run(execution, listener);
     gone.removeEventListener("abort", interrupt);
+    again?.cancel();
     kernel.hold(false);
     if (how === "ended") return;
     listener.failed("ContextEnded", `the process of this context has ended (${await kernel.died}); the next execution starts a new one`);

@@ -119,7 +119,7 @@ export class InterpreterService {
 
   #add(language: Language, cwd: string): Context {
     const facts = { id: randomUUID(), language, cwd };
-    const context = new Context(facts, () => this.#start(language, cwd));
+    const context = new Context(facts, this.#deps.clock, () => this.#start(language, cwd));
     this.#contexts.set(facts.id, context);
     return context;
   }

@@ -83,7 +83,8 @@ function evaluate(code: string): Promise<unknown> {
       });
     Reflect.set(globalThis, "__agentboxStart", start);
     try {
-      // Only what vm has started can be interrupted in the middle of a loop.
+      // Only what vm has started can be interrupted in the middle of a loop. Where its watch ends, for some microseconds, an interrupt
+      // ends the whole process; the context goes on with a new one then.
       runInThisContext("__agentboxStart()", { breakOnSigint: true });
     } catch {
       reject(new Interrupted("the execution was interrupted"));
