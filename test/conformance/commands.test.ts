@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { eventually } from "../world/eventually.ts";
 import { describeSdks } from "./describe-sdks.ts";
+import type { JsVersion } from "./install.ts";
 
 describeSdks("commands", (use) => {
   const run: (typeof use.sandbox)["commands"]["run"] = (...args: Parameters<(typeof use.sandbox)["commands"]["run"]>) =>
@@ -136,11 +137,6 @@ describeSdks("commands", (use) => {
     expect(stdout).toHaveLength(4_194_304);
   });
 
-  test("letters are whole however the output is cut", async () => {
-    const { stdout } = await run("for i in $(seq 1 20000); do printf 'ж→'; done");
-    expect(stdout).toBe("ж→".repeat(20_000));
-  });
-
   test("a script of many lines with quotes is run as it is", async () => {
     const script = ["set -e", "x='a b'", "for i in 1 2; do", '  echo "$i: $x"', "done | tac"].join("\n");
     expect((await run(script)).stdout).toBe("2: a b\n1: a b\n");
@@ -156,3 +152,17 @@ describeSdks("commands", (use) => {
     expect(results.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 20 }, (_, n) => `${n}\n`));
   });
 });
+
+/** Older ones decode each piece of output by itself, and spoil a letter that lies in two. */
+const decodesStreams = (version: JsVersion): boolean => version === "2.51.0" || version === "2.45.0";
+
+describeSdks(
+  "text",
+  (use) => {
+    test("letters are whole however the output is cut", async () => {
+      const { stdout } = await use.sandbox.commands.run("for i in $(seq 1 20000); do printf 'ж→'; done");
+      expect(stdout).toBe("ж→".repeat(20_000));
+    });
+  },
+  decodesStreams,
+);
