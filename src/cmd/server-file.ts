@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 
 /** What a running server notes about itself. */
@@ -12,8 +12,11 @@ export interface ServerFacts {
   readonly startedAt: string;
 }
 
+/** As a whole: who reads it meanwhile finds all of it, or none. */
 export async function writeServerFile(path: string, facts: ServerFacts): Promise<void> {
-  await writeFile(path, `${JSON.stringify(facts, null, 2)}\n`);
+  const fresh = `${path}.new`;
+  await writeFile(fresh, `${JSON.stringify(facts, null, 2)}\n`);
+  await rename(fresh, path);
 }
 
 /** Undefined when there is no such note, or none that can be read. */

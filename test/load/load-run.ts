@@ -71,7 +71,9 @@ async function killing(up: UpProcess, { seconds, killEverySeconds, onProgress }:
     await up.process.kill();
     await up.restart();
     kills++;
+    const latest = told.problems.at(-1);
     onProgress?.(`${kills} kills, ${told.given.size} sandboxes given, ${told.ended} ended, ${told.problems.length} problems`);
+    if (latest !== undefined) onProgress?.(`latest: ${latest}`);
   }
   return kills;
 }
