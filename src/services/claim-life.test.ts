@@ -70,6 +70,28 @@ test("a process that dies between claim and arming leaves a pod that the next pr
   expect((await next.create()).sandbox.podName).toBe("py-1");
 });
 
+test("I5: who repeats a create that was never armed is not given what is left of it, while it stops or when it is history", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const never = (): Promise<never> => new Promise(() => {});
+  const { client, meddling } = meddled(scene.client);
+  const died = await scene.process({ client, daemons: { health: never, init: never } });
+  const wish = { idempotencyKey: "again", startupTimeoutMs: 60_000 };
+  void died.create(wish).catch(() => {});
+  await clock.step(1000);
+  meddling.patch = never;
+  await died.cache.stop();
+
+  const next = await scene.process();
+  scene.startControllers(next);
+  await clock.step(61_000);
+  expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
+  await expect(next.create(wish)).rejects.toMatchObject({ code: "conflict", details: { retryAfterSeconds: 1 } });
+  await nodeWorks(scene, clock);
+  await clock.step(60_000);
+  expect((await next.create(wish)).sandbox.status).toBe("Running");
+});
+
 test("a process that dies after arming leaves a sandbox, which stays (I11)", async () => {
   await using world = await embeddedClaimScene();
   const { scene, clock } = world;

@@ -3,29 +3,39 @@ import { isClaimed } from "#model/claimed-pod.ts";
 import { failureReasons } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
+import { captureStopRecord } from "#sandbox/stop-record.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { CreateRequest } from "./create-sandbox.ts";
 import { daemonAddress } from "./daemon-address.ts";
 import { findPod, findRecord } from "./find-sandbox.ts";
-import type { CreatedSandbox } from "./sandbox-service.ts";
+import type { CreatedSandbox, SandboxView } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
 
-type FindCreatedDeps = Pick<ClaimContext, "cache" | "history" | "daemons" | "tokens" | "creating">;
+type FindCreatedDeps = Pick<ClaimContext, "cache" | "history" | "daemons" | "tokens" | "creating" | "clock">;
 
 /** Undefined when there is none, or it is not what a create answers with yet. */
 export async function findCreated(deps: FindCreatedDeps, request: CreateRequest): Promise<CreatedSandbox | undefined> {
-  const { caller, command, sandboxId, wait, time } = request;
-  const token = command.secure === false ? {} : { accessToken: deps.tokens.accessTokenOf(sandboxId) };
+  const { caller, command, sandboxId } = request;
   const pod = findPod(deps, caller, sandboxId);
-  const view = pod === undefined ? undefined : viewOf(pod);
-  if (pod === undefined || view === undefined) {
-    const record = await findRecord(deps, caller, sandboxId);
-    return record === undefined || !wasMade(record) ? undefined : { sandbox: record, ...token };
-  }
-  if (!isClaimed(pod)) return { sandbox: view, ...token };
+  const sandbox = pod !== undefined && isClaimed(pod) ? await living(deps, pod, request) : await ended(deps, pod, request);
+  if (sandbox === undefined) return undefined;
+  return command.secure === false ? { sandbox } : { sandbox, accessToken: deps.tokens.accessTokenOf(sandboxId) };
+}
+
+async function living(deps: FindCreatedDeps, pod: Pod, { sandboxId, wait, time }: CreateRequest): Promise<SandboxView | undefined> {
+  const view = viewOf(pod);
+  if (view === undefined) return undefined;
   const isReady = !deps.creating.has(sandboxId) && (await isArmed(deps, pod, sandboxId, time.over));
-  if (isReady) return { sandbox: { ...view, status: view.status === "Starting" ? "Running" : view.status }, ...token };
-  return wait ? undefined : { sandbox: { ...view, status: "Starting" }, ...token };
+  if (isReady) return { ...view, status: view.status === "Starting" ? "Running" : view.status };
+  return wait ? undefined : { ...view, status: "Starting" };
+}
+
+/** From the pod that still shows it, or from the history. */
+async function ended(deps: FindCreatedDeps, pod: Pod | undefined, { caller, sandboxId }: CreateRequest): Promise<SandboxView | undefined> {
+  const ending = pod === undefined ? undefined : captureStopRecord(pod, deps.clock.now());
+  const record = ending ?? (await findRecord(deps, caller, sandboxId));
+  if (record === undefined || !wasMade(record)) return undefined;
+  return (pod === undefined ? undefined : viewOf(pod)) ?? record;
 }
 
 /** False for one that ended before it was ready: its request was not answered with it. */
