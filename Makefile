@@ -53,6 +53,11 @@ test-kubernetes: $(STAMP) ## Run the same contracts on a real etcd and kube-apis
 	@tools/kubernetes-bed/build.sh >/dev/null
 	@node tools/run-tests.ts kubernetes
 
+.PHONY: conformance
+conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)
+	@$(NODE_PACKAGES)
+	@vitest run --project conformance
+
 .PHONY: crash-test
 crash-test: $(STAMP) ## Kill the embedded server 50 times under write load and check that nothing acknowledged is lost
 	@node test/crash/run.ts --kills 50
