@@ -13,6 +13,9 @@ import { answerInit, type Answer, type Identity } from "./init-request.ts";
 /** Clients and gateways keep connections open, and streams are silent for long. */
 const idleConnectionMs = 640_000;
 
+/** Longer than a burst of creates takes, shorter than somebody takes to have a program listen in a sandbox and look for its port. */
+const prepareAfterMs = 1000;
+
 type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function envdServer(identity: Identity, options: ArmedOptions): Server {
@@ -22,12 +25,13 @@ export function envdServer(identity: Identity, options: ArmedOptions): Server {
     armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler(options));
     return armed;
   };
+  /** What the image would have run waits for nobody; for the rest, who arms a sandbox has others to arm first. */
+  const prepare = (): void => void setTimeout(() => void load(), options.entrypoint === undefined ? prepareAfterMs : 0).unref();
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const own = route(identity, state, request, response);
     if (own !== undefined) {
       send(response, await own);
-      // Whoever arms it is about to use it.
-      if (state.sandboxId !== undefined && armed === undefined) setImmediate(() => void load());
+      if (state.sandboxId !== undefined && armed === undefined) prepare();
       return;
     }
     const handle = await load();

@@ -2,20 +2,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "#lib/clock.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
-import type { ArmedState } from "#envd/armed-state.ts";
-import { serveRpc, type Handlers } from "#envd/connect/rpc-server.ts";
-import { serveFiles } from "#envd/files/file-service.ts";
-import { MetadataStore } from "#envd/files/metadata.ts";
-import { filesystemHandlers } from "#envd/filesystem/filesystem-service.ts";
-import { sandboxVariables } from "#envd/process/environment.ts";
-import { ProcessService } from "#envd/process/process-service.ts";
-import { forwardPorts } from "#envd/ports/forward-ports.ts";
 import { accountOf } from "#envd/accounts/caller.ts";
+import type { ArmedState } from "#envd/armed-state.ts";
+import { serveRpc } from "#envd/connect/rpc-server.ts";
+import { sandboxVariables } from "#envd/process/environment.ts";
 import { hasToken } from "./access-token.ts";
 import { allowBrowsers } from "./browsers.ts";
-import { runEntrypoint } from "./entrypoint.ts";
 import { sendError, sendJson } from "./http-answer.ts";
-import { MetricsReader } from "./metrics.ts";
+import { LoadedParts } from "./loaded-parts.ts";
 
 export interface ArmedOptions {
   readonly state: ArmedState;
@@ -29,25 +23,25 @@ export interface ArmedOptions {
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
+/** A program that listens has to be started first; until then nobody waits for its port. */
+const forwardAfterMs = 500;
+
 /** Called once, when the daemon has been armed. */
 export function armedHandler({ state, runner, entrypoint, forwardsBeside }: ArmedOptions): RequestHandler {
   const clock = systemClock;
   const accounts = new Accounts();
-  const processes = new ProcessService({ state, accounts, clock, runner });
-  const metadata = new MetadataStore(runner);
-  const handlers = merged(processes.handlers, filesystemHandlers({ state, accounts, clock, runner, metadata }));
-  const metrics = new MetricsReader();
-  runEntrypoint(entrypoint, state, accountOf(accounts, { defaultUser: accounts.userName(process.getuid?.() ?? 0) }, undefined));
-  if (forwardsBeside !== undefined) forwardPorts(clock, forwardsBeside);
+  const parts = new LoadedParts({ state, accounts, clock, runner });
+  if (entrypoint !== undefined) void startEntrypoint(entrypoint, state, accounts);
+  if (forwardsBeside !== undefined) clock.after(forwardAfterMs, () => void startForwarding(forwardsBeside));
   const answer: RequestHandler = async (request, response) => {
     if (allowBrowsers(request, response)) return;
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
-    if (await serveFiles({ state, accounts, metadata, clock }, request, response)) return;
+    if (path.startsWith("/files") && (await parts.serveFiles(request, response))) return;
     if (!hasToken(state, request))
       return sendError(response, 401, "unauthorized access, please provide a valid access token or method signing if supported");
     if (path === "/envs") return sendJson(response, 200, sandboxVariables(state.sandboxId ?? "", state.init.envVars));
-    if (path === "/metrics") return sendJson(response, 200, await metrics.read(clock.now()));
-    if (await serveRpc(handlers, request, response)) return;
+    if (path === "/metrics") return sendJson(response, 200, await (await parts.metrics()).read(clock.now()));
+    if (await serveRpc((service) => parts.handlersOf(service), request, response)) return;
     sendError(response, 404, `there is nothing at ${path}`);
   };
   return async (request, response) => {
@@ -60,10 +54,12 @@ export function armedHandler({ state, runner, entrypoint, forwardsBeside }: Arme
   };
 }
 
-function merged(left: Handlers, right: Handlers): Handlers {
-  return {
-    unary: { ...left.unary, ...right.unary },
-    streamOut: { ...left.streamOut, ...right.streamOut },
-    streamIn: { ...left.streamIn, ...right.streamIn },
-  };
+async function startEntrypoint(entrypoint: string, state: ArmedState, accounts: Accounts): Promise<void> {
+  const { runEntrypoint } = await import("./entrypoint.ts");
+  runEntrypoint(entrypoint, state, accountOf(accounts, { defaultUser: accounts.userName(process.getuid?.() ?? 0) }, undefined));
+}
+
+async function startForwarding(ownPort: number): Promise<void> {
+  const { forwardPorts } = await import("#envd/ports/forward-ports.ts");
+  forwardPorts(systemClock, ownPort);
 }

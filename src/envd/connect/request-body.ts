@@ -1,6 +1,6 @@
 /** Bodies of requests, within bounds; compressed ones are taken with gzip. */
 import type { IncomingMessage } from "node:http";
-import { gunzipSync } from "node:zlib";
+import { zlib } from "#envd/zlib.ts";
 import { ConnectError } from "./connect-error.ts";
 import { chunksOf } from "./request-chunks.ts";
 import { compressedFlag, endFlag, FrameReader, type Frame } from "./frames.ts";
@@ -54,7 +54,7 @@ function plain(bytes: Buffer, encoding: string | undefined): Buffer {
   if (encoding === undefined || encoding === "identity" || bytes.length === 0) return bytes;
   if (encoding !== "gzip") throw new ConnectError("unimplemented", `the encoding ${encoding} is not known; gzip and identity are`);
   try {
-    return gunzipSync(bytes, { maxOutputLength: messageLimit });
+    return zlib().gunzipSync(bytes, { maxOutputLength: messageLimit });
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge();
     throw new ConnectError("invalid_argument", `not gzip: ${error instanceof Error ? error.message : String(error)}`);

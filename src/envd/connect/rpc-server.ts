@@ -57,8 +57,11 @@ function methodOf(url: string): Method | undefined {
   return kind === undefined ? undefined : { service, method, kind };
 }
 
+/** Those of a service, which may have to be loaded first. */
+export type HandlersOf = (service: string) => Promise<Handlers>;
+
 /** False when the path is none of a service. */
-export async function serveRpc(handlers: Handlers, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+export async function serveRpc(handlersOf: HandlersOf, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const found = methodOf(request.url ?? "");
   if (found === undefined) return false;
   const { service, method, kind } = found;
@@ -66,7 +69,7 @@ export async function serveRpc(handlers: Handlers, request: IncomingMessage, res
   const format = wireFormat(request.headers["content-type"]);
   if (format === undefined || format.isStream !== (kind !== "unary"))
     return refuse(response, 415, { "accept-post": contentTypes.join(", ") });
-  const codec = await codecOf(format.codec);
+  const [codec, handlers] = await Promise.all([codecOf(format.codec), handlersOf(service)]);
   const answer = format.isStream ? answerStream : answerUnary;
   const types = { requestType: requestOf(service, method), responseType: responseOf(service, method) };
   const call: Call = { headers: request.headers, timeoutMs: undefined };

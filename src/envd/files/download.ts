@@ -3,7 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
+import { zlib } from "#envd/zlib.ts";
 import { constants } from "node:fs";
 import { sendError } from "#envd/armed/http-answer.ts";
 import { chosenEncoding } from "./accept-encoding.ts";
@@ -79,7 +79,7 @@ async function sendContents(
     return;
   }
   const source = handle.createReadStream({ start, ...(isKnown ? { end } : {}), highWaterMark: 256 * 1024, autoClose: false });
-  if (isGzip) await pipeline(source, createGzip({ level: 1 }), response);
+  if (isGzip) await pipeline(source, zlib().createGzip({ level: 1 }), response);
   else await pipeline(source, response);
 }
 

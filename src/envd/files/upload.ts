@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
-import { createGunzip } from "node:zlib";
+import { zlib } from "#envd/zlib.ts";
 import { chunksOf } from "#envd/connect/request-chunks.ts";
 import type { Account } from "#envd/accounts/accounts.ts";
 import { codeOf } from "./file-failure.ts";
@@ -49,7 +49,7 @@ function decodedBody(request: IncomingMessage): AsyncIterable<Buffer> {
   const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (encoding === "identity") return chunksOf(request);
   if (encoding !== "gzip") throw new BadUpload(`the content encoding ${encoding} is not known; gzip and identity are`);
-  const plain = createGunzip();
+  const plain = zlib().createGunzip();
   // Errors come out where the result is read; of the two only the decoder is given up, because the answer goes over the other.
   plain.on("error", () => {});
   request.once("close", () => request.complete || plain.destroy(new Error("the client went away")));

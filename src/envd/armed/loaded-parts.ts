@@ -1,0 +1,69 @@
+/**
+ * The services of an armed daemon, each loaded when it is first wanted. All of them together take 20 ms of a processor, a command alone
+ * 7: whoever claims a sandbox waits for what he uses, and creates that come at the same time are not held up by what nobody does.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "#lib/clock.ts";
+import type { Accounts } from "#envd/accounts/accounts.ts";
+import type { ArmedState } from "#envd/armed-state.ts";
+import type { Handlers } from "#envd/connect/rpc-server.ts";
+import type { MetadataStore } from "#envd/files/metadata.ts";
+import type { MetricsReader } from "./metrics.ts";
+
+export interface PartDeps {
+  readonly state: ArmedState;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  /** Where the step runner is. */
+  readonly runner: string;
+}
+
+export class LoadedParts {
+  readonly #deps: PartDeps;
+  #processes: Promise<Handlers> | undefined;
+  #filesystem: Promise<Handlers> | undefined;
+  #metadata: Promise<MetadataStore> | undefined;
+  #metrics: Promise<MetricsReader> | undefined;
+
+  constructor(deps: PartDeps) {
+    this.#deps = deps;
+  }
+
+  /** Of one of the services that the schema names. */
+  handlersOf(service: string): Promise<Handlers> {
+    return service === "process.Process" ? this.#processHandlers() : this.#filesystemHandlers();
+  }
+
+  /** False when the path is none of files. */
+  async serveFiles(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const [{ serveFiles }, metadata] = await Promise.all([import("#envd/files/file-service.ts"), this.#metadataStore()]);
+    return serveFiles({ ...this.#deps, metadata }, request, response);
+  }
+
+  metrics(): Promise<MetricsReader> {
+    return (this.#metrics ??= import("./metrics.ts").then(({ MetricsReader }) => new MetricsReader()));
+  }
+
+  #processHandlers(): Promise<Handlers> {
+    const load = async (): Promise<Handlers> => {
+      const { ProcessService } = await import("#envd/process/process-service.ts");
+      return new ProcessService(this.#deps).handlers;
+    };
+    return (this.#processes ??= load());
+  }
+
+  #filesystemHandlers(): Promise<Handlers> {
+    const load = async (): Promise<Handlers> => {
+      const [{ filesystemHandlers }, metadata] = await Promise.all([
+        import("#envd/filesystem/filesystem-service.ts"),
+        this.#metadataStore(),
+      ]);
+      return filesystemHandlers({ ...this.#deps, metadata });
+    };
+    return (this.#filesystem ??= load());
+  }
+
+  #metadataStore(): Promise<MetadataStore> {
+    return (this.#metadata ??= import("#envd/files/metadata.ts").then(({ MetadataStore }) => new MetadataStore(this.#deps.runner)));
+  }
+}
