@@ -1,29 +1,58 @@
 #!/usr/bin/env bash
-# Builds etcd and the Kubernetes binaries that our tests run against, from Go modules alone.
+# Builds the Kubernetes binaries that our tests and the cluster on one machine run, from Go modules alone.
+#   build.sh            etcd, kube-apiserver, kube-controller-manager, kubectl: what the tests of objects take
+#   build.sh cluster    those, and what a node takes: kubelet, containerd and so on, and helm
 # Prints the folder that holds them as its last line. A second run finds them in the cache and takes no time.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
-kubernetes_version=$(awk '$1 == "require" && $2 == "k8s.io/kubernetes" { print $3 }' "$here/kubernetes/go.mod")
-etcd_version=$(awk '$1 == "require" && $2 == "go.etcd.io/etcd/server/v3" { print $3 }' "$here/etcd/go.mod")
+version_of() { # module folder, module
+  awk -v module="$2" '$1 == "require" && $2 == module { print $3 }' "$here/$1/go.mod"
+}
+kubernetes_version=$(version_of kubernetes k8s.io/kubernetes)
+etcd_version=$(version_of etcd go.etcd.io/etcd/server/v3)
+containerd_version=$(version_of containerd github.com/containerd/containerd/v2)
+helm_version=$(version_of helm helm.sh/helm/v3)
 cache=${AGENTBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agentbox}
 bin="$cache/kubernetes-bed/kubernetes-$kubernetes_version-etcd-$etcd_version"
 
 say() { printf '%s\n' "$*" >&2; }
 
-kubernetes_commands=(kube-apiserver kube-controller-manager kubectl)
+case "${1:-}" in
+  "") with_node=false kubernetes_commands=(kube-apiserver kube-controller-manager kubectl) minutes=8 ;;
+  cluster)
+    with_node=true minutes=14
+    kubernetes_commands=(kube-apiserver kube-controller-manager kubectl kubelet kube-scheduler kube-proxy)
+    ;;
+  *)
+    say "build.sh: no such set of programs: $1; there is 'cluster', and without an argument what the tests of objects take"
+    exit 2
+    ;;
+esac
+containerd_commands=(containerd containerd-shim-runc-v2 ctr)
+
+# The folder's name carries the versions of Kubernetes and etcd; of the others a mark beside the binary says which it is.
+mark_of() { # name, version
+  printf '%s/.%s-%s' "$bin" "$1" "$2"
+}
 
 missing=()
 for name in etcd "${kubernetes_commands[@]}"; do
   [ -x "$bin/$name" ] || missing+=("$name")
 done
+if $with_node; then
+  for name in "${containerd_commands[@]}"; do
+    [ -e "$(mark_of "$name" "$containerd_version")" ] || missing+=("$name")
+  done
+  [ -e "$(mark_of helm "$helm_version")" ] || missing+=(helm)
+fi
 if [ ${#missing[@]} -eq 0 ]; then
   printf '%s\n' "$bin"
   exit 0
 fi
 
 if ! command -v go >/dev/null 2>&1; then
-  say "The Kubernetes tests build a real API server from source and need Go 1.26 or newer; there is no 'go' on PATH."
+  say "A real Kubernetes is built from source and needs Go 1.26 or newer; there is no 'go' on PATH."
   say "Install it, for example:  apt-get install golang-go   (or any Go; it fetches the toolchain it needs)"
   exit 1
 fi
@@ -37,7 +66,6 @@ stamp="-X k8s.io/component-base/version.gitVersion=$kubernetes_version -X k8s.io
 # Builds to a name of its own first, so that an interrupted build never leaves half a binary under the final name.
 build() { # name, module folder, package, ldflags
   local name=$1 module=$2 package=$3 ldflags=$4 began=$SECONDS
-  [ -x "$bin/$name" ] && return
   say "  building $name …"
   (cd "$module" && CGO_ENABLED=0 go build -mod=readonly -trimpath -ldflags "-s -w $ldflags" -o "$bin/.$name.part" "$package") &
   local pid=$!
@@ -50,9 +78,25 @@ build() { # name, module folder, package, ldflags
   say "  built $name in $((SECONDS - began)) s"
 }
 
-say "Building Kubernetes $kubernetes_version and etcd $etcd_version from Go modules (about 8 minutes on two cores, once; kept in $bin)"
-build etcd "$here/etcd" go.etcd.io/etcd/server/v3 ""
+build_marked() { # name, version, module folder, package, ldflags
+  local mark
+  mark=$(mark_of "$1" "$2")
+  [ -e "$mark" ] && return
+  build "$1" "$3" "$4" "$5"
+  touch "$mark"
+}
+
+say "Building ${missing[*]} from Go modules (all of it takes about $minutes minutes on two cores, once; kept in $bin)"
+[ -x "$bin/etcd" ] || build etcd "$here/etcd" go.etcd.io/etcd/server/v3 ""
 for name in "${kubernetes_commands[@]}"; do
-  build "$name" "$here/kubernetes" "k8s.io/kubernetes/cmd/$name" "$stamp"
+  [ -x "$bin/$name" ] || build "$name" "$here/kubernetes" "k8s.io/kubernetes/cmd/$name" "$stamp"
 done
+if $with_node; then
+  containerd_module=github.com/containerd/containerd/v2
+  for name in "${containerd_commands[@]}"; do
+    build_marked "$name" "$containerd_version" "$here/containerd" "$containerd_module/cmd/$name" \
+      "-X $containerd_module/version.Version=$containerd_version"
+  done
+  build_marked helm "$helm_version" "$here/helm" helm.sh/helm/v3/cmd/helm "-X helm.sh/helm/v3/internal/version.version=$helm_version"
+fi
 printf '%s\n' "$bin"
