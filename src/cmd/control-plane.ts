@@ -18,10 +18,11 @@ import type { Key } from "#kube/controller/key.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { MonotonicClock } from "#lib/clock.ts";
+import type { Clock, MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
 import type { SandboxClaims } from "#services/sandbox-claims.ts";
@@ -29,7 +30,7 @@ import type { HistoryStore } from "#store/history-store.ts";
 import { type HistoryOptions, openHistory } from "#store/open-history.ts";
 import { runRetention } from "#store/retention.ts";
 
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions extends DaemonSettings {
   readonly client: ObjectClient;
   /** Run and stopped by whoever shares it: its services read from the same one. */
   readonly cache: SandboxCache;
@@ -38,9 +39,10 @@ export interface ControlPlaneOptions {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly publicKey: string;
-  /** Whoever hands out pods in this process; refill yields to it, and pools say how many wait. Nobody does when left out. */
-  readonly claims?: Pick<SandboxClaims, "pending" | "inFlight" | "onWaiting"> | undefined;
+  /** Whether every node can give a pod users of its own; not known when left out. */
+  readonly userNamespaces?: (() => boolean) | undefined;
+  /** How hard pods are wanted: refill yields to claims, and pools say how many wait. Nobody wants any when left out. */
+  readonly pressure?: ClaimPressure | undefined;
   /** Says whom a container works for: whether a sandbox was armed, and whether a pod may be idle again. */
   readonly daemon: Pick<DaemonClient, "health">;
   /** Whoever sees what comes to sandboxes. Left out: all that there is stands on their pods. */
@@ -68,15 +70,15 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   const random = Math.random;
   const common = { ...options, events, observer, random, maxUses };
   return [
-    startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce, pressure: pressureOf(options) }),
+    startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
     startTemplateController(common),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }
 
-function pressureOf({ claims }: ControlPlaneOptions): ClaimPressure | undefined {
-  if (claims === undefined) return undefined;
+/** Of whoever hands out pods in this process. */
+export function pressureOf(claims: Pick<SandboxClaims, "pending" | "inFlight" | "onWaiting">): ClaimPressure {
   return {
     inFlight: (pool) => claims.inFlight(poolRef(pool)),
     waiting: (pool) => claims.pending(poolRef(pool)),
@@ -95,15 +97,30 @@ export interface StartedHistory extends AsyncDisposable {
 /** The history, and the loop that forgets what is old in it. Throws HistoryError. */
 export async function startHistory(options: HistoryOptions & { readonly keepMs?: number | undefined }): Promise<StartedHistory> {
   const history = await openHistory(options);
-  const stop = new AbortController();
-  const { clock, log, keepMs } = options;
-  const retention = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
+  const retention = startRetention({ ...options, history });
   return {
     history,
     [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error("the history is closed"));
-      await retention;
+      await retention[Symbol.asyncDispose]();
       await history.close();
+    },
+  };
+}
+
+export interface RetainedHistory {
+  readonly history: HistoryStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly keepMs?: number | undefined;
+}
+
+export function startRetention({ history, clock, log, keepMs }: RetainedHistory): AsyncDisposable {
+  const stop = new AbortController();
+  const ended = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error("the history is closed"));
+      await ended;
     },
   };
 }

@@ -3,9 +3,6 @@
  * takes them back, the controllers, and their API.
  */
 import type { ApiFace } from "#api/http/api-server.ts";
-import { fleetFace } from "#api/native/fleet-routes.ts";
-import { e2bFace } from "#api/e2b/e2b-face.ts";
-import { nativeFace } from "#api/native/native-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
@@ -15,20 +12,14 @@ import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
 import { TrafficLog } from "#gateway/activity.ts";
 import { joinedSources } from "#sandbox/last-active-source.ts";
-import { sandboxTokens } from "#services/sandbox-tokens.ts";
 import { ExecActivity } from "#services/exec-activity.ts";
-import { LiveSandboxes } from "#services/live-sandboxes.ts";
-import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
-import { openSandboxService } from "#services/open-sandbox-service.ts";
-import type { SandboxClaims } from "#services/sandbox-claims.ts";
-import { defaultMaxUses, startControlPlane, startHistory } from "./control-plane.ts";
+import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "./control-plane.ts";
 import { controlPlaneKey } from "./control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
-import { fleetServices } from "./fleet-services.ts";
 import type { HomeFolder } from "./home-folder.ts";
+import { openSandboxServices } from "./sandbox-services.ts";
 import { type GatewaySettings, serveGateway, type ServedGateway } from "./serve-gateway.ts";
 import { openTracing } from "./tracing.ts";
 
@@ -73,46 +64,23 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
-  const limits = queueLimits(options.queueSize);
   const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests };
-  const pods = node.agent;
-  const claims = openSandboxClaims({ ...common, daemons, pods, http, tracer, privateKey, ...(limits && { limits }) });
-  const stopClaims = once(claims);
-  parts.defer(stopClaims);
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const live = parts.use(new LiveSandboxes(cache.pods));
-  parts.use(startControlPlane({ ...common, claims, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));
-  const sandboxes = openSandboxService({ ...common, pods, live, activity, claims });
+  const { queueSize } = options;
+  const services = parts.use(openSandboxServices({ ...common, daemons, pods: node.agent, http, activity, tracer, privateKey, queueSize }));
+  const pressure = pressureOf(services.claims);
+  parts.use(startControlPlane({ ...common, pressure, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));
   await cache.run();
-  const tokens = sandboxTokens(privateKey);
-  const certificateFolder = home.certificateFolder;
-  const gateway = parts.use(await serveGateway({ ...common, settings: options.gateway, certificateFolder, sandboxes, tokens, traffic }));
-  const fleet = fleetServices({ ...common, live });
+  const { certificateFolder } = home;
+  const gateway = parts.use(await serveGateway({ ...common, ...services, settings: options.gateway, certificateFolder, traffic }));
   const started = parts.move();
   return {
-    faces: [
-      nativeFace({ sandboxes, clock, log }),
-      fleetFace(fleet),
-      e2bFace({ sandboxes, pools: fleet.pools, ...tokens, domain: gateway.domain, maxTimeoutSeconds }),
-    ],
+    faces: services.faces(gateway.domain),
     gateway,
-    refuseCreates: stopClaims,
+    refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
-}
-
-/** The longest that E2B's clients may ask for: a month, as on the native API. */
-const maxTimeoutSeconds = 30 * 24 * 3600;
-
-/** One tenant alone may take a quarter of the places. */
-function queueLimits(size: number | undefined): ClaimQueueOptions | undefined {
-  return size === undefined ? undefined : { maxWaiting: size, maxWaitingOfTenant: Math.ceil(size / 4) };
-}
-
-function once(claims: SandboxClaims): () => Promise<void> {
-  let stopped: Promise<void> | undefined;
-  return () => (stopped ??= claims.stop());
 }
 
 /** What keeps the node from starting is something of the machine that its user can see to. */

@@ -1,7 +1,7 @@
 /** A pool with idle pods over an object server, their daemons, and any number of processes that hand them out. */
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
-import { startControlPlane } from "#cmd/control-plane.ts";
+import { pressureOf, startControlPlane } from "#cmd/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
@@ -105,7 +105,18 @@ export class ClaimScene implements AsyncDisposable {
     const { client, clock, history, daemons } = this;
     const metrics = prometheusMetrics(new Registry());
     const digests = { resolve: (image: string) => this.#digest(image) };
-    const options = { client, cache, history, digests, clock, log: logged.log, metrics, publicKey, claims, daemon: daemons };
+    const options = {
+      client,
+      cache,
+      history,
+      digests,
+      clock,
+      log: logged.log,
+      metrics,
+      publicKey,
+      pressure: pressureOf(claims),
+      daemon: daemons,
+    };
     this.#parts.use(startControlPlane(options));
   }
 

@@ -1,0 +1,99 @@
+/**
+ * What hands out sandboxes and answers for them, in whichever process: the claims, the use cases, and the APIs over them. The
+ * all-in-one server has one of these, and so has every API process on a cluster.
+ */
+import type { KeyObject } from "node:crypto";
+import type { ApiFace } from "#api/http/api-server.ts";
+import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { fleetFace } from "#api/native/fleet-routes.ts";
+import { nativeFace } from "#api/native/native-routes.ts";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { PodHttp } from "#daemon-client/pod-http.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Tracer } from "#lib/tracing.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
+import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
+import { LiveSandboxes } from "#services/live-sandboxes.ts";
+import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
+import { openSandboxService } from "#services/open-sandbox-service.ts";
+import type { SandboxClaims } from "#services/sandbox-claims.ts";
+import type { SandboxService } from "#services/sandbox-service.ts";
+import { type SandboxTokens, sandboxTokens } from "#services/sandbox-tokens.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { fleetServices } from "./fleet-services.ts";
+
+export interface SandboxServicesOptions {
+  readonly client: ObjectClient;
+  /** Run and stopped by whoever shares it. */
+  readonly cache: SandboxCache;
+  readonly history: HistoryStore;
+  readonly digests: ImageDigests;
+  readonly pods: PodAccess;
+  readonly daemons: DaemonClient;
+  readonly http: PodHttp;
+  readonly activity: SandboxServiceDeps["activity"];
+  readonly privateKey: KeyObject;
+  readonly publicKey: string;
+  readonly maxUses: number;
+  /** How many creates may wait at a time; as usual when left out. */
+  readonly queueSize?: number | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+}
+
+export interface SandboxServices extends AsyncDisposable {
+  readonly claims: SandboxClaims;
+  readonly sandboxes: SandboxService;
+  readonly tokens: SandboxTokens;
+  /** `domain`: whose hosts sandboxes are, for E2B's clients. */
+  readonly faces: (domain: string) => readonly ApiFace[];
+  /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
+  readonly refuseCreates: () => Promise<void>;
+}
+
+export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
+  const { cache, clock, log, privateKey } = options;
+  const limits = queueLimits(options.queueSize);
+  const claims = openSandboxClaims({ ...options, ...(limits && { limits }) });
+  const refuseCreates = once(claims);
+  const live = new LiveSandboxes(cache.pods);
+  const sandboxes = openSandboxService({ ...options, live, claims });
+  const tokens = sandboxTokens(privateKey);
+  const fleet = fleetServices({ ...options, live });
+  return {
+    claims,
+    sandboxes,
+    tokens,
+    faces: (domain) => [
+      nativeFace({ sandboxes, clock, log }),
+      fleetFace(fleet),
+      e2bFace({ sandboxes, pools: fleet.pools, ...tokens, domain, maxTimeoutSeconds }),
+    ],
+    refuseCreates,
+    [Symbol.asyncDispose]: async () => {
+      live[Symbol.dispose]();
+      await refuseCreates();
+    },
+  };
+}
+
+/** The longest that E2B's clients may ask for: a month, as on the native API. */
+const maxTimeoutSeconds = 30 * 24 * 3600;
+
+/** One tenant alone may take a quarter of the places. */
+function queueLimits(size: number | undefined): ClaimQueueOptions | undefined {
+  return size === undefined ? undefined : { maxWaiting: size, maxWaitingOfTenant: Math.ceil(size / 4) };
+}
+
+function once(claims: SandboxClaims): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  return () => (stopped ??= claims.stop());
+}
