@@ -27,7 +27,10 @@ const identity = {
   controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
 };
 const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
-const { AGENTBOX_ENTRYPOINT: entrypoint, AGENTBOX_INTERPRETER_PORT: interpreterPort } = process.env;
+/** What the container would run without us: our own node says it in a variable, a kubelet hands it over behind our command. */
+const given = process.argv.slice(2);
+const entrypoint = process.env["AGENTBOX_ENTRYPOINT"] ?? (given.length === 0 ? undefined : JSON.stringify(given));
+const interpreterPort = process.env["AGENTBOX_INTERPRETER_PORT"];
 const runner = join(import.meta.dirname, "step-runner");
 const state = new ArmedState();
 const server = envdServer(identity, {

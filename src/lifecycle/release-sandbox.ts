@@ -13,20 +13,20 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { poolOf, sandboxIdOf } from "#model/claimed-pod.ts";
 import { type Pod, Pods } from "#model/pod.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import { podBlueprint } from "#sandbox/pod-blueprint.ts";
 import { type Fate, fateAfterUse } from "#sandbox/recycling.ts";
 import { planRelease, type Release } from "#sandbox/release-patch.ts";
 import { templateHash } from "#sandbox/template-hash.ts";
 import { type ImageDigests, templateOf, waitingImages } from "./pool-images.ts";
 
-export interface ReleaseDeps {
+/** The settings are part of what pods are made from. */
+export interface ReleaseDeps extends DaemonSettings {
   readonly client: ObjectClient;
   readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates">;
   readonly digests: ImageDigests;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The control plane's, which is part of what pods are made from. */
-  readonly publicKey: string;
   /** After so many sandboxes a pod is replaced. */
   readonly maxUses: number;
 }
@@ -97,7 +97,7 @@ async function fateOf(deps: ReleaseDeps, pod: Pod, signal: AbortSignal): Promise
   if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return { kind: "replace", reasons: ["the pool is going"] };
   const resolved = templateOf(deps, pool);
   if (resolved.kind === "missing-template") return { kind: "replace", reasons: [`there is no template ${resolved.name}`] };
-  const blueprint = podBlueprint(resolved.template, deps.publicKey);
+  const blueprint = podBlueprint(resolved.template, deps);
   if (blueprint.kind === "refused") return { kind: "replace", reasons: [blueprint.message] };
   try {
     const waiting = await waitingImages(deps, resolved.template, signal);

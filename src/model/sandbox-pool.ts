@@ -23,6 +23,10 @@ export type SandboxPoolPhase = (typeof poolPhases)[number];
 export const scaleUpAttemptResults = ["Enough", "JustRight", "Insufficient", "Failed"] as const;
 export type PoolScaleUpAttemptResult = (typeof scaleUpAttemptResults)[number];
 
+/** How the daemon comes into new pods: as an image that is mounted, or by an init container that copies it. */
+export const poolDaemonDeliveries = ["ImageVolume", "InitContainer"] as const;
+export type PoolDaemonDelivery = (typeof poolDaemonDeliveries)[number];
+
 /** Also the snapshot inside an Env member. There, the template may still come from the Env; so the rule about it is the kind's. */
 const specProperties = {
   replicas: count("Pods wanted in all: idle, starting, running and stopping. Set by the Env's autoscaler when an Env owns the pool."),
@@ -106,6 +110,12 @@ const statusSchema = Type.Object(
     ),
     resolvedImages: Type.Optional(
       listMap(resolvedImageSchema, "image", { description: "What the tags of the pool's images were last seen to mean." }),
+    ),
+    daemonDelivery: Type.Optional(
+      choice(
+        poolDaemonDeliveries,
+        "How AgentBox's daemon comes into new pods: as an image volume, or by an init container where the cluster has no image volumes. Absent where nodes bring it.",
+      ),
     ),
     autoscaling: Type.Optional(autoscalingStatusSchema),
   },

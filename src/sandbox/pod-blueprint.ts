@@ -1,7 +1,9 @@
 /** What the idle pods of a pool have in common: everything but name, digests and the use counter. */
 import { annotationKeys, isReservedKey } from "#model/keys.ts";
 import type { Container, PodSpec } from "#model/pod.ts";
-import { idleContainerImages } from "./images.ts";
+import { type DaemonDelivery, type DaemonSettings, deliveryOf, runsEntrypoint, whyNoPlace } from "./daemon-delivery.ts";
+import { type ContainerImages, idleContainerImages } from "./images.ts";
+import { withSecurity } from "./pod-security.ts";
 import type { PoolTemplate } from "./resolve-template.ts";
 import { withRuntimes } from "./runtimes.ts";
 
@@ -10,39 +12,58 @@ export interface PodBlueprint {
   readonly annotations: Readonly<Record<string, string>>;
   /** Images are written as the template has them. */
   readonly spec: PodSpec;
+  /** Pods with another daemon are outdated. How it came into them makes no difference; undefined where nodes bring it. */
+  readonly daemonImage?: string;
   /** What of the template could not be kept, and why. */
   readonly warnings: readonly string[];
 }
 
 export type BlueprintResult =
   | { readonly kind: "blueprint"; readonly blueprint: PodBlueprint }
-  | { readonly kind: "refused"; readonly code: "no-containers" | "target-image-required"; readonly message: string };
+  | {
+      readonly kind: "refused";
+      readonly code: "no-containers" | "target-image-required" | "no-place-for-daemon";
+      readonly message: string;
+    };
 
 /** Keys of ours that a template is meant to have. */
-const templateKeys: ReadonlySet<string> = new Set([annotationKeys.recyclePolicy, annotationKeys.maxUses]);
+const templateKeys: ReadonlySet<string> = new Set([annotationKeys.recyclePolicy, annotationKeys.maxUses, annotationKeys.runEntrypoint]);
 
-export function podBlueprint(template: PoolTemplate, publicKey: string): BlueprintResult {
+export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): BlueprintResult {
   const { metadata, spec } = template.template ?? {};
   const images = idleContainerImages(template);
   const [first, ...others] = spec?.containers ?? [];
   if (spec === undefined || first === undefined) {
     return { kind: "refused", code: "no-containers", message: "the template has no containers: there is nothing to run" };
   }
-  const without =
-    spec.containers.find(({ name }) => !Object.hasOwn(images, name)) ?? (spec.initContainers ?? []).find(({ image = "" }) => image === "");
-  if (without !== undefined) {
-    return { kind: "refused", code: "target-image-required", message: `container "${without.name}" of the template has no image` };
-  }
+  const delivery = deliveryOf(settings);
+  const refusal = imageMissing(spec, images) ?? noPlace(spec, delivery);
+  if (refusal !== undefined) return refusal;
   const waiting = (container: Container): Container => ({ ...withoutLiveness(container), image: images[container.name] ?? "" });
+  const containers = [withRuntimes(waiting(first), template.runtimes, settings.publicKey), ...others.map(waiting)];
+  const made: PodSpec = { ...spec, ...fixed, containers };
   return {
     kind: "blueprint",
     blueprint: {
       labels: withoutReserved(metadata?.labels),
       annotations: withoutReserved(metadata?.annotations),
-      spec: { ...spec, ...fixed, containers: [withRuntimes(waiting(first), template.runtimes, publicKey), ...others.map(waiting)] },
-      warnings: warningsOf(template),
+      ...(delivery.kind === "node" ? { spec: made } : { spec: withSecurity(made), daemonImage: delivery.image }),
+      warnings: [...warningsOf(template), ...(delivery.kind === "node" ? [] : entrypointWarnings(template))],
     },
   };
+}
+
+type Refused = Extract<BlueprintResult, { kind: "refused" }>;
+
+function imageMissing({ containers, initContainers = [] }: PodSpec, images: ContainerImages): Refused | undefined {
+  const without = containers.find(({ name }) => !Object.hasOwn(images, name)) ?? initContainers.find(({ image = "" }) => image === "");
+  if (without === undefined) return undefined;
+  return { kind: "refused", code: "target-image-required", message: `container "${without.name}" of the template has no image` };
+}
+
+function noPlace(spec: PodSpec, { kind }: DaemonDelivery): Refused | undefined {
+  const message = kind === "node" ? undefined : whyNoPlace(spec);
+  return message === undefined ? undefined : { kind: "refused", code: "no-place-for-daemon", message };
 }
 
 /** A sandbox is nobody in the cluster, learns nothing of its services, and comes back on another image when it is told to stop. */
@@ -69,6 +90,12 @@ function warningsOf({ template }: PoolTemplate): readonly string[] {
     ...keys.map((key) => `the key ${key} is left out: it is reserved for AgentBox`),
     ...(spec === undefined ? [] : specWarnings(spec)),
   ];
+}
+
+/** Only our own node reads what an image runs by itself. */
+function entrypointWarnings({ template }: PoolTemplate): readonly string[] {
+  if (!runsEntrypoint(template?.metadata?.annotations) || (template?.spec?.containers[0]?.command ?? []).length > 0) return [];
+  return [`${annotationKeys.runEntrypoint} has no effect: on Kubernetes the template's first container must say the command`];
 }
 
 function specWarnings({ containers, restartPolicy = "Always", automountServiceAccountToken }: PodSpec): readonly string[] {

@@ -40,6 +40,7 @@ const keptAnnotations: ReadonlySet<string> = new Set([
   annotationKeys.templateHash,
   annotationKeys.recyclePolicy,
   annotationKeys.maxUses,
+  annotationKeys.runEntrypoint,
 ]);
 
 export function planRecycle(pod: Pod, { recorded }: Recycling, now: number): RecyclePlan {

@@ -56,7 +56,7 @@ function warnings(spec: Partial<PodSpec>): readonly string[] {
 }
 
 function hashOf(template: PoolTemplate, publicKey = "a2V5"): string {
-  const result = podBlueprint(template, publicKey);
+  const result = podBlueprint(template, { publicKey });
   if (result.kind !== "blueprint") throw new Error(result.message);
   return templateHash(result.blueprint);
 }

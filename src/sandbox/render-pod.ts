@@ -1,21 +1,24 @@
 /** One new idle pod of a pool, ready to be created. */
 import { annotationKeys, finalizers, labelKeys, managedBySandboxApiServer, ownGroup, ownVersion } from "#model/keys.ts";
 import type { ObjectMeta, OwnerReference } from "#model/meta.ts";
-import type { Container, Pod } from "#model/pod.ts";
+import type { Container, Pod, PodSpec } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { type DaemonSettings, deliveryOf, runsEntrypoint, withDaemonDelivered } from "./daemon-delivery.ts";
 import { pinTargets, targetsOf, type Unresolved } from "./images.ts";
 import { type BlueprintResult, type PodBlueprint, podBlueprint } from "./pod-blueprint.ts";
+import { mayHaveOwnUsers } from "./pod-security.ts";
 import type { PoolTemplate } from "./resolve-template.ts";
 import { templateHash } from "./template-hash.ts";
 
-export interface PodToRender {
+export interface PodToRender extends DaemonSettings {
   readonly pool: SandboxPool;
   readonly template: PoolTemplate;
   /** Chosen by the caller, who must know it before the pod exists. */
   readonly name: string;
   /** Image to digest. */
   readonly digests: Readonly<Record<string, string>>;
-  readonly publicKey: string;
+  /** Whether the nodes can give a pod users of its own; left out: not known of them. */
+  readonly userNamespaces?: boolean | undefined;
 }
 
 export type RenderedPod =
@@ -23,8 +26,8 @@ export type RenderedPod =
   | Unresolved
   | Extract<BlueprintResult, { kind: "refused" }>;
 
-export function renderPod({ pool, template, name, digests, publicKey }: PodToRender): RenderedPod {
-  const result = podBlueprint(template, publicKey);
+export function renderPod({ pool, template, name, digests, userNamespaces = false, ...settings }: PodToRender): RenderedPod {
+  const result = podBlueprint(template, settings);
   if (result.kind === "refused") return result;
   const { blueprint } = result;
   const containers = pinned(blueprint.spec.containers, digests);
@@ -32,11 +35,13 @@ export function renderPod({ pool, template, name, digests, publicKey }: PodToRen
   const missing = [...containers.missing, ...initContainers.missing];
   if (missing.length > 0) return { kind: "unresolved", missing };
   const init = blueprint.spec.initContainers === undefined ? {} : { initContainers: initContainers.containers };
+  const users = userNamespaces && blueprint.daemonImage !== undefined && mayHaveOwnUsers(blueprint.spec) ? { hostUsers: false } : {};
+  const spec: PodSpec = { ...blueprint.spec, ...users, containers: containers.containers, ...init };
   return {
     kind: "pod",
     pod: {
       metadata: metadataOf(pool, template, blueprint, name),
-      spec: { ...blueprint.spec, containers: containers.containers, ...init },
+      spec: withDaemonDelivered(spec, deliveryOf(settings), runsEntrypoint(blueprint.annotations)),
     },
     warnings: blueprint.warnings,
   };

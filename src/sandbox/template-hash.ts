@@ -7,8 +7,8 @@ import type { PodBlueprint } from "./pod-blueprint.ts";
  * on an idle image, another run image leave it as it is, so that no pod is replaced for it. Digests are not part of it either; pods
  * come to a new one when they are recycled.
  */
-export function templateHash({ labels, annotations, spec }: PodBlueprint): string {
-  return createHash("sha256").update(stableJson({ labels, annotations, spec })).digest("hex").slice(0, 16);
+export function templateHash({ labels, annotations, spec, daemonImage }: PodBlueprint): string {
+  return createHash("sha256").update(stableJson({ labels, annotations, spec, daemonImage })).digest("hex").slice(0, 16);
 }
 
 /** JSON with the keys of every object in order: servers and merges may order them as they like. */

@@ -11,10 +11,11 @@ import type { Metrics } from "#lib/metrics.ts";
 import type { Tracer } from "#lib/tracing.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 
 /** What creating and ending sandboxes is made from. */
-export interface SandboxClaimsDeps {
+export interface SandboxClaimsDeps extends DaemonSettings {
   readonly client: ObjectClient;
   readonly cache: SandboxCache;
   readonly digests: ImageDigests;
@@ -29,7 +30,6 @@ export interface SandboxClaimsDeps {
   readonly tracer: Tracer;
   /** The control plane's: sandboxes' tokens are made from it. */
   readonly privateKey: KeyObject;
-  readonly publicKey: string;
   /** After so many sandboxes a pod is replaced. */
   readonly maxUses: number;
   /** Where idempotency keys are kept; `default` when left out. */

@@ -14,7 +14,10 @@ import { type Pod, Pods } from "#model/pod.ts";
 import type { Reservation } from "#scheduling/idle-pods.ts";
 import type { ClaimContext } from "./claim-context.ts";
 
-type WithdrawDeps = Pick<ClaimContext, "client" | "cache" | "clock" | "random" | "log" | "digests" | "publicKey" | "maxUses" | "abandoned">;
+type WithdrawDeps = Pick<
+  ClaimContext,
+  "client" | "cache" | "clock" | "random" | "log" | "digests" | "publicKey" | "delivery" | "maxUses" | "abandoned"
+>;
 
 export interface DoubtfulClaim {
   /** The write whose answer nobody waited for, or that had none. */

@@ -61,8 +61,10 @@ async function createdOnce({ client }: PoolTools, pod: Pod, signal: AbortSignal)
   }
 }
 
-function rendered({ publicKey, random }: PoolTools, pool: SandboxPool, parts: Omit<NewPods, "count">): Pod {
-  const result = renderPod({ pool, ...parts, name: `${pool.metadata.name ?? ""}-${suffix(random)}`, publicKey });
+function rendered(tools: PoolTools, pool: SandboxPool, parts: Omit<NewPods, "count">): Pod {
+  const { publicKey, delivery, random } = tools;
+  const name = `${pool.metadata.name ?? ""}-${suffix(random)}`;
+  const result = renderPod({ pool, ...parts, name, publicKey, delivery, userNamespaces: tools.userNamespaces?.() });
   if (result.kind === "pod") return result.pod;
   throw new Error(result.kind === "unresolved" ? `no digest is known of ${result.missing.join(", ")}` : result.message);
 }

@@ -4,6 +4,7 @@ import { templateOf } from "#lifecycle/pool-images.ts";
 import { poolConditionReasons } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import { podBlueprint } from "#sandbox/pod-blueprint.ts";
 import type { PoolTemplate } from "#sandbox/resolve-template.ts";
 import { templateHash } from "#sandbox/template-hash.ts";
@@ -27,9 +28,8 @@ interface Made {
 /** Pools are looked at with every change of a pod, and change far less often themselves. Objects are never changed, only replaced. */
 const made = new WeakMap<SandboxPool, Made>();
 
-interface BlueprintDeps {
+interface BlueprintDeps extends DaemonSettings {
   readonly cache: Pick<SandboxCache, "templates">;
-  readonly publicKey: string;
 }
 
 export function blueprintOf(deps: BlueprintDeps, pool: SandboxPool): BlueprintOrTrouble {
@@ -52,7 +52,7 @@ function makeBlueprint(deps: BlueprintDeps, pool: SandboxPool): BlueprintOrTroub
     return { kind: "trouble", trouble: { reason: poolConditionReasons.templateMissing, message } };
   }
   const { template } = resolved;
-  const rendered = podBlueprint(template, deps.publicKey);
+  const rendered = podBlueprint(template, deps);
   if (rendered.kind === "refused") {
     return { kind: "trouble", trouble: { reason: poolConditionReasons.templateInvalid, message: rendered.message } };
   }

@@ -9,6 +9,7 @@ import type { Logger } from "#lib/log.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import { scaleDownDefaults } from "#model/env-autoscaling.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { ClaimPressure } from "./claim-pressure.ts";
 import type { RefillPace } from "./plan-refill.ts";
 import type { PoolLedger } from "./pool-ledger.ts";
@@ -17,7 +18,7 @@ import type { PoolNumbers } from "./pool-numbers.ts";
 import type { UnreadySince } from "./unready-since.ts";
 
 /** What the keeping of pools is given. */
-export interface PoolDeps {
+export interface PoolDeps extends DaemonSettings {
   readonly client: ObjectClient;
   readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates">;
   readonly expectations: Expectations;
@@ -26,8 +27,8 @@ export interface PoolDeps {
   readonly log: Logger;
   /** For the names of new pods and for waiting times, and nothing that must not be guessed. */
   readonly random: () => number;
-  /** The control plane's, which waiting daemons take their orders by. */
-  readonly publicKey: string;
+  /** Whether every node can give a pod users of its own; not known when left out. */
+  readonly userNamespaces?: (() => boolean) | undefined;
   /** How many pods are created, marked or deleted at once. */
   readonly creationsAtOnce: number;
   /** Nobody claims and nobody waits when left out. */

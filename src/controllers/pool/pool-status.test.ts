@@ -64,3 +64,9 @@ test("conditions of others stay where they are", () => {
   const { conditions } = poolStatus(aPool(1, { status: { conditions: [other] } }), { counts: none }, "now");
   expect(conditions?.map(({ type }) => type)).toEqual(["Available", "Scaling", "Degraded", "Admitted"]);
 });
+
+test("a pool says how its pods get their daemon, where nodes do not bring it", () => {
+  const facts = { counts: none };
+  expect(poolStatus(aPool(0), { ...facts, daemonDelivery: "InitContainer" }, "now").daemonDelivery).toBe("InitContainer");
+  expect(poolStatus(aPool(0), facts, "now")).not.toHaveProperty("daemonDelivery");
+});

@@ -6,6 +6,7 @@ import type { JsonObject } from "#model/meta.ts";
 import { poolConditions } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
+import { deliveryName, deliveryOf } from "#sandbox/daemon-delivery.ts";
 import { statusDetailFromPod } from "#sandbox/diagnosis.ts";
 import { patchPoolStatus } from "./patch-pool.ts";
 import { countPods } from "./pool-counts.ts";
@@ -30,6 +31,7 @@ export async function writeStatus(tools: PoolTools, pool: SandboxPool, signal: A
       outdated: outdatedOf(tools, pool),
       waiting: tools.pressure?.waiting(key),
       resolvedImages: memory.resolvedImages,
+      daemonDelivery: deliveryName(deliveryOf(tools)),
     },
     kubernetesTime(now),
   );

@@ -17,15 +17,15 @@ import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { kubernetesTime } from "#lib/clock.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type SandboxTemplate, SandboxTemplates, type SandboxTemplateStatus } from "#model/sandbox-template.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import { podBlueprint } from "#sandbox/pod-blueprint.ts";
 import { resolveTemplate } from "#sandbox/resolve-template.ts";
 import { type TemplateFacts, templateStatus } from "./template-status.ts";
 
-export interface TemplateDeps extends ControllerDeps {
+/** The settings are part of what pods are made from. */
+export interface TemplateDeps extends ControllerDeps, DaemonSettings {
   readonly client: ObjectClient;
   readonly cache: Pick<SandboxCache, "pools" | "templates">;
-  /** The control plane's, which is part of what pods are made from. */
-  readonly publicKey: string;
   /** Least time between two looks at the pools of one template, whatever happens to them. */
   readonly statusEveryMs?: number | undefined;
 }
@@ -56,17 +56,17 @@ async function reconcileTemplate(tools: TemplateTools, key: Key, signal: AbortSi
   return undefined;
 }
 
-function factsOf({ cache, publicKey }: TemplateTools, template: SandboxTemplate): TemplateFacts {
+function factsOf({ cache, ...settings }: TemplateTools, template: SandboxTemplate): TemplateFacts {
   const { name = "" } = template.metadata;
   const pools = cache.pools.objects.lookup(poolsByTemplateName, name).filter((pool) => pool.metadata.deletionTimestamp === undefined);
-  return { pools: pools.toArray(), defect: defectOf(template, publicKey) };
+  return { pools: pools.toArray(), defect: defectOf(template, settings) };
 }
 
 /** A template without a pod is no defect: its pools may bring their own. */
-function defectOf(template: SandboxTemplate, publicKey: string): string | undefined {
+function defectOf(template: SandboxTemplate, settings: DaemonSettings): string | undefined {
   if (template.spec.template === undefined) return undefined;
   const resolved = resolveTemplate({ spec: { replicas: 0, templateName: template.metadata.name ?? "" } }, template);
-  const made = resolved.kind === "template" ? podBlueprint(resolved.template, publicKey) : undefined;
+  const made = resolved.kind === "template" ? podBlueprint(resolved.template, settings) : undefined;
   return made?.kind === "refused" ? made.message : undefined;
 }
 

@@ -31,26 +31,6 @@ export interface DaemonFolderOptions {
   readonly init?: string;
 }
 
-/** What a container runs as PID 1, before the command that follows `--`. */
-export const daemonCommand: readonly string[] = [
-  "/.envd/init",
-  "--",
-  "/.envd/lib/ld.so",
-  "--library-path",
-  "/.envd/lib",
-  "/.envd/node",
-  // A waiting daemon has one connection at a time; four worker threads for the garbage collector are memory for nothing.
-  "--v8-pool-size=0",
-  "--max-semi-space-size=1",
-  // What is asked of it once a second is compiled some day; on a thread of its own that leaves 11 MB behind.
-  "--no-concurrent-recompilation",
-  // Or V8 copies its 2 MB of built-in code to be near to it: inside a container it cannot map the same pages a second time.
-  "--no-short-builtin-calls",
-  // A waiting daemon tidies up after itself (envd/idle-memory.ts).
-  "--expose-gc",
-  "/.envd/envd.cjs",
-];
-
 /** The path of the folder for the present sources; made when it is not there yet. */
 export async function daemonFolder({
   parent,

@@ -10,11 +10,10 @@ import { stageVolume } from "#engines/embedded/node/rootfs/volumes.ts";
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
 import { bind, renderSpec, type SpecMount } from "#engines/embedded/node/runtime/spec/container-spec.ts";
 import { type AccountFiles, resolveUser } from "#engines/embedded/node/runtime/spec/user.ts";
+import { daemonPath } from "#model/daemon-command.ts";
 import type { NodeContext } from "./node-context.ts";
 import type { NodePod } from "./node-pod.ts";
 
-/** Where our daemon is in every container. */
-const daemonPath = "/.envd";
 /** Larger ones are not read: an image may bring anything. */
 const largestAccountFile = 1 << 20;
 

@@ -10,8 +10,8 @@
  */
 import { parseReference, repositoryName } from "#images/reference.ts";
 import type { ResolvedImage } from "#images/resolved-image.ts";
+import { daemonCommand } from "#model/daemon-command.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
-import { daemonCommand } from "../../daemon/daemon-folder.ts";
 import type { ContainerPlan } from "../../pod-runtime.ts";
 import type { ContainerFields, NodePod } from "../pod-fields.ts";
 import { containerVariables } from "./environment.ts";
