@@ -25,6 +25,13 @@ interface Open {
   readonly leave: AbortController;
 }
 
+interface Asked {
+  readonly tenant: number;
+  readonly both: boolean;
+  readonly waitMs: number;
+  readonly instead?: Reservation;
+}
+
 /** A queue and a plain account of who waits and who holds what. */
 class Account {
   readonly clock = new SteppedClock();
@@ -35,12 +42,12 @@ class Account {
   readonly twice: string[] = [];
   #pods = 0;
 
-  ask({ tenant, both, waitMs }: { readonly tenant: number; readonly both: boolean; readonly waitMs: number }): void {
+  ask({ tenant, both, waitMs, instead }: Asked): void {
     const one: Open = { deadline: this.clock.now() + waitMs, leave: new AbortController() };
     this.open.add(one);
     const pools = both ? [{ pool: py }, { pool: go }] : [{ pool: py }];
     const request: PodRequest = { tenant: `t${tenant}`, pools, late: lateAfter(this.clock, waitMs), signal: one.leave.signal };
-    void this.queue.take(request).then((turn) => this.#note(one, turn));
+    void this.queue.take(instead === undefined ? request : { ...request, instead }).then((turn) => this.#note(one, turn));
   }
 
   offer({ pool }: { readonly pool: string }): void {
@@ -53,11 +60,12 @@ class Account {
   }
 
   /** One who holds a pod has claimed it, has lost it to somebody else, or gives it back. */
-  end({ index, how }: { readonly index: number; readonly how: "claim" | "lose" | "give back" }): void {
+  end({ index, how }: { readonly index: number; readonly how: "claim" | "lose" | "ask again" | "give back" }): void {
     const [name, reservation] = [...this.held].at(index % Math.max(1, this.held.size)) ?? [];
     if (name === undefined || reservation === undefined) return;
     this.held.delete(name);
     if (how === "give back") return reservation.giveBack();
+    if (how === "ask again") this.ask({ tenant: 0, both: true, waitMs: 50, instead: reservation });
     if (how === "lose") reservation.outdated();
     this.queue.observe(claimed(reservation.pod), reservation.pod);
   }
@@ -84,7 +92,7 @@ const step = fc.oneof<{ weight: number; arbitrary: fc.Arbitrary<Step> }[]>(
   {
     weight: 3,
     arbitrary: fc
-      .record({ index: fc.nat(), how: fc.constantFrom("claim" as const, "lose" as const, "give back" as const) })
+      .record({ index: fc.nat(), how: fc.constantFrom("claim" as const, "lose" as const, "ask again" as const, "give back" as const) })
       .map((end) => (account) => account.end(end)),
   },
   { weight: 1, arbitrary: fc.record({ index: fc.nat() }).map((who) => (account) => account.leave(who)) },

@@ -45,6 +45,13 @@ class Bench {
     await settle();
   }
 
+  /** Because what it has is not what it was. */
+  async asksAgain(name: string, more: Partial<PodRequest> = {}): Promise<void> {
+    const instead = this.reservations.get(name);
+    if (instead === undefined) throw new Error(`${name} has no pod`);
+    await this.asks(name, { ...more, instead });
+  }
+
   async offers(pod: Pod): Promise<void> {
     this.queue.observe(pod, undefined);
     await settle();
@@ -176,13 +183,40 @@ describe("a pod that comes back", () => {
     const bench = new Bench();
     await bench.offers(aPod("p1"));
     for (const name of ["a1", "a2", "b1"]) await bench.asks(name);
-    bench.reservations.get("a1")?.outdated();
     bench.queue.observe(claimed(aPod("p1")), aPod("p1"));
-    await bench.asks("a1", { again: true });
+    await bench.asksAgain("a1");
     await bench.offers(aPod("p2"));
     await bench.offers(aPod("p3"));
     await bench.offers(aPod("p4"));
     expect(bench.ended.slice(1)).toEqual(["a1 has p2", "b1 has p3", "a2 has p4"]);
+  });
+
+  test("W5: is lost to somebody else; who had it still has his turn, before all other tenants", async () => {
+    const bench = new Bench();
+    await bench.offers(aPod("p1"));
+    for (const name of ["a1", "b1", "c1", "b2"]) await bench.asks(name);
+    bench.queue.observe(claimed(aPod("p1")), aPod("p1"));
+    await bench.asksAgain("a1");
+    for (const name of ["p2", "p3", "p4", "p5"]) await bench.offers(aPod(name));
+    expect(bench.ended.slice(1)).toEqual(["a1 has p2", "b1 has p3", "c1 has p4", "b2 has p5"]);
+  });
+
+  test("W5: was changed and can still be had: it stays with who had it, and nobody gets in between", async () => {
+    const bench = new Bench();
+    await bench.offers(aPod("p1"));
+    for (const name of ["a1", "b1"]) await bench.asks(name);
+    bench.queue.observe(aPod("p1", "py", 2), aPod("p1"));
+    await bench.asksAgain("a1");
+    expect(bench.ended).toEqual(["a1 has p1", "a1 has p1"]);
+  });
+
+  test("W5: is not kept by who has no time left for another", async () => {
+    const bench = new Bench();
+    await bench.offers(aPod("p1"));
+    for (const name of ["a1", "b1"]) await bench.asks(name);
+    bench.queue.observe(aPod("p1", "py", 2), aPod("p1"));
+    await bench.asksAgain("a1", { late: AbortSignal.abort() });
+    expect(bench.ended.slice(1).toSorted()).toEqual(["a1 late", "b1 has p1"]);
   });
 });
 

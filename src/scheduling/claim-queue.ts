@@ -29,8 +29,8 @@ export interface PodRequest {
   readonly signal: AbortSignal;
   /** Aborted when its time is over. Not a time of day: clocks are set while somebody waits. */
   readonly late: AbortSignal;
-  /** It had a pod already and lost it to somebody else: it waits before the others of its tenant. */
-  readonly again?: boolean;
+  /** It had this pod and found it outdated: that is told here, and its turn is the next. */
+  readonly instead?: Reservation;
 }
 
 export type Turn =
@@ -118,8 +118,13 @@ export class ClaimQueue {
 
   /** Never rejects. Whoever gets a pod must end its reservation. */
   take(request: PodRequest): Promise<Turn> {
+    const { instead } = request;
     const refusal = this.#refusal(request);
-    if (refusal !== undefined) return Promise.resolve(refusal);
+    if (refusal !== undefined) {
+      instead?.outdated();
+      return Promise.resolve(refusal);
+    }
+    if (instead !== undefined) return this.#takeAnother(request, instead);
     const reservation = this.#idle.reserve(request.pools);
     if (reservation !== undefined) return Promise.resolve({ kind: "pod", reservation: this.#watched(reservation) });
     const full = this.#isFull(request.tenant);
@@ -131,6 +136,14 @@ export class ClaimQueue {
   stop(): void {
     this.#isStopped = true;
     for (const waiter of this.#waiting) waiter.end({ kind: "stopped" });
+  }
+
+  /** He stands first before his pod is given up: what comes free by that, be it the same pod as it is now, is his and nobody's before. */
+  #takeAnother(request: PodRequest, instead: Reservation): Promise<Turn> {
+    return new Promise((resolve) => {
+      this.#wait(request, resolve);
+      instead.outdated();
+    });
   }
 
   #refusal({ signal, late }: PodRequest): Turn | undefined {
@@ -145,7 +158,7 @@ export class ClaimQueue {
   }
 
   #wait(request: PodRequest, resolve: (turn: Turn) => void): void {
-    const { tenant, signal, late, pools, again = false } = request;
+    const { tenant, signal, late, pools, instead } = request;
     const onAbort = (): void => waiter.end({ kind: "canceled" });
     const onLate = (): void => waiter.end({ kind: "late" });
     const waiter: Waiter = {
@@ -163,7 +176,7 @@ export class ClaimQueue {
     this.#ofTenant.set(tenant, (this.#ofTenant.get(tenant) ?? 0) + 1);
     for (const { pool } of pools) {
       const key = poolKey(pool);
-      if (!waiter.places.has(key)) waiter.places.set(key, this.#lineAt(key).add(tenant, waiter, { front: again }));
+      if (!waiter.places.has(key)) waiter.places.set(key, this.#lineAt(key).add(tenant, waiter, { front: instead !== undefined }));
     }
     for (const handler of this.#onWaiting) for (const { pool } of pools) handler(pool);
     signal.addEventListener("abort", onAbort, { once: true });

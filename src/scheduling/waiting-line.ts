@@ -1,9 +1,16 @@
 import { LinkedList, type Place } from "#lib/linked-list.ts";
 
+interface Tenant<Waiter extends object> {
+  readonly line: LinkedList<Waiter>;
+  /** Where it stands in the ring. */
+  place: Place;
+}
+
 /** Who waits at a pool: tenants in a ring, each with a line of its own. Whoever had a turn goes to the end of the ring. */
 export class WaitingLine<Waiter extends object> {
+  readonly #tenants = new Map<string, Tenant<Waiter>>();
   /** The first one's turn is next. */
-  readonly #tenants = new Map<string, LinkedList<Waiter>>();
+  readonly #ring = new LinkedList<Tenant<Waiter>>();
   #size = 0;
 
   get size(): number {
@@ -12,19 +19,19 @@ export class WaitingLine<Waiter extends object> {
 
   /** Whose turn it is. */
   get next(): Waiter | undefined {
-    for (const line of this.#tenants.values()) return line.first;
-    return undefined;
+    return this.#ring.first?.line.first;
   }
 
   *all(): IteratorObject<Waiter, undefined> {
-    for (const line of this.#tenants.values()) yield* line;
+    for (const { line } of this.#ring) yield* line;
     return undefined;
   }
 
-  /** `front`: before the others of the tenant. */
-  add(tenant: string, waiter: Waiter, { front }: { readonly front: boolean }): Place {
-    const line = this.#tenants.get(tenant) ?? this.#open(tenant);
-    const place = front ? line.addFirst(waiter) : line.addLast(waiter);
+  /** `front`: before everybody else. For one whose turn it was and who got nothing: neither he nor his tenant had it. */
+  add(name: string, waiter: Waiter, { front }: { readonly front: boolean }): Place {
+    const tenant = this.#tenants.get(name) ?? this.#open(name);
+    if (front) this.#moveTo(tenant, "front");
+    const place = front ? tenant.line.addFirst(waiter) : tenant.line.addLast(waiter);
     this.#size += 1;
     let isThere = true;
     return {
@@ -33,22 +40,31 @@ export class WaitingLine<Waiter extends object> {
         isThere = false;
         place.remove();
         this.#size -= 1;
-        if (line.size === 0) this.#tenants.delete(tenant);
+        if (tenant.line.size === 0) this.#close(name, tenant);
       },
     };
   }
 
   /** The tenant has had its turn. */
-  rotate(tenant: string): void {
-    const line = this.#tenants.get(tenant);
-    if (line === undefined) return;
-    this.#tenants.delete(tenant);
-    this.#tenants.set(tenant, line);
+  rotate(name: string): void {
+    const tenant = this.#tenants.get(name);
+    if (tenant !== undefined) this.#moveTo(tenant, "end");
   }
 
-  #open(tenant: string): LinkedList<Waiter> {
-    const line = new LinkedList<Waiter>();
-    this.#tenants.set(tenant, line);
-    return line;
+  #moveTo(tenant: Tenant<Waiter>, where: "front" | "end"): void {
+    tenant.place.remove();
+    tenant.place = where === "front" ? this.#ring.addFirst(tenant) : this.#ring.addLast(tenant);
+  }
+
+  #open(name: string): Tenant<Waiter> {
+    const tenant: Tenant<Waiter> = { line: new LinkedList<Waiter>(), place: { remove: () => {} } };
+    tenant.place = this.#ring.addLast(tenant);
+    this.#tenants.set(name, tenant);
+    return tenant;
+  }
+
+  #close(name: string, tenant: Tenant<Waiter>): void {
+    tenant.place.remove();
+    this.#tenants.delete(name);
   }
 }

@@ -41,20 +41,27 @@ export interface ClaimedPod {
 }
 
 export async function claimPod(deps: ClaimContext, wish: PodWish, span: Span): Promise<ClaimedPod> {
-  for (let again = false; ; again = true) {
-    const reservation = await span.span("wait", {}, () => turnOf(deps, wish, again));
+  for (let instead: Reservation | undefined; ;) {
+    const reservation: Reservation = await span.span("wait", {}, () => turnOf(deps, wish, instead));
     const pod = reservation.pod.metadata.name ?? "";
     const claimed = await span.span("claim", { pod }, () => tryClaim(deps, wish, reservation));
     if (claimed !== undefined) return claimed;
+    instead = reservation;
   }
 }
 
-async function turnOf(deps: ClaimContext, { pool, tenant, digest, time }: PodWish, again: boolean): Promise<Reservation> {
+/** `instead`: of what it had before, and found outdated. */
+async function turnOf(deps: ClaimContext, wish: PodWish, instead: Reservation | undefined): Promise<Reservation> {
+  const { pool, tenant, digest, time } = wish;
   // A pool that goes may still have idle pods, and whoever waited there would wait in vain.
   const known = deps.cache.pools.get(pool);
-  if (known === undefined || known.metadata.deletionTimestamp !== undefined) throw poolGone(pool);
+  if (known === undefined || known.metadata.deletionTimestamp !== undefined) {
+    instead?.outdated();
+    throw poolGone(pool);
+  }
   const since = deps.clock.now();
-  const turn = await deps.queue.take({ tenant, pools: [{ pool, digest }], signal: time.left, late: time.late, again });
+  const request = { tenant, pools: [{ pool, digest }], signal: time.left, late: time.late };
+  const turn = await deps.queue.take(instead === undefined ? request : { ...request, instead });
   deps.meters.waited(pool, deps.clock.now() - since);
   if (turn.kind === "pod") return turn.reservation;
   throw refusalOf(deps, pool, turn, time);
@@ -81,7 +88,7 @@ function standingOf({ cache, queue }: ClaimContext, pool: PoolRef): PoolStanding
   return { idle, starting, running, stopping, waiting: queue.waiting(pool) };
 }
 
-/** Undefined when this pod cannot be had, and another may. Whatever happens, the reservation ends. */
+/** Undefined when the pod is outdated, and another may be had. In all other cases the reservation ends. */
 async function tryClaim(deps: ClaimContext, wish: PodWish, reservation: Reservation): Promise<ClaimedPod | undefined> {
   const { pod } = reservation;
   const now = deps.clock.now();
@@ -104,7 +111,6 @@ async function tryClaim(deps: ClaimContext, wish: PodWish, reservation: Reservat
   } catch (error) {
     if (isLostRace(error)) {
       deps.meters.wrote(wish.pool, "lost");
-      reservation.outdated();
       return undefined;
     }
     if (isApiError(error, ...saidNo)) {
@@ -141,10 +147,7 @@ function refused(
   { code, message }: { readonly code: ClaimRefusal; readonly message: string },
 ): undefined {
   deps.meters.wrote(pool, "unfit");
-  if (unfit.has(code)) {
-    reservation.outdated();
-    return undefined;
-  }
+  if (unfit.has(code)) return undefined;
   reservation.giveBack();
   throw new ServiceError("invalid_request", message);
 }
