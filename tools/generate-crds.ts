@@ -1,4 +1,4 @@
-/** Writes deploy/crds/*.yaml from the kinds in src/model. Run it after changing one: `node tools/generate-crds.ts`. */
+/** Writes deploy/crds/*.yaml (which lie in the chart) from the kinds in src/model. Run it after changing one: `node tools/generate-crds.ts`. */
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { crdFileName, crdYaml } from "#model/crd.ts";
 import { customKinds } from "#model/kinds.ts";

@@ -1,0 +1,147 @@
+{{/* The pod of a Deployment. Takes root, component, parts (what it runs, as words), resources, and grace in seconds. */}}
+{{- define "agentbox.pod" -}}
+{{- $root := .root -}}
+{{- $values := .root.Values -}}
+{{- $parts := splitList " " .parts -}}
+metadata:
+  labels:
+    {{- include "agentbox.selector" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+    {{- with $values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ include "agentbox.fullname" $root }}-{{ .component }}
+  {{- with include "agentbox.priorityClassName" $root }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  terminationGracePeriodSeconds: {{ .grace }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    fsGroup: 65532
+    seccompProfile: { type: RuntimeDefault }
+  {{- with $values.images.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  topologySpreadConstraints:
+    {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+    - maxSkew: 1
+      topologyKey: {{ . }}
+      whenUnsatisfiable: ScheduleAnyway
+      # Of one version, or old pods that are about to go would count.
+      matchLabelKeys: [pod-template-hash]
+      labelSelector:
+        matchLabels:
+          {{- include "agentbox.selector" $root | nindent 10 }}
+          app.kubernetes.io/component: {{ $.component }}
+    {{- end }}
+  {{- with $values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  containers:
+    - name: agentbox
+      image: {{ include "agentbox.image" (dict "root" $root "whole" $values.images.controlPlane "name" "agentbox") }}
+      imagePullPolicy: {{ $values.images.pullPolicy }}
+      args: {{ concat (list "serve") $parts | toJson }}
+      env:
+        {{- include "agentbox.env" (dict "root" $root "parts" $parts) | nindent 8 }}
+      ports:
+        {{- if has "api" $parts }}
+        - { name: api, containerPort: 8080 }
+        {{- end }}
+        {{- if has "gateway" $parts }}
+        - { name: gateway, containerPort: 8081 }
+        - { name: gateway-tls, containerPort: 8443 }
+        {{- end }}
+        - { name: health, containerPort: 9090 }
+      # It may wait for its first look at the cluster's objects; after that it answers at once, or hangs.
+      startupProbe:
+        httpGet: { path: /healthz, port: health }
+        periodSeconds: 2
+        failureThreshold: 60
+      livenessProbe:
+        httpGet: { path: /healthz, port: health }
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 3
+      readinessProbe:
+        httpGet: { path: /readyz, port: health }
+        periodSeconds: 3
+        timeoutSeconds: 3
+        failureThreshold: 2
+      lifecycle:
+        # Others go on sending until they have heard that this pod ends.
+        preStop:
+          sleep: { seconds: {{ $values.termination.preStopSleep }} }
+      resources:
+        {{- toYaml .resources | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      volumeMounts:
+        - { name: data, mountPath: /var/lib/agentbox }
+        - { name: tmp, mountPath: /tmp }
+        {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
+        - { name: tls, mountPath: /etc/agentbox/tls, readOnly: true }
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: { sizeLimit: 256Mi }
+    - name: data
+      {{- if and $values.singlePod.enabled (not $values.singlePod.storage.ephemeral) }}
+      persistentVolumeClaim:
+        claimName: {{ default (printf "%s-history" (include "agentbox.fullname" $root)) $values.singlePod.storage.existingClaim }}
+      {{- else }}
+      emptyDir: { sizeLimit: 1Gi }
+      {{- end }}
+    {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
+    - name: tls
+      secret: { secretName: {{ $values.tls.existingSecret }} }
+    {{- end }}
+{{- end -}}
+
+{{/* Takes root and parts. */}}
+{{- define "agentbox.env" -}}
+{{- $values := .root.Values -}}
+- { name: AGENTBOX_HOME, value: /var/lib/agentbox }
+- { name: AGENTBOX_POOL_NAMESPACE, value: {{ $values.sandboxes.namespace }} }
+- { name: AGENTBOX_DAEMON_IMAGE, value: {{ include "agentbox.image" (dict "root" .root "whole" $values.images.daemon "name" "agentbox-daemon") | quote }} }
+- { name: AGENTBOX_DOMAIN, value: {{ $values.domain | quote }} }
+{{- if not $values.singlePod.enabled }}
+- name: DATABASE_URL
+  valueFrom:
+    secretKeyRef: { name: {{ include "agentbox.databaseSecret" .root }}, key: {{ $values.database.key }} }
+{{- end }}
+{{- if and $values.tls.existingSecret (has "gateway" .parts) }}
+- { name: AGENTBOX_TLS_CERT, value: /etc/agentbox/tls/tls.crt }
+- { name: AGENTBOX_TLS_KEY, value: /etc/agentbox/tls/tls.key }
+{{- end }}
+{{- if not (kindIs "invalid" $values.limits.rateLimit) }}
+- { name: AGENTBOX_RATE_LIMIT, value: {{ $values.limits.rateLimit | int64 | quote }} }
+{{- end }}
+{{- if not (kindIs "invalid" $values.limits.queueSize) }}
+- { name: AGENTBOX_QUEUE_SIZE, value: {{ $values.limits.queueSize | int64 | quote }} }
+{{- end }}
+{{- with $values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,55 @@
+{{/* What each part may do: in the cluster, and in AgentBox's own namespace. Bound by rbac.yaml. */}}
+
+{{- define "agentbox.clusterRules.api" -}}
+# Claims, releases and timeouts are patches; a pod that was armed for nobody is deleted.
+- { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch, delete] }
+- { apiGroups: [""], resources: [pods/log], verbs: [get] }
+# Which of the two it takes depends on how the session is opened, and on the server's version.
+- { apiGroups: [""], resources: [pods/exec], verbs: [get, create] }
+- { apiGroups: [""], resources: [events], verbs: [list] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [get, list, watch, create, update, delete] }
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [get, list, watch] }
+{{- end -}}
+
+{{- define "agentbox.systemRules.api" -}}
+# API keys are Secrets named by their hash; the signing key and the first admin key are made by whoever is first.
+- { apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, delete] }
+# Idempotency keys, and notes of what was done once.
+- { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete] }
+# One for each API process, in which it says how many creates wait there.
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [list, watch, create, patch, delete] }
+{{- end -}}
+
+{{- define "agentbox.clusterRules.controllers" -}}
+- { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
+- { apiGroups: [""], resources: [events], verbs: [get, create, patch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, patch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
+# Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools/finalizers], verbs: [update] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [get, list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates/status], verbs: [patch] }
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [get, list, watch] }
+{{- end -}}
+
+{{- define "agentbox.systemRules.controllers" -}}
+# Of the signing key only the public half goes into pods, but it is kept in one piece.
+- { apiGroups: [""], resources: [secrets], verbs: [get], resourceNames: [agentbox-signing-key] }
+# A create cannot be bound to a name.
+- { apiGroups: [""], resources: [secrets], verbs: [create] }
+# Who leads; and the leases of API processes, of which those that were left behind are removed.
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update, delete] }
+{{- end -}}
+
+{{- define "agentbox.clusterRules.gateway" -}}
+# Its only writes: when a sandbox last had traffic, and waking a paused one.
+- { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools, sandboxtemplates, checkpoints], verbs: [get, list, watch] }
+{{- end -}}
+
+{{- define "agentbox.systemRules.gateway" -}}
+# The tokens of sandboxes are made from it.
+- { apiGroups: [""], resources: [secrets], verbs: [get], resourceNames: [agentbox-signing-key] }
+- { apiGroups: [""], resources: [secrets], verbs: [create] }
+{{- end -}}
