@@ -22,6 +22,7 @@ import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { ExecActivity } from "#services/exec-activity.ts";
+import { ExecTokens } from "#services/exec-tokens.ts";
 import { LiveSandboxes } from "#services/live-sandboxes.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
@@ -79,7 +80,7 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const keys = keysOver(store, cache, clock);
   const { key: apiKey } = await keys.create({ role: "admin", team: "", keyId: "bench" }, { role: "admin", name: "bench" });
   const sandboxes = openSandboxService({ ...common, live, activity: new ExecActivity(clock), claims });
-  const face = nativeFace({ sandboxes, clock, log });
+  const face = nativeFace({ sandboxes, execTokens: new ExecTokens({ clock, privateKey }), clock, log });
   const rateLimit = { perSecond: 1e9, burst: 1e9 };
   const options = { host: "127.0.0.1", port: 0, keys, faces: [face], rateLimit, ready: () => true as const, clock, log, metrics };
   const api = parts.use(await serveApi(options));

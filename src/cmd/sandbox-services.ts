@@ -19,11 +19,12 @@ import type { Tracer } from "#lib/tracing.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
 import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
+import { ExecTokens } from "#services/exec-tokens.ts";
 import { LiveSandboxes } from "#services/live-sandboxes.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import type { SandboxClaims } from "#services/sandbox-claims.ts";
-import type { SandboxService } from "#services/sandbox-service.ts";
+import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { type SandboxTokens, sandboxTokens } from "#services/sandbox-tokens.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { fleetServices } from "./fleet-services.ts";
@@ -67,13 +68,14 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const live = new LiveSandboxes(cache.pods);
   const sandboxes = openSandboxService({ ...options, live, claims });
   const tokens = sandboxTokens(privateKey);
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey });
   const fleet = fleetServices({ ...options, live });
   return {
     claims,
     sandboxes,
     tokens,
     faces: (domain) => [
-      nativeFace({ sandboxes, clock, log }),
+      nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace(fleet),
       e2bFace({ sandboxes, pools: fleet.pools, ...tokens, domain, maxTimeoutSeconds }),
     ],

@@ -1,8 +1,12 @@
 /**
  * Rights to open one terminal, for clients that cannot send a key with it, such as browsers: good for a short time and for one use.
- * Kept in this process only, like the connection that they are for; nothing but a hash is kept.
+ *
+ * Nothing is kept: a token holds the grant itself, sealed with a key that is made from the control plane's, so every process that has
+ * that key takes tokens of all the others. It stands in an address, which ends up in logs of others: so it is not to be read, and
+ * not to be used for long. Each process remembers what was used there until it has expired; of several processes each might take a
+ * token once.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "#lib/clock.ts";
 import type { Caller } from "./caller.ts";
 import { ServiceError } from "./service-error.ts";
@@ -16,79 +20,79 @@ export interface ExecGrant<Command> {
 
 export interface ExecTokenOptions {
   readonly clock: Clock;
+  /** The control plane's. */
+  readonly privateKey: KeyObject;
   readonly lifetimeMs?: number;
-  readonly maxTokens?: number;
-  /** One tenant alone: he must not take the places of all others. */
-  readonly maxOfTenant?: number;
 }
 
-interface Kept<Command> extends ExecGrant<Command> {
+interface Sealed<Command> extends ExecGrant<Command> {
   readonly expiresAt: number;
 }
 
+const [nonceBytes, tagBytes] = [12, 16];
+/** Servers take request lines of 16 KiB with all that stands in them. */
+const longestToken = 8 * 1024;
+
 export class ExecTokens<Command> {
   readonly #clock: Clock;
+  readonly #key: Buffer;
   readonly #lifetimeMs: number;
-  readonly #maxTokens: number;
-  readonly #maxOfTenant: number;
-  /** In the order of their expiry: all live equally long. */
-  readonly #kept = new Map<string, Kept<Command>>();
-  /** How many of them each team has. */
-  readonly #ofTeam = new Map<string, number>();
+  /** Token to when it expires. All live equally long, so those that expire first stand first, or nearly. */
+  readonly #used = new Map<string, number>();
 
-  constructor({ clock, lifetimeMs = 30_000, maxTokens = 10_000, maxOfTenant = 1000 }: ExecTokenOptions) {
+  constructor({ clock, privateKey, lifetimeMs = 30_000 }: ExecTokenOptions) {
     this.#clock = clock;
     this.#lifetimeMs = lifetimeMs;
-    this.#maxTokens = maxTokens;
-    this.#maxOfTenant = maxOfTenant;
+    const secret = privateKey.export({ type: "pkcs8", format: "der" });
+    this.#key = Buffer.from(hkdfSync("sha256", secret, "", "agentbox terminal token v1", 32));
   }
 
-  issue(grant: ExecGrant<Command>): { readonly token: string; readonly expiresAt: string } {
-    this.#sweep();
-    if (this.#kept.size >= this.#maxTokens) throw tooMany(`there are ${this.#maxTokens} unused terminal tokens already`);
-    const { role, team } = grant.caller;
-    if (role === "tenant" && (this.#ofTeam.get(team) ?? 0) >= this.#maxOfTenant) {
-      throw tooMany(`your team has ${this.#maxOfTenant} unused terminal tokens already`);
-    }
-    const token = randomBytes(32).toString("base64url");
+  issue({ caller, sandboxId, command }: ExecGrant<Command>): { readonly token: string; readonly expiresAt: string } {
     const expiresAt = this.#clock.now() + this.#lifetimeMs;
-    this.#kept.set(hashOf(token), { ...grant, expiresAt });
-    this.#ofTeam.set(team, (this.#ofTeam.get(team) ?? 0) + 1);
+    const token = this.#seal({ caller, sandboxId, command, expiresAt });
+    if (token.length > longestToken) {
+      const message = "command and environment are too long for an address: send the rest through the terminal, or as a file";
+      throw new ServiceError("invalid_request", message, { field: "command" });
+    }
     return { token, expiresAt: new Date(expiresAt).toISOString() };
   }
 
   /** Takes the token, which is used up whether it is for this sandbox or not. Undefined: it was used, is too old, or never was. */
   redeem(token: string, sandboxId: string): ExecGrant<Command> | undefined {
     this.#sweep();
-    const kept = this.#take(hashOf(token));
-    return kept?.sandboxId === sandboxId ? kept : undefined;
+    const sealed = this.#used.has(token) ? undefined : this.#open(token);
+    if (sealed === undefined || sealed.expiresAt <= this.#clock.now()) return undefined;
+    this.#used.set(token, sealed.expiresAt);
+    const { expiresAt: _, ...grant } = sealed;
+    return grant.sandboxId === sandboxId ? grant : undefined;
   }
 
-  #take(hash: string): Kept<Command> | undefined {
-    const kept = this.#kept.get(hash);
-    if (kept === undefined) return undefined;
-    this.#kept.delete(hash);
-    const { team } = kept.caller;
-    const left = (this.#ofTeam.get(team) ?? 1) - 1;
-    if (left === 0) this.#ofTeam.delete(team);
-    else this.#ofTeam.set(team, left);
-    return kept;
+  #seal(grant: Sealed<Command>): string {
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
+    const text = Buffer.concat([cipher.update(JSON.stringify(grant), "utf8"), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
+  }
+
+  #open(token: string): Sealed<Command> | undefined {
+    const bytes = Buffer.from(token, "base64url");
+    // One grant has one text: a second spelling of the same bytes would be a second use.
+    if (bytes.length <= nonceBytes + tagBytes || bytes.toString("base64url") !== token) return undefined;
+    const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, nonceBytes));
+    decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+    try {
+      const text = Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]);
+      return JSON.parse(text.toString("utf8")) as Sealed<Command>;
+    } catch {
+      return undefined;
+    }
   }
 
   #sweep(): void {
     const now = this.#clock.now();
-    for (const [hash, { expiresAt }] of this.#kept) {
+    for (const [token, expiresAt] of this.#used) {
       if (expiresAt > now) return;
-      this.#take(hash);
+      this.#used.delete(token);
     }
   }
-}
-
-function tooMany(message: string): ServiceError {
-  return new ServiceError("limit_reached", message, { retryAfterSeconds: 30 });
-}
-
-/** Looked up by the hash, so that no comparison tells how much of a guess was right. */
-function hashOf(token: string): string {
-  return createHash("sha256").update(token).digest("base64url");
 }

@@ -1,4 +1,5 @@
 /** The native API of sandboxes over real services and the embedded store; only pods and claims are a test's own. */
+import { generateKeyPairSync } from "node:crypto";
 import { changeRoutes } from "#api/native/change-routes.ts";
 import { createRoutes } from "#api/native/create-routes.ts";
 import { execRoutes } from "#api/native/exec-routes.ts";
@@ -7,14 +8,17 @@ import type { Route } from "#api/native/route.ts";
 import { sandboxRoutes } from "#api/native/sandbox-routes.ts";
 import { watchRoutes } from "#api/native/watch-routes.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
-import type { SandboxService } from "#services/sandbox-service.ts";
+import { ExecTokens } from "#services/exec-tokens.ts";
+import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { type ApiDeps, NativeApi, only } from "./native-api.ts";
 import { ServiceScene } from "./service-scene.ts";
+
+const { privateKey } = generateKeyPairSync("ed25519");
 
 /** Everything about sandboxes. */
 export function routesOver(sandboxes: SandboxService): (deps: ApiDeps) => readonly Route[] {
   return (more) => {
-    const deps = { ...more, sandboxes };
+    const deps = { ...more, sandboxes, execTokens: new ExecTokens<ExecRequest>({ ...more, privateKey }) };
     return [sandboxRoutes, createRoutes, changeRoutes, logRoutes, execRoutes, watchRoutes].flatMap((routes) => routes(deps));
   };
 }

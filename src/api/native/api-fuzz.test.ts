@@ -1,11 +1,14 @@
 /** Whatever is sent, an answer is one that the document knows, and never a mistake of ours. */
+import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Answered, NativeApi } from "../../../test/world/native-api.ts";
 import { ServiceScene } from "../../../test/world/service-scene.ts";
 import { PodAccessError } from "#kube/pod-access.ts";
+import { ExecTokens } from "#services/exec-tokens.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { poolService } from "#services/pool-service.ts";
+import type { ExecRequest } from "#services/sandbox-service.ts";
 import { sandboxStatistics } from "#services/sandbox-statistics.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { templateService } from "#services/template-service.ts";
@@ -99,7 +102,8 @@ function sandboxesOver(scene: ServiceScene): Parameters<typeof nativeRoutes>[0] 
   const claims = { create: noRoom, createMany: noRoom, end: async () => {} };
   const { client, cache, history, pods, live, activity, clock, log } = scene;
   const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
-  return { sandboxes, clock, log };
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey: generateKeyPairSync("ed25519").privateKey });
+  return { sandboxes, execTokens, clock, log };
 }
 
 async function expectTold(api: NativeApi, routes: readonly Route[], bodies: fc.Arbitrary<unknown>): Promise<void> {

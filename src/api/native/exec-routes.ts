@@ -2,7 +2,7 @@
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
-import { ExecTokens } from "#services/exec-tokens.ts";
+import type { ExecTokens } from "#services/exec-tokens.ts";
 import { runCommand } from "#services/run-command.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -23,15 +23,13 @@ import { openTerminal } from "./terminal.ts";
 
 export interface ExecRoutesDeps {
   readonly sandboxes: SandboxService;
+  readonly execTokens: ExecTokens<ExecRequest>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-type Tokens = ExecTokens<ExecRequest>;
-
 export function execRoutes(deps: ExecRoutesDeps): readonly Route[] {
-  const tokens: Tokens = new ExecTokens(deps);
-  return [runToEnd(deps), giveToken(deps, tokens), terminal(deps, tokens)];
+  return [runToEnd(deps), giveToken(deps), terminal(deps)];
 }
 
 function runToEnd(deps: ExecRoutesDeps): Route {
@@ -56,7 +54,7 @@ function runToEnd(deps: ExecRoutesDeps): Route {
 /** A login shell, and the better one of the two where there is one. */
 const shell = ["/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi"];
 
-function giveToken({ sandboxes }: ExecRoutesDeps, tokens: Tokens): Route {
+function giveToken({ sandboxes, execTokens }: ExecRoutesDeps): Route {
   return route({
     method: "POST",
     path: "/sandboxes/{sandboxId}/exec-token",
@@ -66,11 +64,11 @@ function giveToken({ sandboxes }: ExecRoutesDeps, tokens: Tokens): Route {
     params: sandboxParams,
     body: execTokenSchema,
     answers: [{ status: 201, description: "The right.", schema: execTokenResultSchema }],
-    errors: ["not_found", "conflict", "limit_reached"],
+    errors: ["not_found", "conflict"],
     handle: async ({ caller, params: { sandboxId }, body }) => {
       // Nobody is given a right to what is not there, or not his.
       await sandboxes.get(caller(), sandboxId);
-      const granted = tokens.issue({ caller: caller(), sandboxId, command: terminalCommand(body) });
+      const granted = execTokens.issue({ caller: caller(), sandboxId, command: terminalCommand(body) });
       return { ...granted, path: `/v1/sandboxes/${sandboxId}/terminal?token=${granted.token}` };
     },
   });
@@ -80,7 +78,7 @@ function terminalCommand({ command = shell, rows = 24, cols = 80, env, ...rest }
   return { argv: command, tty: { rows, cols }, env: { TERM: "xterm-256color", ...env }, ...rest };
 }
 
-function terminal(deps: ExecRoutesDeps, tokens: Tokens): Route {
+function terminal(deps: ExecRoutesDeps): Route {
   return route({
     method: "GET",
     path: "/sandboxes/{sandboxId}/terminal",
@@ -97,7 +95,7 @@ function terminal(deps: ExecRoutesDeps, tokens: Tokens): Route {
     public: true,
     handle: async ({ params: { sandboxId }, query: { token }, request, reply }) => {
       checkHandshake(request, reply);
-      const grant = tokens.redeem(token, sandboxId);
+      const grant = deps.execTokens.redeem(token, sandboxId);
       if (grant === undefined) {
         throw new ServiceError(
           "unauthenticated",

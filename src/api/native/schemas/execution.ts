@@ -108,7 +108,7 @@ export const execTokenResultSchema = open(
   "A right to open a terminal.",
 );
 
-export const terminalQuery = closed({ token: text("From exec-token.", { minLength: 1, maxLength: 128 }) }, "The right to open it.");
+export const terminalQuery = closed({ token: text("From exec-token.", { minLength: 1, maxLength: 8192 }) }, "The right to open it.");
 
 /** What the client of a terminal may send, as text; what the terminal writes comes to it as binary frames. */
 export const terminalInputSchema = Type.Union([
