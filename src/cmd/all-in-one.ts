@@ -7,6 +7,7 @@
  * - log-file.ts        where log lines go         - start-text.ts      what people read
  * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
  * - embedded-node.ts   what runs pods             - node-settings.ts   what it is told
+ * - node-use.ts        what they use
  * - control-plane-key.ts what arms daemons
  * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
  * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first

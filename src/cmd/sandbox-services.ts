@@ -26,6 +26,10 @@ import { openSandboxService } from "#services/open-sandbox-service.ts";
 import type { SandboxClaims } from "#services/sandbox-claims.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { type SandboxTokens, sandboxTokens } from "#services/sandbox-tokens.ts";
+import { daemonUse } from "#services/usage/daemon-use.ts";
+import type { ReadPodUse } from "#services/usage/pod-use.ts";
+import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
+import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { fleetServices } from "./fleet-services.ts";
 
@@ -42,6 +46,8 @@ export interface SandboxServicesOptions {
   readonly privateKey: KeyObject;
   readonly publicKey: string;
   readonly maxUses: number;
+  /** What every sandbox uses, for the only process that serves an API. Left out: daemons are asked, about those that are asked for. */
+  readonly podUse?: ReadPodUse;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   readonly clock: Clock;
@@ -61,7 +67,7 @@ export interface SandboxServices extends AsyncDisposable {
 }
 
 export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
-  const { cache, clock, log, privateKey } = options;
+  const { cache, clock, log, privateKey, podUse } = options;
   const limits = queueLimits(options.queueSize);
   const claims = openSandboxClaims({ ...options, ...(limits && { limits }) });
   const refuseCreates = once(claims);
@@ -70,6 +76,9 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const tokens = sandboxTokens(privateKey);
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey });
   const fleet = fleetServices({ ...options, live });
+  const read = podUse ?? daemonUse({ http: options.http, tokens });
+  const sampler = new UsageSampler({ ...options, live, read, whom: podUse === undefined ? "asked" : "all" });
+  const usage = sandboxUsage({ cache, sampler });
   return {
     claims,
     sandboxes,
@@ -77,10 +86,11 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     faces: (domain) => [
       nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace(fleet),
-      e2bFace({ sandboxes, pools: fleet.pools, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, pools: fleet.pools, usage, ...tokens, domain, maxTimeoutSeconds }),
     ],
     refuseCreates,
     [Symbol.asyncDispose]: async () => {
+      sampler[Symbol.dispose]();
       live[Symbol.dispose]();
       await refuseCreates();
     },

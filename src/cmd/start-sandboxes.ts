@@ -19,6 +19,7 @@ import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "./c
 import { controlPlaneKey } from "./control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "./home-folder.ts";
+import { nodeUse } from "./node-use.ts";
 import { openSandboxServices } from "./sandbox-services.ts";
 import { type GatewaySettings, serveGateway, type ServedGateway } from "./serve-gateway.ts";
 import { openTracing } from "./tracing.ts";
@@ -68,7 +69,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize } = options;
-  const services = parts.use(openSandboxServices({ ...common, daemons, pods: node.agent, http, activity, tracer, privateKey, queueSize }));
+  const podUse = nodeUse(node.runtime, home.folder);
+  const access = { daemons, pods: node.agent, podUse, http, privateKey };
+  const services = parts.use(openSandboxServices({ ...common, ...access, activity, tracer, queueSize }));
   const pressure = pressureOf(services.claims);
   parts.use(startControlPlane({ ...common, pressure, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));
   await cache.run();

@@ -79,6 +79,14 @@ export class LiveSandboxes implements Disposable {
     }
   }
 
+  /** The pods of all that run and are not paused, of every tenant. A live view. */
+  *running(): Generator<Pod> {
+    for (const entry of this.#tenants.get(scopeKey({ kind: "admin" }))?.entries.backwards() ?? []) {
+      const pod = entry.status === "Running" ? this.#pods.get(entry.pod) : undefined;
+      if (pod !== undefined) yield pod;
+    }
+  }
+
   counts(scope: HistoryScope): LiveCounts {
     const tenant = this.#tenants.get(scopeKey(scope));
     return { total: tenant?.entries.size ?? 0, byStatus: tenant?.byStatus ?? new Map(), byPool: tenant?.byPool ?? new Map() };

@@ -251,7 +251,7 @@ export class SimulatedPodRuntime implements PodRuntime {
   }
 
   async usage(): Promise<PodUsage> {
-    return { cpuNanos: 0, memoryBytes: 0, pids: 0, diskBytes: 0 };
+    return { cpuNanos: 0, memoryBytes: 0, cacheBytes: 0, pids: 0, diskBytes: 0 };
   }
 
   async close(): Promise<void> {

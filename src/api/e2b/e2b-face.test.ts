@@ -6,6 +6,9 @@ import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "#services/caller.ts";
 import type { CreateSandbox, ListSandboxes, SandboxDetail, SandboxService, TimeoutChange } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
+import type { Capacity } from "#services/usage/pod-use.ts";
+import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
+import type { UsageSample } from "#services/usage/usage-log.ts";
 import { only } from "../../../test/world/native-api.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
@@ -31,6 +34,15 @@ const running: SandboxDetail = {
 
 const caller: Caller = { role: "tenant", team: "red", keyId: "k" };
 const pool: SandboxPool = { metadata: { name: "base", namespace: "default", uid: "u" }, spec: { replicas: 1, templateName: "base" } };
+
+const limits: Capacity = { cpus: 1.5, memoryBytes: 2 ** 30, diskBytes: 2 ** 31 };
+const sample: UsageSample = {
+  atMs: Date.parse("2026-01-01T00:01:00Z"),
+  cpuPercent: 12.5,
+  memoryBytes: 4096,
+  cacheBytes: 1024,
+  diskBytes: 2048,
+};
 
 class Scene {
   readonly asked: unknown[] = [];
@@ -68,6 +80,17 @@ class Scene {
     },
   });
 
+  readonly usage: SandboxUsage = {
+    of: async (_, id, span) => {
+      this.asked.push([id, span]);
+      return { limits, samples: [sample, { ...sample, atMs: sample.atMs + 5000 }] };
+    },
+    latest: async (_, ids) => {
+      this.asked.push(ids);
+      return new Map([["abc", { limits, sample }]]);
+    },
+  };
+
   async ask(line: string, body?: unknown, more: Readonly<Record<string, string>> = {}) {
     const [method = "GET", url = "/"] = line.split(" ");
     const app = await apiServer({
@@ -82,6 +105,7 @@ class Scene {
         e2bFace({
           sandboxes: this.sandboxes,
           pools: { get: async () => pool, list: async () => ({ items: [pool] }) },
+          usage: this.usage,
           accessTokenOf: (id) => `access-${id}`,
           trafficTokenOf: (id) => `traffic-${id}`,
           domain: "box.test:8443",
@@ -222,4 +246,35 @@ test.each(["POST /sandboxes/abc/fork", "POST /sandboxes/abc/snapshots", "POST /v
 
 test("health needs no key", async () => {
   expect((await new Scene().ask("GET /health")).status).toBe(204);
+});
+
+const metric = {
+  timestamp: "2026-01-01T00:01:00.000Z",
+  timestampUnix: 1_767_225_660,
+  cpuCount: 2,
+  cpuUsedPct: 12.5,
+  memUsed: 4096,
+  memTotal: 2 ** 30,
+  memCache: 1024,
+  diskUsed: 2048,
+  diskTotal: 2 ** 31,
+};
+
+test("metrics of one sandbox are those of the span that is asked for, with every field that SDKs read", async () => {
+  const scene = new Scene();
+  const { status, json } = await scene.ask("GET /sandboxes/abc/metrics?start=1767225600&end=1767225700");
+  expect([status, json]).toEqual([200, [metric, { ...metric, timestamp: "2026-01-01T00:01:05.000Z", timestampUnix: 1_767_225_665 }]]);
+  await scene.ask("GET /sandboxes/abc-old/metrics");
+  expect(scene.asked).toEqual([
+    ["abc", { fromMs: 1_767_225_600_000, toMs: 1_767_225_700_000 }],
+    ["abc", {}],
+  ]);
+  expect((await scene.ask("GET /sandboxes/abc/metrics?start=yesterday")).status).toBe(400);
+});
+
+test("metrics of several sandboxes are the newest of each, by their ids", async () => {
+  const scene = new Scene();
+  const { status, json } = await scene.ask("GET /sandboxes/metrics?sandbox_ids=abc,def&sandbox_ids=ghi");
+  expect([status, json]).toEqual([200, { sandboxes: { abc: metric } }]);
+  expect(scene.asked).toEqual([["abc", "def", "ghi"]]);
 });

@@ -5,15 +5,18 @@
  * - `sandbox-routes.ts`   create, connect, read, end, time      - `sandbox-body.ts`  how one is shown
  * - `list-routes.ts`      lists and their pages                 - `create-command.ts` what a request for one means
  * - `template-routes.ts`  what there is to create from          - `log-routes.ts`    what sandboxes have written
+ * - `metric-routes.ts`    what sandboxes use
  * - `other-routes.ts`     teams and health, and what is not there yet
  * - `error-shape.ts`      failures in their form
  */
 import type { ApiFace } from "../http/api-server.ts";
 import type { PoolService } from "#services/pool-service.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
+import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
 import { e2bErrors } from "./error-shape.ts";
 import { listRoutes } from "./list-routes.ts";
 import { logRoutes } from "./log-routes.ts";
+import { metricRoutes } from "./metric-routes.ts";
 import { otherRoutes } from "./other-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
 import { templateRoutes } from "./template-routes.ts";
@@ -21,6 +24,7 @@ import { templateRoutes } from "./template-routes.ts";
 export interface E2bServices {
   readonly sandboxes: SandboxService;
   readonly pools: Pick<PoolService, "get" | "list">;
+  readonly usage: SandboxUsage;
   /** The daemon's token of a sandbox. */
   readonly accessTokenOf: (sandboxId: string) => string;
   readonly trafficTokenOf: (sandboxId: string) => string;
@@ -37,6 +41,7 @@ export function e2bFace(services: E2bServices): ApiFace {
       sandboxRoutes(app, services);
       listRoutes(app, services);
       logRoutes(app, services);
+      metricRoutes(app, services);
       templateRoutes(app, services);
       otherRoutes(app);
     },

@@ -8,8 +8,6 @@ const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "D
   ["GET", "/snapshots", "snapshots"],
   ["POST", "/sandboxes/:sandboxID/fork", "fork"],
   ["PUT", "/sandboxes/:sandboxID/network", "changing the network of a running sandbox"],
-  ["GET", "/sandboxes/:sandboxID/metrics", "metrics of sandboxes over this API (the daemon has them at /metrics)"],
-  ["GET", "/sandboxes/metrics", "metrics of sandboxes over this API"],
   ["POST", "/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v2/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v3/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],

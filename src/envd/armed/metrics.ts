@@ -6,7 +6,10 @@ export interface Metrics {
   /** Unix seconds. */
   readonly ts: number;
   readonly cpu_count: number;
+  /** Of all its processors, since it was last asked for. */
   readonly cpu_used_pct: number;
+  /** Processor time that has been used: for who asks again, whoever else asks in between. */
+  readonly cpu_used_ms: number;
   readonly mem_total: number;
   readonly mem_used: number;
   readonly mem_cache: number;
@@ -24,12 +27,13 @@ export class MetricsReader {
 
   async read(now: number): Promise<Metrics> {
     const [cpus, usedMs, memory, disk] = await Promise.all([cpuCount(), cpuTime(), memoryUse(), statfs("/")]);
-    const share = this.#last === undefined || now <= this.#last.at ? 0 : (usedMs - this.#last.usedMs) / (now - this.#last.at);
+    const share = this.#last === undefined || now <= this.#last.at ? 0 : (usedMs - this.#last.usedMs) / (now - this.#last.at) / cpus;
     this.#last = { at: now, usedMs };
     return {
       ts: Math.floor(now / 1000),
       cpu_count: cpus,
       cpu_used_pct: Math.max(0, Math.round(share * 10_000) / 100),
+      cpu_used_ms: Math.round(usedMs),
       mem_total: memory.total,
       mem_used: memory.used,
       mem_cache: memory.cache,

@@ -174,6 +174,7 @@ export interface ContainerExit {
 export interface PodUsage {
   readonly cpuNanos: number;
   readonly memoryBytes: number;
+  readonly cacheBytes: number;
   readonly pids: number;
   readonly diskBytes: number;
 }

@@ -9,6 +9,8 @@ export interface PodCounters {
   readonly cpuNanos: number;
   /** Without page cache that is given up on demand: what counts against the limit in the end. */
   readonly memoryBytes: number;
+  /** All page cache, that which is given up on demand too. */
+  readonly cacheBytes: number;
   readonly pids: number;
 }
 

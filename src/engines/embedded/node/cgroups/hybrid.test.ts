@@ -49,7 +49,7 @@ test("counters are those of the pod with all below it", () => {
   write("memory/abx1/pod-a/memory.usage_in_bytes", "11534336\n");
   write("memory/abx1/pod-a/memory.stat", "cache 0\ninactive_file 5\ntotal_cache 9\ntotal_inactive_file 1048576\n");
   write("pids/abx1/pod-a/pids.current", "7\n");
-  expect(open().counters("pod-a")).toEqual({ cpuNanos: 54_515_628, memoryBytes: 10_485_760, pids: 7 });
+  expect(open().counters("pod-a")).toEqual({ cpuNanos: 54_515_628, memoryBytes: 10_485_760, cacheBytes: 9, pids: 7 });
 });
 
 test("kills for want of memory are the container's own", () => {

@@ -72,10 +72,11 @@ export class HybridCgroups implements Cgroups {
 
   counters(pod: string): PodCounters {
     const memory = this.#group("memory", pod);
-    const idleCache = readField(join(memory, "memory.stat"), "total_inactive_file");
+    const stat = join(memory, "memory.stat");
     return {
       cpuNanos: readNumber(join(this.#group("cpuacct", pod), "cpuacct.usage")),
-      memoryBytes: Math.max(0, readNumber(join(memory, "memory.usage_in_bytes")) - idleCache),
+      memoryBytes: Math.max(0, readNumber(join(memory, "memory.usage_in_bytes")) - readField(stat, "total_inactive_file")),
+      cacheBytes: readField(stat, "total_cache"),
       pids: readNumber(join(this.#group("pids", pod), "pids.current")),
     };
   }

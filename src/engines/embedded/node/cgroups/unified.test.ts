@@ -59,11 +59,11 @@ test.each([
 
 test("counters are read in the units of the port, memory without cache that is given up on demand", () => {
   record("abx1/pod-a");
-  expect(open().counters("pod-a")).toEqual({ cpuNanos: 54_515_000, memoryBytes: 11_534_336 - 1_048_576, pids: 7 });
+  expect(open().counters("pod-a")).toEqual({ cpuNanos: 54_515_000, memoryBytes: 11_534_336 - 1_048_576, cacheBytes: 2_097_152, pids: 7 });
 });
 
 test("a group that is gone counts nothing", () => {
-  expect(open().counters("nobody")).toEqual({ cpuNanos: 0, memoryBytes: 0, pids: 0 });
+  expect(open().counters("nobody")).toEqual({ cpuNanos: 0, memoryBytes: 0, cacheBytes: 0, pids: 0 });
   expect(open().oomKills("nobody", "c")).toBe(0);
   expect(open().isFrozen("nobody")).toBe(false);
 });

@@ -53,10 +53,11 @@ export class UnifiedCgroups implements Cgroups {
 
   counters(pod: string): PodCounters {
     const group = join(this.#top, pod);
-    const idleCache = readField(join(group, "memory.stat"), "inactive_file");
+    const memory = join(group, "memory.stat");
     return {
       cpuNanos: readField(join(group, "cpu.stat"), "usage_usec") * 1000,
-      memoryBytes: Math.max(0, readNumber(join(group, "memory.current")) - idleCache),
+      memoryBytes: Math.max(0, readNumber(join(group, "memory.current")) - readField(memory, "inactive_file")),
+      cacheBytes: readField(memory, "file"),
       pids: readNumber(join(group, "pids.current")),
     };
   }

@@ -1,0 +1,151 @@
+/**
+ * Looks every five seconds at what running sandboxes use, and keeps it for an hour (ADR 39). Paused ones are left alone, and looking is
+ * no use of a sandbox.
+ *
+ * - `usage-sampler.ts`  the loop                     - `usage-log.ts`   what is kept
+ * - `sandbox-usage.ts`  who may see it               - `pod-limits.ts`  what a sandbox may use at most
+ * - `pod-use.ts`        whoever knows what pods use; `daemon-use.ts` asks the daemons
+ */
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
+import { Limiter } from "#lib/limiter.ts";
+import type { Counter, Metrics } from "#lib/metrics.ts";
+import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isFrozen, pauseWish } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+import type { LiveSandboxes } from "../live-sandboxes.ts";
+import { limitsOf } from "./pod-limits.ts";
+import type { Capacity, PodUse, ReadPodUse } from "./pod-use.ts";
+import { UsageLog } from "./usage-log.ts";
+
+export interface UsageSamplerDeps {
+  readonly live: Pick<LiveSandboxes, "running">;
+  readonly cache: Pick<SandboxCache, "podsOfSandbox">;
+  readonly read: ReadPodUse;
+  /**
+   * `all`: whatever runs, for the only process that serves an API. `asked`: those that somebody asked about lately, for one of
+   * several, of which each would otherwise look at everything.
+   */
+  readonly whom: "all" | "asked";
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+export const sampleEveryMs = 5000;
+/** Whoever has asked about a sandbox probably asks again. */
+const interestMs = 10 * 60_000;
+const readsAtOnce = 8;
+
+interface Seen {
+  readonly atMs: number;
+  readonly cpuMs: number;
+  readonly limits: Capacity;
+}
+
+export class UsageSampler implements Disposable {
+  readonly log = new UsageLog();
+  readonly #deps: UsageSamplerDeps;
+  readonly #limiter = new Limiter(readsAtOnce);
+  /** How each was when it was last looked at. */
+  readonly #seen = new Map<string, Seen>();
+  readonly #askedAt = new Map<string, number>();
+  readonly #samples: Counter<"result">;
+  #timer: Timer | undefined;
+
+  constructor(deps: UsageSamplerDeps) {
+    this.#deps = deps;
+    this.#samples = deps.metrics.counter({
+      name: "agentbox_usage_samples_total",
+      help: "Looks at what a sandbox uses",
+      labels: ["result"],
+    });
+    this.#later();
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Resolves when there is a sample, if there can be one: nobody waits five seconds for the first. */
+  async ask(sandboxId: string): Promise<void> {
+    this.#askedAt.set(sandboxId, this.#deps.clock.now());
+    if (this.log.last(sandboxId) !== undefined) return;
+    const pod = this.#runningPod(sandboxId);
+    if (pod !== undefined) await this.#limiter.run(() => this.#sample(sandboxId, pod));
+  }
+
+  /** Undefined as long as there is no sample of it. */
+  limitsOf(sandboxId: string): Capacity | undefined {
+    return this.#seen.get(sandboxId)?.limits;
+  }
+
+  #later(ms = sampleEveryMs): void {
+    const { clock } = this.#deps;
+    this.#timer = clock.after(ms, () => {
+      const began = clock.now();
+      // One round at a time, however long it takes.
+      void this.#round().finally(() => {
+        if (this.#timer !== undefined) this.#later(Math.max(0, began + sampleEveryMs - clock.now()));
+      });
+    });
+  }
+
+  async #round(): Promise<void> {
+    this.#forgetGone();
+    await Promise.all(this.#wanted().map((pod) => this.#limiter.run(() => this.#sample(sandboxIdOf(pod) ?? "", pod))));
+  }
+
+  #wanted(): readonly Pod[] {
+    if (this.#deps.whom === "all") return [...this.#deps.live.running()].filter(canBeAsked);
+    return [...this.#askedAt.keys()].flatMap((sandboxId) => this.#runningPod(sandboxId) ?? []);
+  }
+
+  #runningPod(sandboxId: string): Pod | undefined {
+    return this.#deps.cache.podsOfSandbox(sandboxId).find((pod) => isClaimed(pod) && canBeAsked(pod));
+  }
+
+  async #sample(sandboxId: string, pod: Pod): Promise<void> {
+    // Its turn may have come late.
+    if (!canBeAsked(pod) || this.#timer === undefined) return;
+    let use;
+    try {
+      use = await this.#deps.read(pod);
+    } catch {
+      // Most often because the sandbox ends; one that does not has a gap here, and nothing else is wrong with it.
+      this.#samples.add({ result: "failed" });
+      return;
+    }
+    // What was read may be another's by now, whose pod this has become.
+    if (this.#runningPod(sandboxId)?.metadata.uid !== pod.metadata.uid) return;
+    this.#keep(sandboxId, pod, use);
+    this.#samples.add({ result: "kept" });
+  }
+
+  #keep(sandboxId: string, pod: Pod, { cpuMs, memoryBytes, cacheBytes, diskBytes, machine }: PodUse): void {
+    const atMs = this.#deps.clock.now();
+    const before = this.#seen.get(sandboxId);
+    // Two that looked at once: the second has nothing to add.
+    if (before !== undefined && before.atMs >= atMs) return;
+    const limits = limitsOf(pod, machine);
+    const share = before === undefined ? 0 : (cpuMs - before.cpuMs) / (atMs - before.atMs) / limits.cpus;
+    this.#seen.set(sandboxId, { atMs, cpuMs, limits });
+    this.log.add(sandboxId, { atMs, cpuPercent: 100 * Math.min(1, Math.max(0, share)), memoryBytes, cacheBytes, diskBytes });
+  }
+
+  #forgetGone(): void {
+    const { cache, clock } = this.#deps;
+    for (const [sandboxId, atMs] of this.#askedAt) if (clock.now() - atMs > interestMs) this.#askedAt.delete(sandboxId);
+    for (const sandboxId of new Set([...this.log.ids(), ...this.#seen.keys(), ...this.#askedAt.keys()])) {
+      if (cache.podsOfSandbox(sandboxId).some(isClaimed)) continue;
+      this.log.forget(sandboxId);
+      this.#seen.delete(sandboxId);
+      this.#askedAt.delete(sandboxId);
+    }
+  }
+}
+
+/** A frozen one would not answer, and one that is being frozen soon not any more. */
+function canBeAsked(pod: Pod): boolean {
+  return sandboxPhaseOf(pod) === "running" && !isFrozen(pod) && pauseWish(pod) === undefined;
+}
