@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Kubernetes binaries that our tests and the cluster on one machine run, from Go modules alone.
-#   build.sh            etcd, kube-apiserver, kube-controller-manager, kubectl: what the tests of objects take
-#   build.sh cluster    those, and what a node takes: kubelet, containerd and so on, and helm
+#   build.sh            etcd, kube-apiserver, kube-controller-manager, kubectl, helm: what the tests of objects and of the chart take
+#   build.sh cluster    those, and what a node takes: kubelet, containerd and so on
 # Prints the folder that holds them as its last line. A second run finds them in the cache and takes no time.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,11 +15,13 @@ containerd_version=$(version_of containerd github.com/containerd/containerd/v2)
 helm_version=$(version_of helm helm.sh/helm/v3)
 cache=${AGENTBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agentbox}
 bin="$cache/kubernetes-bed/kubernetes-$kubernetes_version-etcd-$etcd_version"
+minor=${kubernetes_version#v1.}
+minor=${minor%%.*}
 
 say() { printf '%s\n' "$*" >&2; }
 
 case "${1:-}" in
-  "") with_node=false kubernetes_commands=(kube-apiserver kube-controller-manager kubectl) minutes=8 ;;
+  "") with_node=false kubernetes_commands=(kube-apiserver kube-controller-manager kubectl) minutes=9 ;;
   cluster)
     with_node=true minutes=14
     kubernetes_commands=(kube-apiserver kube-controller-manager kubectl kubelet kube-scheduler kube-proxy)
@@ -44,8 +46,10 @@ if $with_node; then
   for name in "${containerd_commands[@]}"; do
     [ -e "$(mark_of "$name" "$containerd_version")" ] || missing+=("$name")
   done
-  [ -e "$(mark_of helm "$helm_version")" ] || missing+=(helm)
 fi
+# It renders for the version of Kubernetes that it was built for.
+helm_build=$helm_version-for-1.$minor
+[ -e "$(mark_of helm "$helm_build")" ] || missing+=(helm)
 if [ ${#missing[@]} -eq 0 ]; then
   printf '%s\n' "$bin"
   exit 0
@@ -58,8 +62,6 @@ if ! command -v go >/dev/null 2>&1; then
 fi
 
 mkdir -p "$bin"
-minor=${kubernetes_version#v1.}
-minor=${minor%%.*}
 # Without these the server calls itself v0.0.0-master.
 stamp="-X k8s.io/component-base/version.gitVersion=$kubernetes_version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
 
@@ -97,6 +99,11 @@ if $with_node; then
     build_marked "$name" "$containerd_version" "$here/containerd" "$containerd_module/cmd/$name" \
       "-X $containerd_module/version.Version=$containerd_version"
   done
-  build_marked helm "$helm_version" "$here/helm" helm.sh/helm/v3/cmd/helm "-X helm.sh/helm/v3/internal/version.version=$helm_version"
 fi
+helm_module=helm.sh/helm/v3
+helm_stamp="-X $helm_module/internal/version.version=$helm_version"
+for package in chartutil lint/rules; do
+  helm_stamp+=" -X $helm_module/pkg/$package.k8sVersionMajor=1 -X $helm_module/pkg/$package.k8sVersionMinor=$minor"
+done
+build_marked helm "$helm_build" "$here/helm" "$helm_module/cmd/helm" "$helm_stamp"
 printf '%s\n' "$bin"
