@@ -12,6 +12,7 @@ STAMP := node_modules/.agentbox-setup
 AS_ROOT := $(filter 0,$(shell id -u))
 NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 /usr/bin/tini-static=tini mkfs.ext4=e2fsprogs nsenter=util-linux,true)
 TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
+CLUSTER_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 docker-registry=docker-registry busybox=busybox-static /usr/lib/cni/bridge=containernetworking-plugins,true)
 TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
 
 .PHONY: help
@@ -52,6 +53,23 @@ test-node: $(STAMP) ## Real containers killed again and again and in great numbe
 test-kubernetes: $(STAMP) ## Run the same contracts on a real etcd and kube-apiserver (built the first time, about 8 minutes)
 	@tools/kubernetes-bed/build.sh >/dev/null
 	@node tools/run-tests.ts kubernetes
+
+.PHONY: cluster
+cluster: $(STAMP) ## Start a real Kubernetes with one node on this machine (built the first time, minutes; needs root)
+	@$(CLUSTER_PACKAGES)
+	@node tools/cluster.ts up
+
+.PHONY: cluster-status
+cluster-status: $(STAMP) ## Look at the cluster of this machine
+	@node tools/cluster.ts status
+
+.PHONY: cluster-down
+cluster-down: $(STAMP) ## Remove the cluster from this machine, with all that it left there
+	@node tools/cluster.ts down
+
+.PHONY: test-cluster
+test-cluster: cluster ## Run the tests of real pods on that cluster
+	@node tools/run-tests.ts cluster
 
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)

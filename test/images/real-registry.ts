@@ -5,8 +5,8 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Digest, hexOf } from "#images/digest.ts";
-import { mediaTypes } from "#images/manifest.ts";
 import type { ImageFixture } from "../world/image-fixture.ts";
+import { pushImage } from "../world/push-image.ts";
 
 export const user = "ann";
 export const password = "secret";
@@ -54,10 +54,7 @@ export class RealRegistry implements AsyncDisposable {
 
   /** Puts an image there, as any client would. */
   async push(repository: string, tag: string, image: ImageFixture): Promise<void> {
-    const blobs = [{ digest: image.id, blob: image.config }, ...image.layers];
-    for (const { digest, blob } of blobs) await this.#pushBlob(repository, digest, blob);
-    const path = `/v2/${repository}/manifests/${tag}`;
-    await this.#send("PUT", path, image.manifest, { "content-type": mediaTypes.manifest });
+    await pushImage(this.host, `${repository}:${tag}`, image, this.#closed ? { authorization } : {});
   }
 
   /** Changes a byte of a blob on the registry's disk. */
@@ -88,24 +85,6 @@ export class RealRegistry implements AsyncDisposable {
     const path = join(this.#folder, "data/docker/registry/v2/blobs/sha256", hex.slice(0, 2), hex, "data");
     if (!existsSync(path)) throw new Error(`${digest} is not in the registry`);
     return path;
-  }
-
-  async #pushBlob(repository: string, digest: Digest, blob: Buffer): Promise<void> {
-    const begun = await this.#send("POST", `/v2/${repository}/blobs/uploads/`, undefined, {});
-    const location = new URL(begun.headers.get("location") ?? "", `http://${this.host}`);
-    location.searchParams.set("digest", digest);
-    await this.#send("PUT", `${location.pathname}${location.search}`, blob, { "content-type": "application/octet-stream" });
-  }
-
-  async #send(method: string, path: string, body: Buffer | undefined, headers: Record<string, string>): Promise<Response> {
-    const sent = { ...headers, ...(this.#closed ? { authorization } : {}) };
-    const answer = await fetch(`http://${this.host}${path}`, {
-      method,
-      headers: sent,
-      ...(body === undefined ? {} : { body: new Uint8Array(body) }),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return answer;
   }
 }
 

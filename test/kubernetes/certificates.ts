@@ -29,14 +29,21 @@ export function certificateAuthority(commonName: string): CertificateAuthority {
   return { commonName, ...issue(order, privateKey) };
 }
 
-/** For a server on loopback. */
-export function serverCertificate(authority: CertificateAuthority): Certificate {
-  const addresses = sequence(
-    tagged(0x82, Buffer.from("localhost", "ascii")),
-    tagged(0x82, Buffer.from("kubernetes.default.svc", "ascii")),
-    tagged(0x87, Buffer.from([127, 0, 0, 1])),
+export interface ServerNames {
+  readonly hosts: readonly string[];
+  /** IPv4. */
+  readonly addresses: readonly string[];
+}
+
+const loopback: ServerNames = { hosts: ["localhost", "kubernetes.default.svc"], addresses: ["127.0.0.1"] };
+
+/** For a server on loopback, or one with these names. */
+export function serverCertificate(authority: CertificateAuthority, { hosts, addresses }: ServerNames = loopback): Certificate {
+  const names = sequence(
+    ...hosts.map((host) => tagged(0x82, Buffer.from(host, "ascii"))),
+    ...addresses.map((address) => tagged(0x87, Buffer.from(address.split(".").map(Number)))),
   );
-  return certificate(authority, { commonName: "localhost" }, [extension("551d11", addresses), keyUsage(serverAuth)]);
+  return certificate(authority, { commonName: hosts[0] ?? "server" }, [extension("551d11", names), keyUsage(serverAuth)]);
 }
 
 export function clientCertificate(authority: CertificateAuthority, subject: CertificateSubject): Certificate {

@@ -1,0 +1,60 @@
+/** The control group that all pods of the cluster are in: below it kubelet makes its own. */
+import { existsSync, globSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { hasCode } from "#lib/native/files.ts";
+import { ownName } from "./layout.ts";
+
+const root = "/sys/fs/cgroup";
+
+/** One per hierarchy: kubelet refuses to start where one is missing. */
+export function ensureControlGroups(): void {
+  const unified = existsSync(join(root, "cgroup.controllers"));
+  for (const hierarchy of unified ? [root] : hierarchies()) {
+    const group = join(hierarchy, ownName);
+    mkdirSync(group, { recursive: true });
+    // A new cpuset has no processors and no memory, and nobody can be put into it.
+    for (const file of ["cpuset.cpus", "cpuset.mems"]) copySetting(join(hierarchy, file), join(group, file));
+  }
+  if (unified) handDown(root);
+}
+
+/** On version 2: what the group may limit, its parent must hand down. */
+function handDown(group: string): void {
+  const controllers = (readIfPresent(join(group, "cgroup.controllers")) ?? "").trim().split(" ").filter(Boolean);
+  for (const controller of controllers) writeFileSync(join(group, "cgroup.subtree_control"), `+${controller}`);
+}
+
+function copySetting(from: string, to: string): void {
+  const value = readIfPresent(from)?.trim();
+  if (value !== undefined && value !== "" && readIfPresent(to)?.trim() === "") writeFileSync(to, value);
+}
+
+function hierarchies(): readonly string[] {
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(root, entry.name))
+    .filter((folder) => existsSync(join(folder, "cgroup.procs")));
+}
+
+/** Deepest first. */
+export function controlGroups(): readonly string[] {
+  return globSync([`${root}/${ownName}/**/`, `${root}/*/${ownName}/**/`]).sort((a, b) => b.length - a.length);
+}
+
+export function processesInGroups(): readonly number[] {
+  const pids = controlGroups().flatMap((group) => (readIfPresent(join(group, "cgroup.procs")) ?? "").split("\n").filter(Boolean));
+  return [...new Set(pids.map(Number))];
+}
+
+/** Groups without processes; what is still dying in one keeps it, so this is called again. */
+export function removeControlGroups(): boolean {
+  for (const group of controlGroups()) {
+    try {
+      rmdirSync(group);
+    } catch (error) {
+      if (!hasCode(error, "ENOENT", "EBUSY")) throw error;
+    }
+  }
+  return controlGroups().length === 0;
+}
