@@ -115,10 +115,23 @@ load-test: $(STAMP) ## 50 users of real sandboxes for 10 minutes while the serve
 	@$(NODE_PACKAGES)
 	@node test/load/run.ts --users 50 --minutes 10 --kill-every 20
 
+# What making a Debian takes; the other images come from what is here already.
+IMAGE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages debootstrap=debootstrap,true)
+
+.PHONY: images
+images: $(STAMP) ## Build the container images and push them: REGISTRY=host:port, also TAG= IMAGES= OUTPUT= (docs/container-images.md)
+	@$(NODE_PACKAGES)
+	@$(IMAGE_PACKAGES)
+	@node tools/build-images.ts $(if $(REGISTRY),--registry="$(REGISTRY)") $(if $(TAG),--tag="$(TAG)") $(if $(IMAGES),--images="$(IMAGES)") $(if $(OUTPUT),--output="$(OUTPUT)") $(if $(CREDENTIALS),--credentials="$(CREDENTIALS)") $(if $(REGISTRIES),--registries="$(REGISTRIES)") $(if $(BASE_PACKAGES),--base-packages="$(BASE_PACKAGES)")
+
 .PHONY: generate
 generate: $(STAMP) ## Write deploy/crds from src/model, and docs/openapi.json from src/api/native
 	@node tools/generate-crds.ts
 	@node tools/generate-openapi.ts
+
+.PHONY: manifests
+manifests: $(STAMP) ## Write deploy/manifests from the Helm chart
+	@node tools/render-manifests.ts
 
 .PHONY: check
 check: lint types dead-code ## Lint, format, types, dead code, layer walls

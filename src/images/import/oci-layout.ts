@@ -5,7 +5,7 @@ import type { Platform } from "../platform.ts";
 import { blobName, type FoundImage, type ImageFiles, indexFile } from "./image-files.ts";
 
 const fullNameAnnotation = "io.containerd.image.name";
-const refNameAnnotation = "org.opencontainers.image.ref.name";
+export const refNameAnnotation = "org.opencontainers.image.ref.name";
 
 /** Undefined if this is no OCI layout. */
 export async function findOciImages(files: ImageFiles, readBlob: ReadBlob, platform: Platform): Promise<FoundImage[] | undefined> {

@@ -3,13 +3,15 @@
  * directory of a container is packed the same way as a root file system. Sorted, so that equal folders give equal archives.
  */
 import type { Stats } from "node:fs";
-import { lstat, open, readdir, readlink } from "node:fs/promises";
+import { lstat, readdir, readlink } from "node:fs/promises";
 import { ImageError } from "../image-error.ts";
+import { inPieces } from "./archive-pieces.ts";
 import { type Attributes, attributesAt } from "./attributes.ts";
+import { fileContent } from "./file-content.ts";
 import { bytesOf, joinPath, latin1Of, looksLikeWhiteout, opaqueMarker, printable, whiteoutName } from "./layer-path.ts";
 import { isOpaque, isWhiteout, type OverlayMarks } from "./overlay-marks.ts";
 import type { TarType } from "./tar-header.ts";
-import { tarEnd, tarHeader, tarPadding } from "./tar-writer.ts";
+import { tarEnd, tarHeader } from "./tar-writer.ts";
 
 export interface PackOptions {
   readonly marks: OverlayMarks;
@@ -17,26 +19,10 @@ export interface PackOptions {
   readonly onSkipped?: ((path: string) => void) | undefined;
 }
 
-const readSize = 256 * 1024;
-const pieceSize = 256 * 1024;
 const nobody: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
 
-/** The archive, in pieces of one size: compressors are slow with small ones, and write something else for others. */
-export async function* packFolder(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
-  let piece = Buffer.allocUnsafe(pieceSize);
-  let filled = 0;
-  for await (const part of packAll(folder, options)) {
-    for (let at = 0; at < part.length;) {
-      const copied = part.copy(piece, filled, at);
-      at += copied;
-      filled += copied;
-      if (filled < pieceSize) continue;
-      yield piece;
-      piece = Buffer.allocUnsafe(pieceSize);
-      filled = 0;
-    }
-  }
-  yield piece.subarray(0, filled);
+export function packFolder(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
+  return inPieces(packAll(folder, options));
 }
 
 async function* packAll(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
@@ -87,30 +73,16 @@ async function* packFile(packing: Packing, path: string, stat: Stats): AsyncGene
   const inode = `${stat.dev}:${stat.ino}`;
   const first = names.get(inode);
   if (first !== undefined) yield header(path, "link", attributes, first);
-  else if (stat.isFile()) yield* packContent(place, path, stat.size, attributes);
-  else if (stat.isSymbolicLink()) yield header(path, "symlink", attributes, await readlink(place, "latin1"));
+  else if (stat.isFile()) {
+    yield tarHeader({ name: path, type: "file", linkName: "", size: stat.size, devMajor: 0, devMinor: 0, ...attributes });
+    yield* fileContent(place, path, stat.size);
+  } else if (stat.isSymbolicLink()) yield header(path, "symlink", attributes, await readlink(place, "latin1"));
   else if (stat.isFIFO()) yield header(path, "fifo", attributes);
   else {
     options.onSkipped?.(Buffer.from(path, "latin1").toString());
     return;
   }
   if (stat.nlink > 1) names.set(inode, first ?? path);
-}
-
-async function* packContent(place: Buffer, path: string, size: number, attributes: Attributes): AsyncGenerator<Buffer, void> {
-  yield tarHeader({ name: path, type: "file", linkName: "", size, devMajor: 0, devMinor: 0, ...attributes });
-  const file = await open(place, "r");
-  try {
-    for (let left = size; left > 0;) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(left, readSize)));
-      if (bytesRead === 0) throw new ImageError("broken_content", `${printable(path)} became shorter while it was packed`);
-      left -= bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
-  yield tarPadding(size);
 }
 
 function header(name: string, type: TarType, attributes: Attributes, linkName = ""): Buffer {

@@ -14,8 +14,7 @@ export interface Access {
   /** Of the endpoint. */
   readonly url: string;
   readonly repository: string;
-  /** `pull`, or `pull,push`. */
-  readonly actions: string;
+  readonly actions: "pull" | "pull,push";
   readonly credential: Credential | undefined;
 }
 

@@ -4,11 +4,13 @@ import type { Clock } from "#lib/clock.ts";
 import { ImageError } from "../image-error.ts";
 import { isLoopback } from "./endpoints.ts";
 import { connectionFailure, failureOf } from "./failure.ts";
+import { bodyStream, idleMs, type RequestBody } from "./request-body.ts";
 
 export interface Exchange {
-  readonly method: "GET" | "HEAD";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: RequestBody | undefined;
   /** Sent to the URL's own origin only, wherever redirects lead. */
   readonly authorization?: string | undefined;
   /** What this is about, for errors. */
@@ -27,8 +29,8 @@ export interface Answer {
 
 const maxRedirects = 5;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Between two signs of life. */
-const idleMs = 30_000;
+/** Those after which the same is sent again; the others would turn it into a question. */
+const repeating: ReadonlySet<number> = new Set([307, 308]);
 const maxErrorBytes = 16 * 1024;
 
 export class Transport {
@@ -45,11 +47,12 @@ export class Transport {
     let { url } = exchange;
     for (let hops = 0; ; hops++) {
       const answer = await this.#once(exchange, url);
-      const location = redirects.has(answer.status) ? headerOf(answer, "location") : undefined;
+      const followed = exchange.method === "GET" || exchange.method === "HEAD" ? redirects : repeating;
+      const location = followed.has(answer.status) ? headerOf(answer, "location") : undefined;
       if (location === undefined) return answer;
       answer.drop();
       if (hops === maxRedirects) throw new ImageError("registry_protocol", `${exchange.what}: more than ${maxRedirects} redirects`);
-      url = nextUrl(exchange.what, url, location);
+      url = followLocation(exchange.what, url, location);
     }
   }
 
@@ -59,26 +62,28 @@ export class Transport {
     return failureOf(what, { status: answer.status, headers: answer.headers, body: body.toString(), now: this.#clock.now() });
   }
 
-  async #once({ method, headers, authorization, what, signal, url: first }: Exchange, url: URL): Promise<Answer> {
+  async #once({ method, headers, body, authorization, what, signal, url: first }: Exchange, url: URL): Promise<Answer> {
     const mayKnow = authorization !== undefined && url.origin === first.origin;
     const sent = { "user-agent": "agentbox", "accept-encoding": "identity", ...headers, ...(mayKnow ? { authorization } : {}) };
+    using sending = body === undefined ? undefined : bodyStream(body, { what, clock: this.#clock, signal });
     try {
       const options = {
         method,
-        headers: sent,
+        headers: body === undefined ? sent : { ...sent, "content-length": String(body.bytes) },
+        body: sending?.stream ?? null,
         dispatcher: this.#dispatcher,
         headersTimeout: idleMs,
         bodyTimeout: idleMs,
-        signal: signal ?? null,
+        signal: sending?.signal ?? signal ?? null,
       };
-      const { statusCode, headers: received, body } = await request(url, options);
+      const { statusCode, headers: received, body: answered } = await request(url, options);
       // An answer that is dropped fails its body, and nobody is left to hear it.
-      body.on("error", () => undefined);
+      answered.on("error", () => undefined);
       return {
         status: statusCode,
         headers: received,
-        body: failing(body, what, url, signal),
-        drop: () => void body.dump({ limit: maxErrorBytes }).catch(() => undefined),
+        body: failing(answered, what, url, signal),
+        drop: () => void answered.dump({ limit: maxErrorBytes }).catch(() => undefined),
       };
     } catch (error) {
       signal?.throwIfAborted();
@@ -121,7 +126,8 @@ export async function readUpTo(answer: Answer, limit: number): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(0, limit);
 }
 
-function nextUrl(what: string, from: URL, location: string): URL {
+/** Where a Location header leads. */
+export function followLocation(what: string, from: URL, location: string): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
   if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
     throw new ImageError("registry_protocol", `${what}: redirected to ${JSON.stringify(location)}, which is no http or https URL`);

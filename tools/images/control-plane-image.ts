@@ -1,0 +1,67 @@
+/** The image of the control plane: Node, our sources, which it runs as they are, and the packages they load. No shell, no system. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ImageSpec } from "#images/build/build-image.ts";
+import { entriesBelow, type LayerEntry, packEntries } from "#images/build/layer-entries.ts";
+import { machinePlatform } from "#images/platform.ts";
+import { plainConfig } from "./image-labels.ts";
+import { parseLock, productionPackages } from "./production-packages.ts";
+import { runtimeLayer } from "./runtime-layer.ts";
+
+const repository = join(import.meta.dirname, "../..");
+const place = "app";
+/** The id that images without root use by custom; it has no name in any system. */
+const userId = 65_532;
+
+/** Where Node's binary says its loader is. */
+const loaders: Readonly<Record<string, string>> = { x64: "lib64/ld-linux-x86-64.so.2", arm64: "lib/ld-linux-aarch64.so.1" };
+
+/** `folder` is a daemon's folder, of which Node is taken. */
+export async function controlPlaneImage(folder: string, version: string): Promise<ImageSpec> {
+  const [packages, own] = await Promise.all([packageEntries(), ownEntries()]);
+  return {
+    layers: [await runtimeLayer(folder), () => packEntries(packages), () => packEntries(own)],
+    platform: machinePlatform(),
+    config: {
+      ...plainConfig("AgentBox", version),
+      entrypoint: ["/node", `/${place}/src/cmd/agentbox.ts`],
+      // Beside the loader, wherever that looks by itself.
+      env: ["PATH=/", "LD_LIBRARY_PATH=/lib", "HOME=/tmp", "NODE_ENV=production"],
+      user: `${userId}:${userId}`,
+      workingDir: `/${place}`,
+    },
+  };
+}
+
+/** Rolldown makes the daemon's folder, which clusters get as an image of its own. */
+async function packageEntries(): Promise<LayerEntry[]> {
+  const lock = parseLock(await readFile(join(repository, "package-lock.json"), "utf8"));
+  const packages = productionPackages(lock, repository, (name) => name === "rolldown" || name.startsWith("@types/"));
+  const entries = await Promise.all(packages.map((path) => entriesBelow(join(repository, path), join(place, path), isLoaded)));
+  return entries.flat();
+}
+
+/** Types and maps are for whoever writes or debugs: two thirds of all bytes. Packages inside packages come by themselves. */
+function isLoaded(name: string, isFolder: boolean): boolean {
+  return isFolder ? name !== "node_modules" : !/\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i.test(name);
+}
+
+async function ownEntries(): Promise<LayerEntry[]> {
+  const sources = await entriesBelow(join(repository, "src"), join(place, "src"), (name) => !name.endsWith(".test.ts"));
+  const loader = loaders[process.arch];
+  if (loader === undefined) throw new Error(`AgentBox runs on x64 and arm64, not on ${process.arch}`);
+  return [
+    ...sources,
+    { kind: "file", path: join(place, "package.json"), content: join(repository, "package.json") },
+    { kind: "symlink", path: loader, target: "/lib/ld.so" },
+    { kind: "folder", path: "tmp", mode: 0o1777 },
+    text("etc/passwd", `root:x:0:0:root:/:/\nagentbox:x:${userId}:${userId}:AgentBox:/tmp:/\n`),
+    text("etc/group", `root:x:0:\nagentbox:x:${userId}:\n`),
+    // What a cluster writes into /etc/hosts comes before its name server.
+    text("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+  ];
+}
+
+function text(path: string, content: string): LayerEntry {
+  return { kind: "file", path, content: Buffer.from(content) };
+}
