@@ -133,10 +133,6 @@ generate: $(STAMP) ## Write deploy/crds from src/model, and docs/openapi.json fr
 manifests: $(STAMP) ## Write deploy/manifests from the Helm chart
 	@node tools/render-manifests.ts
 
-.PHONY: manifests
-manifests: $(STAMP) ## Write deploy/manifests from the Helm chart
-	@node tools/render-manifests.ts
-
 .PHONY: check
 check: lint types dead-code ## Lint, format, types, dead code, layer walls
 
