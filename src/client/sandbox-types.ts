@@ -7,6 +7,7 @@ type Texts = Readonly<Record<string, string>>;
 /** Spans are written such as 90s, 30m or 1h30m, times as RFC 3339. */
 export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
   readonly stopReason?: string;
+  readonly disk?: string;
   readonly startupTimeout?: string;
   readonly idleTimeout?: string;
   readonly endTime?: string;

@@ -12,8 +12,14 @@ export function podResources({ spec }: Pod): { readonly cpu?: string; readonly m
   };
 }
 
+/** What it may write; undefined when no container says. */
+export function podDisk({ spec }: Pod): string | undefined {
+  const disk = sum(spec.containers, "ephemeral-storage");
+  return disk === undefined ? undefined : formatBytes(disk);
+}
+
 /** A limit is what the container may use; without one, its request is the best that is known. */
-function sum(containers: readonly Container[], resource: "cpu" | "memory"): number | undefined {
+function sum(containers: readonly Container[], resource: "cpu" | "memory" | "ephemeral-storage"): number | undefined {
   const amounts = containers.flatMap(({ resources }) => {
     const amount = parseQuantity(resources?.limits?.[resource] ?? resources?.requests?.[resource]);
     return amount === undefined ? [] : [amount];

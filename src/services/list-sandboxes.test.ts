@@ -2,10 +2,17 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { admin, ann, bob, eve, failureOf, nobody, redTeam, ServiceScene } from "../../test/world/service-scene.ts";
 import { annotationKeys, podConditions } from "#model/keys.ts";
-import { liveSandboxStatuses, type SandboxRecord, type SandboxRecordStatus, sandboxRecordStatuses } from "#model/sandbox-record.ts";
+import {
+  isTerminalStatus,
+  liveSandboxStatuses,
+  type SandboxRecord,
+  type SandboxRecordStatus,
+  sandboxRecordStatuses,
+} from "#model/sandbox-record.ts";
 import { matchesFilter } from "#store/matches-filter.ts";
 import { compareKeys } from "#store/record-key.ts";
 import { type Caller, scopeOf } from "./caller.ts";
+import { getSandbox } from "./get-sandbox.ts";
 import { listSandboxes } from "./list-sandboxes.ts";
 import type { ListSandboxes } from "./sandbox-service.ts";
 
@@ -90,6 +97,7 @@ test("W31: a page of a long list reads as much as it shows", async () => {
         yield record;
       }
     },
+    oldestFirst: (part: Parameters<ServiceScene["live"]["oldestFirst"]>[0]) => scene.live.oldestFirst(part),
   };
   const page = await listSandboxes({ live, history: scene.history }, redTeam, { limit: 5 });
   expect(page.sandboxes).toHaveLength(5);
@@ -172,6 +180,46 @@ test("W31: pages of any size, with any filter, are together what matches, once, 
     ),
     { numRuns: 60 },
   );
+});
+
+test("live sandboxes oldest first are those newest first the other way round, in pages of any size", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(sandbox, { maxLength: 14 }),
+      filter,
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom(...callers),
+      async (all, wanted, limit, caller) => {
+        await using scene = await ServiceScene.open();
+        for (const [index, one] of all.entries()) await put(scene, `i-${index}`, one);
+        const status = wanted.status?.filter((one) => !isTerminalStatus(one)) ?? liveSandboxStatuses;
+        const newest = await everything(scene, caller, { ...wanted, status, limit });
+        expect(await everything(scene, caller, { ...wanted, status, limit, order: "oldest" })).toEqual(newest.toReversed());
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test("oldest first is refused for ended sandboxes, and so is the cursor of the other order", async () => {
+  await using scene = await ServiceScene.open();
+  for (const id of ["i-1", "i-2", "i-3"]) await scene.sandbox(id);
+  const status = ["Running"] as const;
+  const fieldOf = async (query: ListSandboxes): Promise<unknown> => (await failureOf(listSandboxes(scene, ann, query))).details.field;
+  expect(await fieldOf({ order: "oldest" })).toBe("order");
+  expect(await fieldOf({ order: "oldest", status: ["Running", "Completed"] })).toBe("order");
+  const { next: newest = "" } = await listSandboxes(scene, ann, { limit: 1 });
+  const { next: oldest = "" } = await listSandboxes(scene, ann, { limit: 1, status, order: "oldest" });
+  expect(await fieldOf({ order: "oldest", status, cursor: newest })).toBe("cursor");
+  expect(await fieldOf({ cursor: oldest })).toBe("cursor");
+});
+
+test("a live sandbox has its times in a list as in its details", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.sandbox("i-1", { annotations: { [annotationKeys.endTime]: "2027-01-01T00:00:00.000Z", [annotationKeys.idleTimeout]: "90" } });
+  const { sandboxes } = await listSandboxes(scene, ann, {});
+  expect(sandboxes).toMatchObject([{ sandboxId: "i-1", endTime: "2027-01-01T00:00:00.000Z", idleTimeoutMs: 90_000 }]);
+  expect(sandboxes).toEqual([await getSandbox(scene, ann, "i-1")]);
 });
 
 test("a cursor that nobody gave out is refused, whatever it is", async () => {

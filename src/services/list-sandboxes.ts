@@ -1,17 +1,18 @@
-/** Live and ended sandboxes in one list, page by page (store/join-live.ts). */
+/** Live and ended sandboxes in one list, page by page (store/join-live.ts); `list-oldest.ts` is the other way round. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { HistoryError } from "#store/history-error.ts";
 import { listSandboxes as joinedList } from "#store/join-live.ts";
 import { decodeCursor, encodeCursor, normalTime, type RecordKey } from "#store/record-key.ts";
 import { type Caller, scopeOf } from "./caller.ts";
+import { listOldest } from "./list-oldest.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { ListSandboxes, SandboxPage } from "./sandbox-service.ts";
 import { ServiceError } from "./service-error.ts";
 import { translated } from "./service-failure.ts";
 
 export interface ListDeps {
-  readonly live: Pick<LiveSandboxes, "newestFirst">;
+  readonly live: Pick<LiveSandboxes, "newestFirst" | "oldestFirst">;
   readonly history: Pick<HistoryStore, "search">;
 }
 
@@ -20,9 +21,10 @@ const maxLimit = 1000;
 const timeFields = ["claimedAfter", "claimedBefore", "endedAfter", "endedBefore"] as const;
 
 export async function listSandboxes({ live, history }: ListDeps, caller: Caller, query: ListSandboxes): Promise<SandboxPage> {
-  const { limit = defaultLimit, cursor, ...filter } = query;
+  const { limit = defaultLimit, cursor, order, ...filter } = query;
   checkLimit(limit);
   for (const field of timeFields) checkTime(field, query[field]);
+  if (order === "oldest") return listOldest(live, caller, { ...filter, limit, cursor });
   const after = cursor === undefined ? undefined : keyIn(cursor);
   if (caller.role === "tenant" && caller.team === "") return { sandboxes: [] };
   const scope = scopeOf(caller);

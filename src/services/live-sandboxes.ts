@@ -12,10 +12,12 @@ import { SortedEntries } from "#lib/sorted-entries.ts";
 import { poolOf, sandboxIdOf } from "#model/claimed-pod.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
-import type { LiveSandboxStatus, SandboxRecord } from "#model/sandbox-record.ts";
-import { claimTime, liveRecordFromPod, liveStatusOf } from "#sandbox/sandbox-base.ts";
+import type { LiveSandboxStatus } from "#model/sandbox-record.ts";
+import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
 import type { HistoryScope } from "#store/history-store.ts";
 import { isSandboxId, type RecordKey } from "#store/record-key.ts";
+import type { SandboxView } from "./sandbox-service.ts";
+import { viewOf } from "./sandbox-view.ts";
 
 interface Entry {
   readonly key: string;
@@ -64,17 +66,26 @@ export class LiveSandboxes implements Disposable {
   }
 
   /** A live view: read it before the next `await`. */
-  *newestFirst({ scope, after, pool }: LivePart): Generator<SandboxRecord> {
+  newestFirst({ scope, after, pool }: LivePart): Generator<SandboxView> {
     const end = after === undefined ? undefined : placeOf(after);
+    return this.#shown(this.#tenants.get(scopeKey(scope))?.entries.backwards(end), pool);
+  }
+
+  oldestFirst({ scope, after, pool }: LivePart): Generator<SandboxView> {
+    const from = after === undefined ? "" : behind(after);
+    return this.#shown(this.#tenants.get(scopeKey(scope))?.entries.range("", from), pool);
+  }
+
+  *#shown(entries: Iterable<Entry> = [], pool: string | undefined): Generator<SandboxView> {
     let shown: string | undefined;
-    for (const entry of this.#tenants.get(scopeKey(scope))?.entries.backwards(end) ?? []) {
+    for (const entry of entries) {
       if (pool !== undefined && entry.pool !== pool) continue;
       const pod = this.#pods.get(entry.pod);
-      const record = pod === undefined ? undefined : liveRecordFromPod(pod);
-      if (record === undefined) continue;
-      const place = placeOf(record);
+      const view = pod === undefined ? undefined : viewOf(pod);
+      if (view === undefined) continue;
+      const place = placeOf(view);
       // Two pods that claim to be one sandbox have one place in the list.
-      if (place !== shown) yield record;
+      if (place !== shown) yield view;
       shown = place;
     }
   }
@@ -158,6 +169,11 @@ function entryOf(pod: Pod): Entry | undefined {
 /** Its order is that of record-key.ts: the time has one length, and nothing in an id is below the line break. */
 function placeOf({ claimedAt, sandboxId }: RecordKey): string {
   return `${claimedAt} ${sandboxId}\n`;
+}
+
+/** Above every pod that carries this sandbox, and below every other sandbox that comes later. */
+function behind({ claimedAt, sandboxId }: RecordKey): string {
+  return `${claimedAt} ${sandboxId}\v`;
 }
 
 function scopeKey(scope: HistoryScope): string {

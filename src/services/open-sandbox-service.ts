@@ -1,7 +1,7 @@
 /**
  * All use cases of sandboxes put together. Creating and ending them is `sandbox-claims.ts`; what reads and changes live ones is here:
  *
- * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`  see them; `sandbox-view.ts` is how
+ * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  see them; `sandbox-view.ts` is how
  * - `set-timeouts.ts`, `pause-sandbox.ts`  change them, with one conditional write each (`change-sandbox.ts`)
  * - `sandbox-logs.ts`, `exec-in-sandbox.ts`  go into them; `exec-tokens.ts` who may later, `exec-activity.ts` that this is use
  * - `find-sandbox.ts`, `carried-pod.ts`  which one is meant, from the cache and by the server's word; `caller.ts` who asks
@@ -32,7 +32,7 @@ export interface SandboxServiceDeps {
   readonly pods: PodAccess;
   /** Made over the pods of the same cache. */
   readonly live: LiveSandboxes;
-  readonly activity: ExecActivity;
+  readonly activity: Pick<ExecActivity, "begin">;
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
   readonly clock: Clock;
   readonly log: Logger;

@@ -102,6 +102,8 @@ export interface CreatedBatch {
 
 /** A record with what only a live sandbox has. */
 export interface SandboxView extends SandboxRecord {
+  /** What it may write, as a Kubernetes quantity. */
+  readonly disk?: string;
   readonly startupTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
   /** ISO 8601. */
@@ -132,11 +134,13 @@ export interface ListSandboxes {
   readonly endedBefore?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly idPrefix?: string;
+  /** Oldest first is for lists of live ones only. A cursor is good for the order that it came from. */
+  readonly order?: "newest" | "oldest";
 }
 
-/** Newest first. A page may be short and still have a next one. */
+/** A page may be short and still have a next one. */
 export interface SandboxPage {
-  readonly sandboxes: readonly SandboxRecord[];
+  readonly sandboxes: readonly SandboxView[];
   readonly next?: string;
 }
 

@@ -3,6 +3,7 @@ import { withoutUndefined } from "#lib/without-undefined.ts";
 import { annotationKeys, timeoutActions } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { formatTime, parseSeconds, parseTime } from "#sandbox/annotation-values.ts";
+import { podDisk } from "#sandbox/pod-resources.ts";
 import { liveRecordFromPod } from "#sandbox/sandbox-base.ts";
 import type { SandboxView } from "./sandbox-service.ts";
 
@@ -14,6 +15,7 @@ export function viewOf(pod: Pod): SandboxView | undefined {
   return {
     ...record,
     ...withoutUndefined({
+      disk: podDisk(pod),
       startupTimeoutMs: parseSeconds(annotations[annotationKeys.startupTimeout]),
       idleTimeoutMs: parseSeconds(annotations[annotationKeys.idleTimeout]),
       endTime: timeOf(annotations[annotationKeys.endTime]),

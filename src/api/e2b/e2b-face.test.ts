@@ -30,6 +30,7 @@ const running: SandboxDetail = {
   metadata: { task: "7" },
   cpu: "1500m",
   memory: "1Gi",
+  disk: "3Gi",
 };
 
 const caller: Caller = { role: "tenant", team: "red", keyId: "k" };
@@ -166,7 +167,14 @@ describe("a list", () => {
     const { json, headers } = await scene.ask("GET /v2/sandboxes?limit=5&nextToken=here&state=paused");
     expect(json).toMatchObject([{ sandboxID: "abc" }]);
     expect(headers["x-next-token"]).toBe("more");
-    expect(scene.asked).toEqual([{ limit: 5, status: ["Paused"], cursor: "here" }]);
+    expect(scene.asked).toEqual([{ limit: 5, status: ["Paused"], order: "newest", cursor: "here" }]);
+  });
+
+  test("shows when each sandbox ends and how big it is, in the order that is asked for", async () => {
+    const scene = new Scene();
+    const { json } = await scene.ask("GET /v2/sandboxes?order=asc");
+    expect(json).toMatchObject([{ endAt: running.endTime, cpuCount: 2, memoryMB: 1024, diskSizeMB: 3072 }]);
+    expect(scene.asked).toMatchObject([{ order: "oldest" }]);
   });
 
   test("is asked for metadata that the SDKs escape as pairs and once more", async () => {
@@ -176,7 +184,7 @@ describe("a list", () => {
     expect(scene.asked).toMatchObject([{ metadata: { "a&b": "c=d e+100%ü", x: "1" } }]);
   });
 
-  test.each(["state=gone", "metadata=novalue", "metadata=%25zz%3D1", "order=asc", "limit=101", "limit=x"])(
+  test.each(["state=gone", "metadata=novalue", "metadata=%25zz%3D1", "order=up", "limit=101", "limit=x"])(
     "%s is refused",
     async (query) => {
       expect(await new Scene().ask(`GET /v2/sandboxes?${query}`)).toMatchObject({ status: 400, json: { code: 400 } });

@@ -1,5 +1,4 @@
 /** Sandboxes as E2B's SDKs read them. */
-import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { CreatedSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { parseQuantity } from "#model/quantity.ts";
@@ -10,7 +9,7 @@ export const envdVersion = "0.6.4";
 const clientId = "agentbox";
 const mebibyte = 1024 * 1024;
 /** Shown for sandboxes that have no limit of their own. */
-const assumedDiskMb = 1024;
+const assumed = { memory: 512 * mebibyte, disk: 1024 * mebibyte };
 /** Clients want a time; a sandbox that never ends is shown with one that nobody lives to see. */
 const farAway = "2999-12-31T23:59:59.000Z";
 
@@ -42,8 +41,8 @@ export function tokensOf({ accessToken, trafficToken }: CreatedSandbox): Pick<Bo
 }
 
 /** One of a list. Only live ones are shown; what has ended is not there any more for E2B's clients. */
-export function listedBody(record: SandboxRecord & { readonly endTime?: string }) {
-  const { sandboxId, templateName, poolName, startedAt, claimedAt, endTime, cpu, memory, metadata, status } = record;
+export function listedBody(view: SandboxView) {
+  const { sandboxId, templateName, poolName, startedAt, claimedAt, endTime, cpu, memory, disk, metadata, status } = view;
   return {
     templateID: templateName ?? poolName,
     alias: poolName,
@@ -52,8 +51,8 @@ export function listedBody(record: SandboxRecord & { readonly endTime?: string }
     startedAt: startedAt ?? claimedAt,
     endAt: endTime ?? farAway,
     cpuCount: Math.max(1, Math.ceil(parseQuantity(cpu) ?? 1)),
-    memoryMB: Math.floor((parseQuantity(memory) ?? 512 * mebibyte) / mebibyte),
-    diskSizeMB: assumedDiskMb,
+    memoryMB: Math.floor((parseQuantity(memory) ?? assumed.memory) / mebibyte),
+    diskSizeMB: Math.floor((parseQuantity(disk) ?? assumed.disk) / mebibyte),
     metadata,
     state: status === "Paused" ? "paused" : "running",
     envdVersion,

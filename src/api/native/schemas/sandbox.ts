@@ -154,6 +154,7 @@ export const sandboxSchema = named(
       labels: optional(texts("Labels that were asked for.")),
       cpu: optional(text("Kubernetes quantity, summed over the containers.")),
       memory: optional(text("Likewise.")),
+      disk: optional(text("Likewise, what it may write. Of live ones only.")),
       node: optional(text("The node that it runs on, or did.")),
       startupTimeout: optional(span("How long it may take to start.")),
       idleTimeout: optional(span("How long it may go without traffic; absent: no limit.")),
