@@ -71,6 +71,10 @@ cluster-down: $(STAMP) ## Remove the cluster from this machine, with all that it
 test-cluster: cluster ## Run the tests of real pods on that cluster
 	@node tools/run-tests.ts cluster
 
+.PHONY: test-cluster-life
+test-cluster-life: cluster ## Kill that cluster's programs, take it down and start it anew: nothing may be left (minutes)
+	@node tools/run-tests.ts cluster-life
+
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)
 	@$(NODE_PACKAGES)

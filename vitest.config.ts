@@ -68,6 +68,29 @@ export default defineConfig({
           testTimeout: 120_000,
         },
       },
+      {
+        extends: true,
+        // Real pods on the cluster of `make cluster`, which stays.
+        test: {
+          name: "cluster",
+          include: ["test/cluster/**/*.test.ts"],
+          exclude: ["test/cluster/life/**"],
+          globalSetup: ["test/cluster/global-setup.ts"],
+          fileParallelism: false,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        // The same cluster killed, taken down and started anew: nobody else may be using it.
+        test: {
+          name: "cluster-life",
+          include: ["test/cluster/life/**/*.test.ts"],
+          globalSetup: ["test/cluster/global-setup.ts"],
+          fileParallelism: false,
+          testTimeout: 300_000,
+        },
+      },
     ],
   },
 });

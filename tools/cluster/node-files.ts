@@ -1,6 +1,7 @@
 /** Configuration files of the node's programs and of its network. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { machineNameservers, renderResolvConf } from "#engines/embedded/node/network/nameservers.ts";
 import { workerKubeconfig } from "./credentials.ts";
 import { bridge, type ClusterLayout, nodeAddress, ownName, podSubnet } from "./layout.ts";
@@ -27,15 +28,20 @@ const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin"];
 export async function writeNodeFiles(layout: ClusterLayout, ports: ClusterPorts, mtu: number): Promise<void> {
   const files = nodeFiles(layout);
   await mkdir(files.cni, { recursive: true });
-  await writeFile(files.containerd, containerdConfig(layout, ports));
+  await writeChanged(files.containerd, containerdConfig(layout, ports));
   for (const host of registryHosts(ports)) {
     await mkdir(join(files.registries, host), { recursive: true });
-    await writeFile(join(files.registries, host, "hosts.toml"), `server = "http://${host}"\n`);
+    await writeChanged(join(files.registries, host, "hosts.toml"), `server = "http://${host}"\n`);
   }
-  await writeFile(join(files.cni, "10-agentbox.conflist"), json(network(files.addresses, mtu)));
-  await writeFile(files.resolvConf, renderResolvConf(machineNameservers()));
-  await writeFile(files.kubelet, json(kubeletConfig(layout, ports)));
-  await writeFile(files.proxy, json(proxyConfig(layout, ports)));
+  await writeChanged(join(files.cni, "10-agentbox.conflist"), json(network(files.addresses, mtu)));
+  await writeChanged(files.resolvConf, renderResolvConf(machineNameservers()));
+  await writeChanged(files.kubelet, json(kubeletConfig(layout, ports)));
+  await writeChanged(files.proxy, json(proxyConfig(layout, ports)));
+}
+
+/** kube-proxy ends when its file is written, though it says the same. */
+async function writeChanged(path: string, text: string): Promise<void> {
+  if (readIfPresent(path) !== text) await writeFile(path, text);
 }
 
 function json(value: object): string {
