@@ -38,6 +38,18 @@ export function badRequest(message: string): Answer {
   return { status: 400, body: { message, code: 400 } };
 }
 
+/** Which limit it is, so that who runs the server knows what to change. */
+export function tooManyOpen(limit: number, sandboxId?: string): Answer {
+  const whose = sandboxId === undefined ? "This gateway" : "The sandbox";
+  const message = `${whose} has ${limit} requests and connections open, which is the limit of this server: try again when some have ended`;
+  const body = { ...(sandboxId === undefined ? {} : { sandboxId }), message, code: 429 };
+  return { status: 429, body, headers: { "retry-after": "1" } };
+}
+
+export function apiUnreachable(): Answer {
+  return { status: 503, body: { message: "The API does not answer now", code: 503 }, headers: { "retry-after": "1" } };
+}
+
 export function forbidden(sandboxId: string, message: string): Answer {
   return { status: 403, body: { sandboxId, message, code: 403 } };
 }

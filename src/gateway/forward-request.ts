@@ -3,10 +3,9 @@
  * other side. Ends when both are done, or when either goes away, and then takes the other with it.
  */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
-import { type Answer, brokenAnswer, closedPort } from "./answers.ts";
 import { type GatewayRequest, type GatewayResponse, hasBody, isHttp2, sendAnswer, writeHead } from "./exchange.ts";
 import { rawHeader, responseHeaders } from "./headers.ts";
-import { PortClosed, type Upstream, type UpstreamAgent, type UpstreamRequest } from "./upstream.ts";
+import { failureOf, type Upstream, type UpstreamAgent, type UpstreamRequest } from "./upstream.ts";
 
 export interface Forwarding {
   readonly agent: UpstreamAgent;
@@ -34,7 +33,7 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
     // The answer to a request without Upgrade that upgrades all the same is nothing that a client could understand.
     outgoing.on("upgrade", (_, socket) => socket.destroy());
     outgoing.on("error", (error) => {
-      if (answered === undefined) sendAnswer(request, response, failure(forwarding.upstream, error), forwarding.added);
+      if (answered === undefined) sendAnswer(request, response, failureOf(forwarding.upstream, error), forwarding.added);
       else response.destroy();
     });
     response.on("close", () => {
@@ -87,10 +86,6 @@ function answer(response: GatewayResponse, incoming: IncomingMessage, added: Rea
   // Cut short: the client must see that, and not a shorter answer.
   incoming.on("aborted", () => response.destroy());
   incoming.on("error", () => response.destroy());
-}
-
-function failure({ sandboxId, port }: Upstream, error: unknown): Answer {
-  return error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port);
 }
 
 function pairs(raw: readonly string[]): [string, string][] {

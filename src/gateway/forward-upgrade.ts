@@ -1,9 +1,9 @@
 /** Carries a connection that becomes something else than HTTP, such as a WebSocket: after the answer, bytes in both directions. */
 import { type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Answer, brokenAnswer, closedPort, encode } from "./answers.ts";
+import { type Answer, encode } from "./answers.ts";
 import { responseHeaders } from "./headers.ts";
-import { connectUpstream, PortClosed, type Upstream } from "./upstream.ts";
+import { connectUpstream, failureOf, type Upstream } from "./upstream.ts";
 
 export interface UpgradeForwarding {
   readonly upstream: Upstream;
@@ -26,8 +26,7 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
   try {
     connection = await connectUpstream(upstream, { halfOpen: true });
   } catch (error) {
-    const { sandboxId, port } = upstream;
-    endWith(socket, error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port));
+    endWith(socket, failureOf(upstream, error));
     return;
   }
   if (socket.destroyed) {
@@ -54,8 +53,8 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
     answer.pipe(socket);
     answer.on("close", resolve);
   });
-  outgoing.on("error", () => {
-    endWith(socket, brokenAnswer(upstream.sandboxId, upstream.port));
+  outgoing.on("error", (error) => {
+    endWith(socket, failureOf(upstream, error));
     resolve();
   });
   socket.once("close", () => outgoing.destroy());
@@ -71,8 +70,14 @@ export function endWith(socket: Duplex, answer: Answer): void {
     return;
   }
   const { type, text } = encode(answer, false);
-  const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
-  socket.end(head + text);
+  const headers = {
+    "content-type": type,
+    "content-length": String(Buffer.byteLength(text)),
+    ...answer.headers,
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\n${lines.join("")}\r\n${text}`);
 }
 
 function headText(answer: IncomingMessage, about: readonly string[]): string {

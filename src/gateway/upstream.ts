@@ -5,8 +5,10 @@
 import { Agent, type ClientRequestArgs } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { type Answer, apiUnreachable, brokenAnswer, closedPort } from "./answers.ts";
 
 export interface Upstream {
+  /** Empty for the API. */
   readonly sandboxId: string;
   readonly ip: string;
   readonly port: number;
@@ -15,6 +17,12 @@ export interface Upstream {
 /** Handed to the agent beside Node's own options. */
 export interface UpstreamRequest extends ClientRequestArgs {
   readonly upstream: Upstream;
+}
+
+/** What the client is told when there was no answer. */
+export function failureOf({ sandboxId, port }: Upstream, error: unknown): Answer {
+  if (sandboxId === "") return apiUnreachable();
+  return error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port);
 }
 
 /** How long a connection that nobody uses is kept. Most servers keep theirs for five seconds, and who closes first spoils a request. */

@@ -1,0 +1,21 @@
+/** `api.<domain>` is the API, for clients that are told nothing but the domain. */
+
+export interface ApiPlace {
+  /** Of the domain, without a port. */
+  readonly host: string;
+  /** Where the API listens; undefined as long as it does not. */
+  readonly at: () => ApiAddress | undefined;
+}
+
+export interface ApiAddress {
+  /** Name or address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** However the host is written: in capitals, with a port, with the dot at its end. */
+export function isApiHost(api: ApiPlace | undefined, host: string): boolean {
+  if (api === undefined || host.length < api.host.length) return false;
+  const name = host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
+  return name === api.host;
+}

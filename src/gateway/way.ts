@@ -1,0 +1,67 @@
+/** Where a request goes: into a sandbox, to the API, or nowhere, and then what it is answered. */
+import type { TrafficLog } from "./activity.ts";
+import { admit, type AdmitDeps } from "./admit.ts";
+import { type Answer, apiUnreachable, badRequest, tooManyOpen } from "./answers.ts";
+import { type ApiPlace, isApiHost } from "./api-host.ts";
+import { type GatewayRequest, hostOf, oneHeader } from "./exchange.ts";
+import { type OpenLimits, usualOpenLimits } from "./open-limits.ts";
+import { type Target, type TargetResult, targetOf } from "./target.ts";
+import type { Upstream } from "./upstream.ts";
+
+export interface WayDeps extends AdmitDeps {
+  readonly traffic: TrafficLog;
+  /** Left out: `api.<domain>` is no host of ours. */
+  readonly api?: ApiPlace | undefined;
+  readonly limits?: OpenLimits | undefined;
+}
+
+export type Destination = TargetResult | { readonly kind: "api"; readonly url: string };
+
+export type Way =
+  | { readonly kind: "answered"; readonly answer: Answer }
+  | {
+      readonly kind: "open";
+      readonly upstream: Upstream;
+      /** Path and query there. */
+      readonly url: string;
+      /** What is seen there as the host, if it is not what the client said. */
+      readonly mask?: string | undefined;
+      /** Notes that the request goes there; what it returns notes the end. */
+      readonly begin: () => () => void;
+    };
+
+export function destinationOf(deps: Pick<WayDeps, "api">, request: GatewayRequest): Destination {
+  const [host, url] = [hostOf(request), request.url ?? "/"];
+  if (isApiHost(deps.api, host) && url.startsWith("/")) return { kind: "api", url };
+  return targetOf({ host, idHeader: oneHeader(request, "e2b-sandbox-id"), portHeader: oneHeader(request, "e2b-sandbox-port"), url });
+}
+
+/** For counting. */
+export function waysName(destination: Destination): string {
+  return destination.kind === "target" ? destination.target.by : destination.kind === "api" ? "api" : "none";
+}
+
+/** `open`: how many are under way, with this one. */
+export async function wayOf(deps: WayDeps, request: GatewayRequest, destination: Destination, open: number): Promise<Way> {
+  const { total } = deps.limits ?? usualOpenLimits;
+  if (open > total) return answered(tooManyOpen(total));
+  if (destination.kind === "refused") return answered(badRequest(destination.message));
+  if (destination.kind === "target") return intoSandbox(deps, request, destination.target);
+  const place = deps.api?.at();
+  if (place === undefined) return answered(apiUnreachable());
+  return { kind: "open", upstream: { sandboxId: "", ip: place.host, port: place.port }, url: destination.url, begin: () => () => {} };
+}
+
+async function intoSandbox(deps: WayDeps, request: GatewayRequest, target: Target): Promise<Way> {
+  const { traffic, limits: { perSandbox } = usualOpenLimits } = deps;
+  const admission = await admit(deps, target, oneHeader(request, "e2b-traffic-access-token"));
+  if (admission.kind === "answered") return admission;
+  const { sandboxId, url } = target;
+  if ((traffic.of(sandboxId)?.open ?? 0) >= perSandbox) return answered(tooManyOpen(perSandbox, sandboxId));
+  const { upstream, mask, pod } = admission;
+  return { kind: "open", upstream, url, mask, begin: () => traffic.begin(sandboxId, pod) };
+}
+
+function answered(answer: Answer): Way {
+  return { kind: "answered", answer };
+}
