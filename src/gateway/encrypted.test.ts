@@ -76,6 +76,22 @@ test("a stream of HTTP/2 that its client leaves ends in the sandbox too", async 
   session.close();
 });
 
+test("bodies that nobody takes leave a connection of HTTP/2 as good as it was", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  world.sandbox("abc");
+  const nothingListens = 1;
+  const session = openHttp2(world, nothingListens);
+  for (let n = 0; n < 20; n++) {
+    const stream = session.request({ ":method": "POST", ":path": "/" });
+    stream.end(Buffer.alloc(1_000_000));
+    const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+    expect(headers[":status"]).toBe(502);
+    stream.resume();
+    await once(stream, "close");
+  }
+  session.close();
+});
+
 test("who speaks HTTP/1.1 is understood on the same port, and so are WebSockets", async () => {
   await using world = await gatewayWorld({}, { tls });
   const program = createServer((_, response) => response.end("plain old"));

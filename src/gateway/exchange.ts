@@ -47,6 +47,9 @@ export function sendAnswer(
   };
   writeHead(response, answer.status, Object.entries(headers).flat());
   response.end(request.method === "HEAD" ? "" : text);
+  // Nobody takes the rest of the body: unread it would hold up the connection, and over HTTP/2 fill the memory that all requests of it share.
+  request.unpipe();
+  request.resume();
 }
 
 /** The two kinds of response have the same method with types that do not meet. */
