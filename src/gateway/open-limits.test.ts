@@ -13,7 +13,10 @@ async function patientProgram(world: GatewayWorld) {
     await go.promise;
     response.end("done");
   });
-  return { port, go: () => go.resolve(), untilArrived: async (count: number) => void (await expect.poll(() => arrived).toBe(count)) };
+  const untilArrived = async (count: number): Promise<void> => {
+    await expect.poll(() => arrived).toBe(count);
+  };
+  return { port, go: () => go.resolve(), untilArrived };
 }
 
 async function refusal(world: GatewayWorld, headers: Record<string, string>) {
