@@ -1,4 +1,4 @@
-/** A registry on loopback that speaks the real protocol, keeps its content in memory and misbehaves when told to. */
+/** A registry on loopback that speaks the real protocol, also for pushing, keeps its content in memory and misbehaves when told to. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -20,8 +20,10 @@ export interface Fault {
   readonly body?: string | Buffer;
   /** Never answer. */
   readonly hangs?: true;
-  /** Break the connection after so many bytes of the body. */
+  /** Break the connection after so many bytes of the body: of the request's, if it has one. */
   readonly cutAfter?: number;
+  /** Take what was sent, and break the connection instead of saying so. */
+  readonly cutAnswer?: true;
 }
 
 export interface FakeRegistryOptions {
@@ -41,6 +43,7 @@ export class FakeRegistry implements AsyncDisposable {
   readonly #server: Server;
   readonly #content = new Map<string, { readonly type: string; readonly content: Buffer }>();
   readonly #tokens = new Set<string>();
+  #uploads = 0;
   /** Asked for every request; the first answer that is not undefined is what happens. */
   fault: (request: SeenRequest) => Fault | undefined = () => undefined;
   /** Seconds that tokens are good for. */
@@ -106,7 +109,7 @@ export class FakeRegistry implements AsyncDisposable {
     if (fault?.hangs === true) return;
     if (fault?.status !== undefined) send(response, fault.status, fault.headers ?? {}, Buffer.from(fault.body ?? ""));
     else if (url.startsWith("/token?")) this.#giveToken(seen, response);
-    else if (this.#mayEnter(seen)) this.#giveContent(seen, response, fault);
+    else if (this.#mayEnter(seen)) this.#serve(request, response, { seen, fault });
     else
       send(
         response,
@@ -114,6 +117,39 @@ export class FakeRegistry implements AsyncDisposable {
         { "www-authenticate": this.#challenge() },
         json({ errors: [{ code: "UNAUTHORIZED", message: "authentication required" }] }),
       );
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse, { seen, fault }: { seen: SeenRequest; fault: Fault | undefined }): void {
+    if (seen.method === "POST" || seen.method === "PUT") this.#take(request, response, fault);
+    else this.#giveContent(seen, response, fault);
+  }
+
+  /** An upload in one piece, as the protocol has it: asked for, sent, and checked. */
+  #take(request: IncomingMessage, response: ServerResponse, fault: Fault | undefined): void {
+    const { pathname, searchParams } = new URL(request.url ?? "/", `http://${this.host}`);
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => {
+      parts.push(part);
+      if (fault?.cutAfter !== undefined && Buffer.concat(parts).length > fault.cutAfter) response.destroy();
+    });
+    request.on("end", () => {
+      if (response.destroyed) return;
+      const content = Buffer.concat(parts);
+      const [repository = ""] = /(?<=^\/v2\/).*(?=\/(?:blobs|manifests)\/)/.exec(pathname) ?? [];
+      if (request.method === "POST") {
+        send(response, 202, { location: `${pathname}${this.#uploads++}?state=a%2Fb`, ...fault?.headers }, Buffer.alloc(0));
+        return;
+      }
+      const promised = searchParams.get("digest");
+      if (promised !== null && promised !== digestOf(content)) {
+        send(response, 400, {}, json({ errors: [{ code: "DIGEST_INVALID", message: "provided digest did not match" }] }));
+        return;
+      }
+      if (promised === null) this.addManifest(repository, pathname.slice(pathname.lastIndexOf("/") + 1), content);
+      else this.addBlob(repository, digestOf(content), content);
+      if (fault?.cutAnswer === true) response.destroy();
+      else send(response, 201, { "docker-content-digest": digestOf(content), ...fault?.headers }, Buffer.alloc(0));
+    });
   }
 
   #giveContent({ method, path, range }: SeenRequest, response: ServerResponse, fault: Fault | undefined): void {

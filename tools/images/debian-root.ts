@@ -14,8 +14,13 @@ const run = promisify(execFile);
 const suite = "trixie";
 const packages: readonly string[] = ["bash", "ca-certificates", "curl", "git", "python3", "sudo"];
 const usualMirror = "http://deb.debian.org/debian";
+/** What `apt-get install` in a sandbox asks: never the mirror of the machine that built the image. */
+const aptSources = `deb ${usualMirror} ${suite} main
+deb ${usualMirror} ${suite}-updates main
+deb ${usualMirror}-security ${suite}-security main
+`;
 /** Changed with what is done below, or kept folders would go on being used. */
-const recipe = 1;
+const recipe = 2;
 
 export interface DebianRootOptions {
   /** Where the folders are kept, one per list of packages. */
@@ -90,5 +95,6 @@ async function cleanUp(root: string): Promise<void> {
     for (const name of await readdir(join(root, folder)).catch(() => [])) await rm(join(root, folder, name), { recursive: true });
   }
   await run("find", [join(root, "usr/share/doc"), "-type", "f", "!", "-name", "copyright", "-delete"]);
+  await writeFile(join(root, "etc/apt/sources.list"), aptSources);
   await Promise.all(["etc/machine-id", "etc/hostname", "etc/resolv.conf"].map((name) => writeFile(join(root, name), "")));
 }
