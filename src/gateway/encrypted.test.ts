@@ -76,6 +76,18 @@ test("a stream of HTTP/2 that its client leaves ends in the sandbox too", async 
   session.close();
 });
 
+test("an answer over HTTP/2 that the sandbox breaks off is no whole answer", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  const port = await world.program((_, response) => {
+    response.write("first", () => response.destroy());
+  });
+  world.sandbox("abc");
+  const session = openHttp2(world, port);
+  const stream = session.request({ ":path": "/" });
+  await expect(text(stream)).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR/);
+  session.close();
+});
+
 test("bodies that nobody takes leave a connection of HTTP/2 as good as it was", async () => {
   await using world = await gatewayWorld({}, { tls });
   world.sandbox("abc");

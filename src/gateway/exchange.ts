@@ -1,6 +1,6 @@
 /** One request on its way, over HTTP/1.1 or HTTP/2: Node gives both the same face, except for a few corners that are rounded here. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import { type Answer, encode, isForPeople } from "./answers.ts";
 import { headerMap } from "./headers.ts";
 
@@ -50,6 +50,13 @@ export function sendAnswer(
   // Nobody takes the rest of the body: unread it would hold up the connection, and over HTTP/2 fill the memory that all requests of it share.
   request.unpipe();
   request.resume();
+}
+
+/** Ends an answer in the middle, so that its client sees that it is not whole. */
+export function cutShort(response: GatewayResponse): void {
+  // A stream of HTTP/2 that is only dropped looks like one that has ended well.
+  if (isHttp2Response(response)) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  else response.destroy();
 }
 
 /** The two kinds of response have the same method with types that do not meet. */

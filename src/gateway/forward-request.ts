@@ -3,7 +3,7 @@
  * other side. Ends when both are done, or when either goes away, and then takes the other with it.
  */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
-import { type GatewayRequest, type GatewayResponse, hasBody, isHttp2, sendAnswer, writeHead } from "./exchange.ts";
+import { cutShort, type GatewayRequest, type GatewayResponse, hasBody, isHttp2, sendAnswer, writeHead } from "./exchange.ts";
 import { rawHeader, responseHeaders } from "./headers.ts";
 import { failureOf, type Upstream, type UpstreamAgent, type UpstreamRequest } from "./upstream.ts";
 
@@ -34,7 +34,7 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
     outgoing.on("upgrade", (_, socket) => socket.destroy());
     outgoing.on("error", (error) => {
       if (answered === undefined) sendAnswer(request, response, failureOf(forwarding.upstream, error), forwarding.added);
-      else response.destroy();
+      else cutShort(response);
     });
     response.on("close", () => {
       // Also when all is done: a connection whose answer was read to its end is kept, any other cannot be used again.
@@ -84,8 +84,8 @@ function answer(response: GatewayResponse, incoming: IncomingMessage, added: Rea
     response.end();
   });
   // Cut short: the client must see that, and not a shorter answer.
-  incoming.on("aborted", () => response.destroy());
-  incoming.on("error", () => response.destroy());
+  incoming.on("aborted", () => cutShort(response));
+  incoming.on("error", () => cutShort(response));
 }
 
 function pairs(raw: readonly string[]): [string, string][] {
