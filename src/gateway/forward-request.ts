@@ -28,7 +28,13 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
     });
     outgoing.on("response", (incoming) => {
       answered = incoming;
-      answer(response, incoming, forwarding.added);
+      try {
+        answer(request, response, incoming, forwarding.added);
+      } catch {
+        // Something in it cannot be said again, such as a status of which there is none.
+        answered = undefined;
+        outgoing.destroy(new Error("the answer is not HTTP"));
+      }
     });
     // The answer to a request without Upgrade that upgrades all the same is nothing that a client could understand.
     outgoing.on("upgrade", (_, socket) => socket.destroy());
@@ -54,7 +60,7 @@ function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwar
     port: upstream.port,
     method: request.method ?? "GET",
     path: url,
-    headers: isChunked ? [...headers, "Transfer-Encoding", "chunked"] : headers,
+    headers: isChunked ? [...headers, "Transfer-Encoding", "chunked"] : withoutTrailers(headers),
     setHost: false,
   };
   const outgoing = httpRequest(options);
@@ -74,18 +80,43 @@ function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwar
   return outgoing;
 }
 
-function answer(response: GatewayResponse, incoming: IncomingMessage, added: Readonly<Record<string, string>>): void {
-  const headers = responseHeaders(incoming.rawHeaders);
+/** Throws what Node says of an answer that cannot be passed on. */
+function answer(...[request, response, incoming, added]: Answering): void {
+  const status = incoming.statusCode ?? 502;
+  const all = responseHeaders(incoming.rawHeaders);
+  const headers = isOpenEnded(request, status, all) ? all : withoutTrailers(all);
   for (const [name, value] of Object.entries(added)) if (rawHeader(headers, name) === undefined) headers.push(name, value);
-  writeHead(response, incoming.statusCode ?? 502, headers);
+  writeHead(response, status, headers);
   incoming.pipe(response, { end: false });
   incoming.on("end", () => {
-    if (incoming.rawTrailers.length > 0) response.addTrailers(Object.fromEntries(pairs(incoming.rawTrailers)));
-    response.end();
+    endWithTrailers(response, incoming.rawTrailers);
   });
   // Cut short: the client must see that, and not a shorter answer.
   incoming.on("aborted", () => cutShort(response));
   incoming.on("error", () => cutShort(response));
+}
+
+type Answering = [GatewayRequest, GatewayResponse, IncomingMessage, Readonly<Record<string, string>>];
+
+/** Whether the end of the answer shows by itself, so that something can come behind it. */
+function isOpenEnded({ method, httpVersion }: GatewayRequest, status: number, headers: readonly string[]): boolean {
+  return (
+    httpVersion !== "1.0" && method !== "HEAD" && status !== 204 && status !== 304 && rawHeader(headers, "content-length") === undefined
+  );
+}
+
+/** Who announces trailers where none can come is not understood by everybody. */
+function withoutTrailers(headers: readonly string[]): string[] {
+  return headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== "trailer");
+}
+
+function endWithTrailers(response: GatewayResponse, raw: readonly string[]): void {
+  try {
+    if (raw.length > 0) response.addTrailers(Object.fromEntries(pairs(raw)));
+  } catch {
+    // Named as HTTP/2 allows none to be: the answer is whole without it.
+  }
+  response.end();
 }
 
 function pairs(raw: readonly string[]): [string, string][] {

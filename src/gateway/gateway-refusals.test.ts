@@ -1,4 +1,5 @@
-import { request as httpRequest } from "node:http";
+import { createServer as createHttpServer, request as httpRequest } from "node:http";
+import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { annotationKeys } from "#model/keys.ts";
@@ -50,6 +51,18 @@ describe("an answer that does not come", () => {
     world.sandbox("abc");
     const response = await fetch(world.url, { headers: to("abc", port) });
     await expect(response.text()).rejects.toThrow(/terminated|aborted|closed/);
+  });
+
+  test.each([
+    ["trailers behind a body whose length is known", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTrailer: X-T\r\n\r\nok", 200],
+    ["a status that there is not", "HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nok", 502],
+  ])("%s do no harm to others", async (_, said, status) => {
+    await using world = await gatewayWorld();
+    const port = await world.program(createHttpServer().on("connection", (socket: Socket) => socket.once("data", () => socket.end(said))));
+    world.sandbox("abc");
+    expect((await get(world, "/", to("abc", port))).status).toBe(status);
+    const mine = await world.program((_request, response) => response.end("fine"));
+    expect((await get(world, "/", { ...to("abc", mine), trailer: "X-T" })).body).toBe("fine");
   });
 
   test("who goes away takes his request along", async () => {

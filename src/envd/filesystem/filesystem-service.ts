@@ -1,29 +1,19 @@
 /**
  * Files and folders, but for their contents (filesystem.proto).
- * - `entry-info.ts`: what is told about one, - `list-folder.ts`, `move-entry.ts`, - `watch-service.ts`, `folder-watch.ts`, `inotify.ts`: changes.
+ * - `entry-info.ts`: what is told about one, - `list-folder.ts`, `move-entry.ts`, - `watch-service.ts`, `folder-watch.ts`, `inotify.ts`: changes,
+ * - `system-failure.ts`: what went wrong.
  */
 import { lstat, rm } from "node:fs/promises";
 import { ConnectError } from "#envd/connect/connect-error.ts";
 import type { Call, Handlers } from "#envd/connect/rpc-server.ts";
-import { failureKind, failureText, type FailureKind } from "#envd/files/file-failure.ts";
 import { makeFolders } from "#envd/files/make-folders.ts";
-import type { ConnectCode } from "#envd-protocol/connect-code.ts";
 import type { ListDirRequest, MoveRequest, PathRequest } from "#envd-protocol/filesystem-messages.ts";
 import { resolvedPath, type FilesystemDeps } from "./filesystem-deps.ts";
 import { entryInfo } from "./entry-info.ts";
 import { listFolder } from "./list-folder.ts";
 import { moveEntry } from "./move-entry.ts";
+import { systemFailure } from "./system-failure.ts";
 import { watchHandlers } from "./watch-service.ts";
-
-const codes: Readonly<Record<FailureKind, ConnectCode>> = {
-  "not-found": "not_found",
-  exists: "already_exists",
-  "bad-path": "invalid_argument",
-  forbidden: "permission_denied",
-  full: "resource_exhausted",
-  busy: "failed_precondition",
-  other: "internal",
-};
 
 export function filesystemHandlers(deps: FilesystemDeps): Handlers {
   const watching = watchHandlers(deps);
@@ -63,12 +53,10 @@ async function move(deps: FilesystemDeps, call: Call, { source, destination }: M
   return { entry: await entryInfo(deps, to.path) };
 }
 
-/** What the system says becomes what the protocol says. */
 async function named(path: string | undefined, work: () => Promise<object>): Promise<object> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ConnectError) throw error;
-    throw new ConnectError(codes[failureKind(error)], `${path ?? ""}: ${failureText(error)}`);
+    throw systemFailure(path ?? "", error);
   }
 }

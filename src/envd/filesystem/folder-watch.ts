@@ -4,6 +4,7 @@ import { ConnectError } from "#envd/connect/connect-error.ts";
 import { codeOf } from "#envd/files/file-failure.ts";
 import { underWay } from "#envd/files/replace-file.ts";
 import type { EventType } from "#envd-protocol/filesystem-messages.ts";
+import { systemFailure } from "./system-failure.ts";
 import { Inotify, inotifyMask as bits, type RawEvent } from "./inotify.ts";
 
 /** Changes that other machines make are not told by the kernel. */
@@ -111,7 +112,7 @@ function isUnderWay(name: string): boolean {
 async function checkFolder({ path, allowsNetwork }: WatchOptions): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") throw new ConnectError("not_found", `path ${path} not found`);
-    throw error;
+    throw systemFailure(path, error);
   });
   if (!found.isDirectory()) throw new ConnectError("invalid_argument", `path ${path} is not a directory`);
   if (!allowsNetwork && networkFileSystems.has((await statfs(path)).type)) {
