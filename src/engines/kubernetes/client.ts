@@ -5,6 +5,8 @@
  * - `credentials.ts` holds tokens and certificates and reads them again; `plugin-credentials.ts` asks programs for them,
  * - `connection-pools.ts` keeps connections, `transport.ts` sends one request, `retry.ts` decides about sending it again,
  * - `status-error.ts` turns every failure into an ApiError,
+ * - `pod-access/` reads logs and runs programs in pods, over `web-socket.ts`,
+ * - `cluster-features.ts` finds out what the cluster can do,
  * - `resource-path.ts`, `decode-objects.ts` and `watch-events.ts` are the API's paths, objects and events.
  */
 import { ApiError } from "#kube/api-error.ts";
@@ -23,12 +25,14 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from "#kube/object-client.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
 import type { Random } from "#lib/backoff.ts";
 import { systemClock, type Clock } from "#lib/clock.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { apiVersionOf, resourceName, type ResourceType } from "#model/resource.ts";
 import { realSurroundings, resolveConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { decodeList, decodeObject, parseJson } from "./decode-objects.ts";
+import { KubernetesPodAccess } from "./pod-access/pod-access.ts";
 import { collectionPath, creationPath, objectPath, query } from "./resource-path.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 import { Transport, type ApiRequest } from "./transport.ts";
@@ -52,6 +56,8 @@ export interface ClientSettings {
 export interface KubernetesClient extends ObjectClient {
   /** The namespace that the kubeconfig's context or the pod stands in. */
   readonly namespace: string | undefined;
+  /** What runs in its pods. */
+  readonly pods: PodAccess;
   /** Ends watches, waits for requests under way, and refuses new ones. */
   close(): Promise<void>;
 }
@@ -63,6 +69,7 @@ export async function kubernetesClient(options: KubernetesClientOptions = {}): P
 
 class HttpObjectClient implements KubernetesClient {
   readonly namespace: string | undefined;
+  readonly pods: PodAccess;
   readonly #transport: Transport;
   readonly #decoding: { readonly keepManagedFields: boolean };
   readonly #maxBodyBytes: number;
@@ -80,6 +87,7 @@ class HttpObjectClient implements KubernetesClient {
       maxBodyBytes: this.#maxBodyBytes,
       userAgent: settings.userAgent ?? "agentbox",
     });
+    this.pods = new KubernetesPodAccess({ client: this, transport: this.#transport, clock: settings.clock ?? systemClock });
   }
 
   async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options: CallOptions = {}): Promise<T> {

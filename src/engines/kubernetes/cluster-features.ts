@@ -38,7 +38,7 @@ export async function watchClusterFeatures(deps: FeatureDeps): Promise<ClusterFe
     try {
       const found = await lookForFeatures(deps, stop.signal);
       if (found.imageVolumes !== known.imageVolumes || found.userNamespaces !== known.userNamespaces) {
-        deps.log.info(found, "features of the cluster");
+        deps.log.info({ ...found }, "features of the cluster");
       }
       known = found;
       return deps.everyMs ?? usualEveryMs;

@@ -18,7 +18,9 @@ export function creationPath(type: ResourceType, namespace: string | undefined):
   return collectionPath(type, namespace);
 }
 
-export function objectPath(type: ResourceType, key: ObjectKey, subresource?: "status" | "scale"): string {
+export type Subresource = "status" | "scale" | "log" | "exec";
+
+export function objectPath(type: ResourceType, key: ObjectKey, subresource?: Subresource): string {
   const path = `${creationPath(type, key.namespace)}/${segment(key.name, "name")}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }

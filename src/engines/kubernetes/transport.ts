@@ -1,12 +1,14 @@
 /** One request and its answer: credentials, deadline, back-off, and every failure as an ApiError. */
 import type { Dispatcher } from "undici";
-import { ApiError } from "#kube/api-error.ts";
+import type { WebSocket } from "ws";
+import { ApiError, isApiError } from "#kube/api-error.ts";
 import { abortable, ChildAbort } from "#lib/abortable.ts";
 import type { Connection } from "./connection.ts";
 import { ConnectionPools, type PoolOptions, type PoolUse } from "./connection-pools.ts";
 import { CredentialCache, type Credentials } from "./credentials.ts";
 import { withRetries, type RetryTools } from "./retry.ts";
 import { errorFromAnswer, errorFromSocket } from "./status-error.ts";
+import { openWebSocket, type SocketRequest } from "./web-socket.ts";
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -14,6 +16,8 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
+  /** Of the answer; JSON when left out. */
+  readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -76,6 +80,31 @@ export class Transport {
     }
   }
 
+  /** A WebSocket, paused. It may stay open for as long as it likes. */
+  async socket(request: SocketRequest): Promise<WebSocket> {
+    const credentials = await this.#credentials.current();
+    try {
+      return await this.#openSocket(request, credentials);
+    } catch (error) {
+      if (!isApiError(error, "Unauthorized")) throw error;
+      return this.#openSocket(request, await this.#credentials.renew(credentials));
+    }
+  }
+
+  async #openSocket(request: SocketRequest, credentials: Credentials): Promise<WebSocket> {
+    if (this.#closed) throw new ApiError("Unreachable", "the socket was not opened: the client is closed");
+    const { clock, requestTimeoutMs, userAgent } = this.#options;
+    using abort = new ChildAbort(request.signal);
+    const tooLate = new ApiError("Timeout", `${this.#connection.origin} did not open a socket within ${requestTimeoutMs} ms`);
+    const deadline = clock.after(requestTimeoutMs, () => abort.abort(tooLate));
+    try {
+      const options = { connection: this.#connection, credentials, userAgent, now: () => clock.now() };
+      return await openWebSocket({ ...request, signal: abort.signal }, options);
+    } finally {
+      deadline.cancel();
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#pools.close();
@@ -124,7 +153,7 @@ export class Transport {
         path: basePath + request.path,
         method: request.method,
         headers: {
-          accept: "application/json",
+          accept: request.accept ?? "application/json",
           "user-agent": userAgent,
           ...(request.contentType === undefined ? {} : { "content-type": request.contentType }),
           ...mutableHeaders(credentials),

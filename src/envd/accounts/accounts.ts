@@ -31,6 +31,10 @@ export class Accounts {
     return this.#users.value.find((user) => user.name === name) ?? (name === root.name ? root : undefined);
   }
 
+  findGroup(name: string): number | undefined {
+    return this.#groups.value.find((group) => group.name === name)?.gid ?? (name === root.name ? root.gid : undefined);
+  }
+
   /** The gids that a process of the account has beside the account's own. */
   groupsOf({ name, gid }: Account): readonly number[] {
     const others = this.#groups.value.filter(({ members }) => members.includes(name)).map((group) => group.gid);

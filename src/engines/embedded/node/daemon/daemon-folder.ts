@@ -6,6 +6,7 @@
  *   /.envd/init                      PID 1: reaps orphans (Node does not), forwards signals, passes the exit code on
  *   /.envd/lib/ld.so + libraries     what the Node binary is linked against, taken from this machine
  *   /.envd/node, /.envd/*.cjs        the daemon: envd.cjs waits, the others are loaded when they are needed
+ *   /.envd/launch.cjs                starts a program for those who can say nothing but a command line (envd/launch)
  *   /.envd/*.py                      how code of the interpreter's is run (envd/interpreter)
  *   /.envd/step-runner               makes the system calls that Node has not (envd/steps)
  */
@@ -93,7 +94,11 @@ async function linkedLibraries(binary: string): Promise<{ loader: string; librar
 /** CommonJS: it starts faster than modules, and types cost a compiler that no sandbox should load. */
 async function bundleDaemon(): Promise<Bundle> {
   const { rolldown } = await import("rolldown");
-  const input = { envd: join(envd, "main.ts"), "javascript-runner": join(runners, "javascript-runner.ts") };
+  const input = {
+    envd: join(envd, "main.ts"),
+    "javascript-runner": join(runners, "javascript-runner.ts"),
+    launch: join(envd, "launch/launch.ts"),
+  };
   const build = await rolldown({ input, platform: "node", cwd: repository });
   try {
     const { output } = await build.generate({

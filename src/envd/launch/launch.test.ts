@@ -1,0 +1,60 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const launcher = [join(import.meta.dirname, "launch.ts")];
+
+interface Ran {
+  readonly status: number | null;
+  /** What the launcher said of itself. */
+  readonly first: { readonly pid?: number; readonly startTime?: string; readonly failed?: string };
+  readonly output: string;
+}
+
+function launch(request: object, input = ""): Ran {
+  const { status, stdout } = spawnSync(process.execPath, [...launcher, JSON.stringify(request)], { input, encoding: "utf8" });
+  return { status, ...split(stdout) };
+}
+
+function split(stdout: string): Omit<Ran, "status"> {
+  const [, first = "{}", ...output] = stdout.split("\u001E");
+  return { first: JSON.parse(first) as Ran["first"], output: output.join("\u001E") };
+}
+
+test("a program runs with more variables, in another folder, with what it is sent, and its exit code is its own", () => {
+  const argv = ["sh", "-c", 'echo "$A $(pwd)"; cat; exit 7'];
+  const ran = launch({ argv, env: { A: "quoted \" and 'quoted'" }, workingDir: "/usr" }, "sent");
+  expect(ran).toMatchObject({ status: 7, output: "quoted \" and 'quoted' /usr\nsent" });
+  expect(ran.first.pid).toBeGreaterThan(0);
+});
+
+test.runIf(process.getuid?.() === 0)("a program runs as another user, with his home", () => {
+  expect(launch({ argv: ["sh", "-c", 'id -u; id -g; echo "$HOME"'], user: "nobody" }).output).toMatch(/^65534\n65534\n\//);
+  expect(launch({ argv: ["sh", "-c", "id -u; id -g; id -G"], user: "4711:4712" }).output).toBe("4711\n4712\n4712\n");
+});
+
+test.each([
+  ["no such program", { argv: ["no-such-program"] }, "no-such-program"],
+  ["no such folder", { argv: ["sh"], workingDir: "/no/such" }, "/no/such"],
+  ["no such user", { argv: ["sh"], user: "no-such-user" }, "no-such-user"],
+])("%s: nothing runs, and why is said before anything else", (_, request, said) => {
+  const { status, first, output } = launch(request);
+  expect({ status, output }).toEqual({ status: 126, output: "" });
+  expect(first.failed).toContain(said);
+});
+
+test("a program is ended with what it started, by what it said of itself, and nobody else is", async () => {
+  const request = { argv: ["sh", "-c", "sleep 1000 & wait"] };
+  const child = spawn(process.execPath, [...launcher, JSON.stringify(request)], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  const [said] = (await once(child.stdout, "data")) as [Buffer];
+  const { pid, startTime } = split(said.toString()).first;
+  launch({ end: { pid, startTime: "1" } });
+  expect(child.exitCode).toBeNull();
+  const exit = once(child, "exit");
+  const ended = once(child.stdout, "close");
+  launch({ end: { pid, startTime } });
+  expect(await exit).toEqual([null, "SIGKILL"]);
+  // Nobody holds its output any more.
+  await ended;
+});
