@@ -18,6 +18,8 @@ const namespace = "agentbox";
 /** Names that a reader puts his own in the place of, or makes. */
 const values = ["images.registry=registry.example.com/platform", "database.existingSecret=agentbox-database"];
 
+const ownKind = "agents.navix.sh/v1alpha1/SandboxPool";
+
 interface Manifest {
   readonly file: string;
   readonly comment: string;
@@ -38,7 +40,8 @@ const manifests: readonly Manifest[] = [
     file: "first-pool.yaml",
     comment: ` A template and a pool to begin with. Generated from deploy/chart by \`make manifests\`. Do not edit.
  Apply it once agentbox.yaml is there, with your registry in the place of registry.example.com/platform.`,
-    args: ["--set", "firstPool.enabled=true", "--show-only", "templates/first-pool.yaml"],
+    // Helm renders it only for a server that knows our kinds.
+    args: ["--set", "firstPool.enabled=true", "--show-only", "templates/first-pool.yaml", "--api-versions", ownKind],
   },
 ];
 

@@ -1,0 +1,117 @@
+/** What the chart makes of values, without a server. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, inject, test } from "vitest";
+import { parse } from "yaml";
+import { renderRuleset } from "#engines/embedded/node/network/ruleset.ts";
+import { parseSubnet } from "#lib/subnet.ts";
+import { chartFolder, manifestsFolder, renderManifests } from "../../tools/render-manifests.ts";
+import { type ChartObject, neededValues, objectsIn, renderChart } from "./chart.ts";
+
+const { bin } = inject("kubernetes");
+
+async function refused(...values: readonly string[]): Promise<string> {
+  const complaint = await renderChart(bin, { values }).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+  return complaint ?? "nothing is refused";
+}
+
+async function rendered(...values: readonly string[]): Promise<readonly ChartObject[]> {
+  return objectsIn(await renderChart(bin, { values: [...neededValues, ...values] }));
+}
+
+const named = (objects: readonly ChartObject[], kind: string): string[] =>
+  objects
+    .filter((object) => object.kind === kind)
+    .map(({ metadata }) => metadata.name)
+    .sort();
+
+describe("bad values are refused with their names", () => {
+  test.each([
+    ["replicas.api=0", "at '/replicas/api': minimum: got 0, want 1"],
+    ["replicas.gateway=two", "at '/replicas/gateway': got string, want integer"],
+    ["replica.api=2", "additional properties 'replica' not allowed"],
+    ["tls.secretName=x", "at '/tls': additional properties 'secretName' not allowed"],
+    ["services.api.type=External", "at '/services/api/type': value must be one of 'ClusterIP', 'NodePort', 'LoadBalancer'"],
+    ["sandboxes.namespace=Upper", "at '/sandboxes/namespace'"],
+    ["images.registry=https://registry.invalid", "at '/images/registry'"],
+    ["images.pullPolicy=Sometimes", "at '/images/pullPolicy'"],
+    ["networkPolicies.sandboxes.closedNetworks={10.0.0.0}", "at '/networkPolicies/sandboxes/closedNetworks/0'"],
+    ["limits.rateLimit=0", "at '/limits/rateLimit': minimum"],
+    ["termination.gateway=3", "termination.gateway must be longer than termination.preStopSleep"],
+    ["sandboxes.namespace=agentbox", 'must not name "agentbox", where AgentBox itself is'],
+    ["database.url=postgres://db.invalid/x", "database.url and database.existingSecret are both set"],
+  ])("%s", async (value, complaint) => {
+    expect(await refused(...neededValues, value)).toContain(complaint);
+  });
+
+  test("a registry and a database are asked for", async () => {
+    expect(await refused("database.existingSecret=x")).toContain("images.registry is needed");
+    expect(await refused("images.registry=registry.invalid")).toContain(
+      "there is no database, and replicas.api is 2: several processes cannot",
+    );
+    expect(await refused("images.registry=registry.invalid", "replicas.api=3")).toContain("replicas.api is 3");
+  });
+
+  test("a database's URL is never repeated", async () => {
+    const complaint = await refused("images.registry=registry.invalid", "database.url=mysql://root:hunter2@db.invalid/x");
+    expect(complaint).toContain("database.url must begin with postgres://");
+    expect(complaint).not.toContain("hunter2");
+  });
+});
+
+describe("what is rendered", () => {
+  test("three parts by default, one pod with its own volume for a trial", async () => {
+    expect(named(await rendered(), "Deployment")).toEqual(["agentbox-api", "agentbox-controllers", "agentbox-gateway"]);
+    const trial = objectsIn(await renderChart(bin, { values: ["images.registry=registry.invalid", "singlePod.enabled=true"] }));
+    expect(named(trial, "Deployment")).toEqual(["agentbox"]);
+    expect(named(trial, "PersistentVolumeClaim")).toEqual(["agentbox-history"]);
+    expect(named(trial, "ServiceAccount")).toEqual(["agentbox-all"]);
+    expect(named(trial, "PodDisruptionBudget")).toEqual([]);
+  });
+
+  test("a part with one replica has no budget, which would block every drain", async () => {
+    expect(named(await rendered("replicas.controllers=1"), "PodDisruptionBudget")).toEqual(["agentbox-api", "agentbox-gateway"]);
+  });
+
+  test("a URL that is given as a value stands in a Secret and nowhere else", async () => {
+    const objects = objectsIn(
+      await renderChart(bin, { values: ["images.registry=registry.invalid", "database.url=postgres://app:hunter2@db.invalid/x"] }),
+    );
+    const withIt = objects.filter((object) => JSON.stringify(object).includes("hunter2"));
+    expect(withIt.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(["Secret agentbox-database"]);
+  });
+
+  test("the gateway's Service has 443 only with a certificate", async () => {
+    const ports = async (...values: readonly string[]) =>
+      (await rendered(...values))
+        .filter(({ kind, metadata }) => kind === "Service" && metadata.name === "agentbox-gateway")
+        .flatMap((service) => (service as unknown as { spec: { ports: { port: number }[] } }).spec.ports.map(({ port }) => port));
+    expect(await ports()).toEqual([80]);
+    expect(await ports("tls.existingSecret=certificate")).toEqual([80, 443]);
+  });
+
+  test("sandboxes reach what they reach on the embedded engine", async () => {
+    const values = parse(await readFile(join(chartFolder, "values.yaml"), "utf8")) as {
+      networkPolicies: { sandboxes: { closedNetworks: string[] } };
+    };
+    const addresses = { instance: "q", subnet: parseSubnet("10.231.0.0/16"), slots: 1 };
+    const [, closed = ""] = /set closed \{.*elements = \{ ([^}]*) \}/.exec(renderRuleset({ addresses, nameservers: [], egress: [] })) ?? [];
+    expect(values.networkPolicies.sandboxes.closedNetworks.sort()).toEqual(closed.split(", ").sort());
+  });
+});
+
+test("deploy/manifests is what the chart renders: `make manifests`", async () => {
+  const rendered = await renderManifests(join(bin, "helm"));
+  const files = await Promise.all(
+    Array.from(rendered.keys(), async (file) => [file, await readFile(join(manifestsFolder, file), "utf8")] as const),
+  );
+  expect(new Map(files)).toEqual(rendered);
+});
+
+test("the chart has the version of the package", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+  expect(parse(await readFile(join(chartFolder, "Chart.yaml"), "utf8"))).toMatchObject({ version, appVersion: version });
+});

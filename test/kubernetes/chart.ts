@@ -1,0 +1,37 @@
+/** The chart as a test renders it: with what must be set, and what the test says. */
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { ApiObject } from "#model/meta.ts";
+import { chartFolder } from "../../tools/render-manifests.ts";
+import { runProgram } from "./run-program.ts";
+
+export interface ChartObject extends ApiObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ApiObject["metadata"] & { readonly name: string };
+}
+
+/** What must be set, for tests that are about something else. */
+export const neededValues = ["images.registry=registry.invalid", "database.existingSecret=agentbox-database"];
+
+export interface Rendering {
+  readonly namespace?: string;
+  readonly values?: readonly string[];
+  /** One template only. */
+  readonly only?: string;
+}
+
+export function setArgs(values: readonly string[]): readonly string[] {
+  return values.flatMap((value) => ["--set", value]);
+}
+
+export async function renderChart(bin: string, { namespace = "agentbox", values = neededValues, only }: Rendering = {}): Promise<string> {
+  const part = only === undefined ? [] : ["--show-only", `templates/${only}`];
+  return runProgram(join(bin, "helm"), ["template", "agentbox", chartFolder, "--namespace", namespace, ...setArgs(values), ...part]);
+}
+
+export function objectsIn(text: string): readonly ChartObject[] {
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as ChartObject | null)
+    .filter((object) => object !== null);
+}
