@@ -12,6 +12,11 @@ export interface CommandEntry {
 export const commandTable: readonly CommandEntry[] = [
   { name: "up", summary: "Start AgentBox on this machine, in the foreground", load: async () => (await import("./commands/up.ts")).up },
   { name: "down", summary: "Remove all sandboxes from this machine", load: async () => (await import("./commands/down.ts")).down },
+  {
+    name: "serve",
+    summary: "Run parts of AgentBox for a Kubernetes cluster",
+    load: async () => (await import("./commands/serve.ts")).serve,
+  },
   { name: "run", summary: "Make a sandbox, and run a command in it", load: async () => (await import("./commands/run.ts")).run },
   { name: "ls", summary: "Show sandboxes", load: async () => (await import("./commands/ls.ts")).ls },
   { name: "exec", summary: "Run a command in a sandbox", load: async () => (await import("./commands/exec.ts")).exec },

@@ -23,6 +23,8 @@ export interface CliContext {
   readonly connect: () => Promise<ObjectClient>;
   /** Runs the server until it is told to end; resolves with the exit code. */
   readonly serve: (options: ServeRequest) => Promise<number>;
+  /** Runs parts of AgentBox for a cluster until they are told to end; resolves with the exit code. */
+  readonly serveParts: (options: ServePartsRequest) => Promise<number>;
   /** Ends the server if it runs, and removes all sandboxes of this folder from the machine; resolves with the exit code. */
   readonly takeDown: () => Promise<number>;
   /** The images on this machine; needs no server. */
@@ -77,6 +79,30 @@ export interface ServeRequest extends ServeLimits {
   readonly logFormat: "json" | "text" | undefined;
   /** Whether pods are run on this machine. */
   readonly sandboxes: boolean;
+}
+
+/** What AgentBox is on a cluster: each in one process or in many, together or apart. */
+export const serveParts = ["api", "controllers", "gateway"] as const;
+export type ServePart = (typeof serveParts)[number];
+
+export interface ServePartsRequest extends ServeLimits {
+  readonly parts: readonly ServePart[];
+  /** Left out: as kubectl finds it, or the pod that we run in. */
+  readonly kubeconfig: string | undefined;
+  /** Where AgentBox's own things are; left out: where the pod or the kubeconfig's context stands. */
+  readonly namespace: string | undefined;
+  /** Where pools are when nobody says where. */
+  readonly poolNamespace: string;
+  readonly host: string;
+  readonly port: number;
+  readonly healthPort: number;
+  readonly gateway: Omit<GatewayWish, "host" | "domain">;
+  /** Whose hosts sandboxes are; with a port where clients need one. */
+  readonly domain: string;
+  /** What brings the daemon into pods. */
+  readonly daemonImage: string | undefined;
+  /** Where the history is; left out: a file in the data folder, which only one process can have. */
+  readonly databaseUrl: string | undefined;
 }
 
 /** What is left out is as the server has it. */

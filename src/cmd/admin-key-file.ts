@@ -14,6 +14,7 @@ export function adminKeyFile(file: string): KeyKeeper {
       // Anew, so that the rights of a file that was there are not taken over.
       await rm(file, { force: true });
       await writeFile(file, `${key}\n`, { mode: 0o600, flag: "wx" });
+      return key;
     },
     forget: () => rm(file, { force: true }),
   };

@@ -75,6 +75,18 @@ function contextFor(home: HomeFolder): CliContext {
         stderr: process.stderr,
       });
     },
+    serveParts: async (request) => {
+      const { runParts } = await import("./cluster/run-parts.ts");
+      return await runParts({
+        ...request,
+        home,
+        version,
+        env: process.env,
+        clock: systemClock,
+        signal: stop.signal,
+        stdout: process.stdout,
+      });
+    },
     takeDown: async () => {
       const { takeDown } = await import("./take-down.ts");
       return await takeDown({ home, clock: systemClock, stdout: process.stdout });

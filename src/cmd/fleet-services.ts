@@ -4,11 +4,13 @@ import { sandboxStatistics, type StatisticsDeps } from "#services/sandbox-statis
 import { templateService } from "#services/template-service.ts";
 import type { PoolDeps } from "#services/write-pool.ts";
 
-/** Where pools are when nobody says where; creates look for them here too. */
-const namespace = "default";
+export interface FleetDeps extends Omit<PoolDeps, "namespace">, StatisticsDeps {
+  /** Where pools are when nobody says where; creates look for them there too. */
+  readonly poolNamespace?: string | undefined;
+}
 
 /** What the API has beside sandboxes. */
-export function fleetServices(deps: Omit<PoolDeps, "namespace"> & StatisticsDeps): FleetServices {
+export function fleetServices({ poolNamespace: namespace = "default", ...deps }: FleetDeps): FleetServices {
   return {
     pools: poolService({ ...deps, namespace }),
     templates: templateService(deps),

@@ -17,6 +17,7 @@ import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Tracer } from "#lib/tracing.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
 import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/exec-tokens.ts";
@@ -33,7 +34,7 @@ import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { fleetServices } from "./fleet-services.ts";
 
-export interface SandboxServicesOptions {
+export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
   /** Run and stopped by whoever shares it. */
   readonly cache: SandboxCache;
@@ -44,10 +45,15 @@ export interface SandboxServicesOptions {
   readonly http: PodHttp;
   readonly activity: SandboxServiceDeps["activity"];
   readonly privateKey: KeyObject;
-  readonly publicKey: string;
   readonly maxUses: number;
   /** What every sandbox uses, for the only process that serves an API. Left out: daemons are asked, about those that are asked for. */
   readonly podUse?: ReadPodUse;
+  /** Where pools are that are asked for without a namespace; `default` when left out. */
+  readonly poolNamespace?: string | undefined;
+  /** Where idempotency keys are kept; `default` when left out. */
+  readonly keysNamespace?: string;
+  /** True while the object server is known not to answer. */
+  readonly isServerGone?: () => boolean;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** The APIs of the all-in-one server at its address, with its keys. */
+/** The APIs at their address, with their keys. */
 import { apiServer, type ApiFace } from "#api/http/api-server.ts";
 import { drainServer, listenAt } from "#api/http/listen.ts";
 import type { RateLimit } from "#api/http/rate-limiter.ts";
@@ -12,14 +12,14 @@ import type { Logger } from "#lib/log.ts";
 import { type KeyService, openKeyService } from "#services/keys/key-service.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
-/** Where API keys and other things of AgentBox itself are kept. */
+/** Where the all-in-one server keeps API keys and other things of AgentBox itself. */
 export const systemNamespace = "kube-system";
 
 export const defaultRateLimit: RateLimit = { perSecond: 1000, burst: 2000 };
 
-export function keysOver(client: ObjectClient, cache: SandboxCache, clock: Clock): KeyService {
+export function keysOver(client: ObjectClient, cache: SandboxCache, clock: Clock, namespace = systemNamespace): KeyService {
   if (cache.system === undefined) throw new Error("the cache has no system namespace");
-  return openKeyService({ client, secrets: cache.system.secrets, namespace: systemNamespace, clock });
+  return openKeyService({ client, secrets: cache.system.secrets, namespace, clock });
 }
 
 export interface ApiOptions {
@@ -36,6 +36,8 @@ export interface ApiOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ServerMetrics;
+  /** By which names of the server its metrics are given out; left out: by all, or those of this machine when it serves no other. */
+  readonly metricsHosts?: readonly string[];
 }
 
 export interface ServedApi extends AsyncDisposable {
@@ -54,7 +56,7 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
     metrics: metrics.metrics,
     metricsText: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
     // Who opens the server to a network says who may reach it by other means.
-    ...(isLoopback(host) && { metricsHosts: ["127.0.0.1", "localhost", "[::1]"] }),
+    ...(isLoopback(host) && options.metricsHosts === undefined && { metricsHosts: ["127.0.0.1", "localhost", "[::1]"] }),
   });
   try {
     const address = await listenAt(app, { host, port });

@@ -1,14 +1,12 @@
-/** The gateway of the all-in-one server: plain for programs of this machine, and encrypted for `*.<domain>`. */
+/** The gateway at its addresses: plain for programs of this machine or behind a proxy, and encrypted for `*.<domain>`. */
 import { readFile } from "node:fs/promises";
 import { CliError } from "#cli/failure.ts";
-import { ActivityWriter } from "#gateway/activity-writer.ts";
 import type { TrafficLog } from "#gateway/activity.ts";
 import { Gateway } from "#gateway/gateway.ts";
 import { type GatewayServer, listen } from "#gateway/listen.ts";
 import { type Certificate, localCertificates } from "#gateway/local-certificates.ts";
-import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Caller } from "#services/caller.ts";
@@ -22,15 +20,21 @@ export interface GatewaySettings {
   readonly port: number;
   readonly tlsPort: number;
   readonly domain: string;
-  /** PEM files; a certificate of this machine's own when left out. */
-  readonly certificate?: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** PEM files; left out: one of our own, where there is a folder for it, and else nothing is encrypted. */
+  readonly certificate?: CertificateFiles | undefined;
+}
+
+interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
 }
 
 export interface GatewayParts {
   readonly settings: GatewaySettings;
-  /** Where certificates of our own are kept. */
-  readonly certificateFolder: string;
-  readonly client: ObjectClient;
+  /** Where certificates of our own are kept; left out: there are none. */
+  readonly certificateFolder?: string | undefined;
+  /** How long streams may go on when the server ends; two seconds when left out. */
+  readonly graceMs?: number | undefined;
   readonly cache: SandboxCache;
   readonly history: Pick<HistoryStore, "get">;
   readonly sandboxes: Pick<SandboxService, "resume">;
@@ -52,14 +56,13 @@ export interface ServedGateway extends AsyncDisposable {
 /** For what the gateway does by itself: it has let nobody in who may not. */
 const gatewayCaller: Caller = { role: "admin", team: "", keyId: "gateway" };
 const wakeTimeoutMs = 30_000;
-/** How long streams may go on when the server ends. */
-const graceMs = 2000;
+const usualGraceMs = 2000;
+/** Certificates are exchanged while we run: whoever renews them changes the files. */
+const rereadMs = 60_000;
 
 export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> {
-  const { settings, traffic, tokens, history, sandboxes } = parts;
+  const { settings, traffic, tokens, history, sandboxes, graceMs = usualGraceMs } = parts;
   await using open = new AsyncDisposableStack();
-  const writer = new ActivityWriter({ ...parts, random: Math.random });
-  open.defer(() => writer.stop());
   const gateway = new Gateway({
     ...parts,
     traffic,
@@ -70,29 +73,70 @@ export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> 
   open.defer(() => gateway.close());
   const { tls, authorityFile } = await certificateOf(parts);
   const { host, port, tlsPort, domain } = settings;
-  const plain = open.adopt(await started(gateway, { host, port }), (server) => server.close(graceMs));
-  const encrypted = open.adopt(await started(gateway, { host, port: tlsPort, tls }), (server) => server.close(graceMs));
+  const plain = await started(gateway, { host, port });
+  const servers = [plain];
+  // Both at once: what is under way on the one does not take from the time of the other.
+  open.defer(async () => void (await Promise.all(servers.map((server) => server.close(graceMs)))));
+  const encrypted = tls && { server: await started(gateway, { host, port: tlsPort, tls }), tls };
+  if (encrypted !== undefined) {
+    servers.push(encrypted.server);
+    open.adopt(renewLater(parts, encrypted.server, encrypted.tls), (timer) => timer.cancel());
+  }
   const served = open.move();
   return {
     address: `http://${reachable(host)}:${plain.port}`,
-    domain: encrypted.port === 443 ? domain : `${domain}:${encrypted.port}`,
+    domain: encrypted === undefined || encrypted.server.port === 443 ? domain : `${domain}:${encrypted.server.port}`,
     ...(authorityFile === undefined ? {} : { authorityFile }),
     [Symbol.asyncDispose]: () => served.disposeAsync(),
   };
 }
 
-async function certificateOf(parts: GatewayParts): Promise<{ readonly tls: Certificate; readonly authorityFile?: string }> {
+async function certificateOf(parts: GatewayParts): Promise<{ readonly tls?: Certificate; readonly authorityFile?: string }> {
   const { certificate, domain } = parts.settings;
   if (certificate === undefined) {
+    if (parts.certificateFolder === undefined) return {};
     const { certificate: tls, authorityFile } = await localCertificates(parts.certificateFolder, domain, parts.clock);
     return { tls, authorityFile };
   }
   try {
-    const [cert, key] = await Promise.all([readFile(certificate.certFile, "utf8"), readFile(certificate.keyFile, "utf8")]);
-    return { tls: { cert, key } };
+    return { tls: await readCertificate(certificate) };
   } catch (error) {
     throw new CliError(`the certificate cannot be read: ${(error as Error).message}`);
   }
+}
+
+async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {
+  const [cert, key] = await Promise.all([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
+  return { cert, key };
+}
+
+/** What cannot be read, or is no certificate with its key, is tried again: files that belong together change one after the other. */
+function renewLater({ settings: { certificate }, clock, log }: GatewayParts, server: GatewayServer, first: Certificate): Timer {
+  let [used, isEnded]: [Certificate, boolean] = [first, certificate === undefined];
+  let timer: Timer | undefined;
+  const look = async (files: CertificateFiles): Promise<void> => {
+    try {
+      const fresh = await readCertificate(files);
+      if (fresh.cert !== used.cert || fresh.key !== used.key) {
+        server.renew(fresh);
+        used = fresh;
+        log.info({ file: files.certFile }, "certificate exchanged");
+      }
+    } catch (error) {
+      log.warn({ file: files.certFile, error }, "certificate not exchanged; the one before is used");
+    }
+  };
+  const later = (files: CertificateFiles): void => {
+    if (isEnded) return;
+    timer = clock.after(rereadMs, () => void look(files).then(() => later(files)));
+  };
+  if (certificate !== undefined) later(certificate);
+  return {
+    cancel: () => {
+      isEnded = true;
+      timer?.cancel();
+    },
+  };
 }
 
 async function started(gateway: Gateway, at: Parameters<typeof listen>[1]): Promise<GatewayServer> {

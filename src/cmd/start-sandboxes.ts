@@ -12,6 +12,7 @@ import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import { ActivityWriter } from "#gateway/activity-writer.ts";
 import { TrafficLog } from "#gateway/activity.ts";
 import { joinedSources } from "#sandbox/last-active-source.ts";
 import { ExecActivity } from "#services/exec-activity.ts";
@@ -75,6 +76,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const pressure = pressureOf(services.claims);
   parts.use(startControlPlane({ ...common, pressure, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));
   await cache.run();
+  parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const gateway = parts.use(await serveGateway({ ...common, ...services, settings: options.gateway, certificateFolder, traffic }));
   const started = parts.move();

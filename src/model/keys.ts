@@ -28,6 +28,8 @@ export const labelKeys = {
   scalingGroup: "agentbox.navix.sh/scaling-group",
   /** On a ConfigMap: it remembers an idempotency key. */
   idempotencyKey: "agentbox.navix.sh/idempotency-key",
+  /** On a Lease: which sort of process it is kept by. */
+  processPart: "agentbox.navix.sh/process-part",
   /** Where an object came from; see syncSourceGlobal. */
   syncSource: "agentbox.io/sync-source",
 } as const;
@@ -105,6 +107,8 @@ export const annotationKeys = {
   templateName: "agentbox.navix.sh/template-name",
   templateVersion: "agentbox.navix.sh/template-version",
   overrides: "agentbox.navix.sh/overrides",
+  /** On the Lease of an API process, JSON: how many creates wait there for a pod of each pool (claim-demand.ts). */
+  claimDemand: "agentbox.navix.sh/claim-demand",
 } as const;
 
 export const finalizers = {

@@ -34,6 +34,10 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   readonly maxUses: number;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
+  /** Where pools are that are asked for without a namespace; `default` when left out. */
+  readonly poolNamespace?: string | undefined;
+  /** True while the object server is known not to answer: creates are told so at once. Never, when left out. */
+  readonly isServerGone?: (() => boolean) | undefined;
   readonly limits?: ClaimQueueOptions;
   readonly random?: Random;
 }

@@ -36,6 +36,7 @@ import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "./sandbox-service.ts";
 import { sandboxTokens } from "./sandbox-tokens.ts";
+import { ServiceError } from "./service-error.ts";
 
 const defaultKeysNamespace = "default";
 /** What a create may take beside its startup timeout, with clocks that differ. */
@@ -104,8 +105,9 @@ async function createChecked(
   options: CreateOptions,
 ): Promise<CreatedSandbox> {
   checkCreate(command);
-  const { clock, client, keysNamespace, stopped } = context;
+  const { clock, client, keysNamespace, stopped, isServerGone = () => false } = context;
   if (stopped.aborted) throw serverStops();
+  if (isServerGone()) throw serverGone();
   // Before anything is noted: a request that means nothing is no use of its key.
   const { startupTimeoutMs: timeoutMs } = resolveCreate(context, caller, command);
   using time = new CreateTime({ clock, timeoutMs, caller: options.signal, stopped });
@@ -123,6 +125,12 @@ async function createChecked(
       if (!wasTaken(error) || time.over.aborted) throw error;
     }
   }
+}
+
+function serverGone(): ServiceError {
+  return new ServiceError("unavailable", "the object server does not answer now: sandboxes that run go on, new ones cannot be made", {
+    retryAfterSeconds: 2,
+  });
 }
 
 /** Every sandbox of a batch is a request of its own. */

@@ -23,14 +23,14 @@ export interface ResolvedCreate {
   readonly idleTimeoutMs: number;
 }
 
-type ResolveDeps = Pick<SandboxClaimsDeps, "cache" | "digests">;
+type ResolveDeps = Pick<SandboxClaimsDeps, "cache" | "digests" | "poolNamespace">;
 
 const defaultNamespace = "default";
 const defaultStartupTimeoutMs = 2 * 60 * 1000;
 /** Enough to see a typing mistake by. */
 const maxAvailable = 20;
 
-export function resolveCreate(deps: Pick<ResolveDeps, "cache">, caller: Caller, command: CreateSandbox): ResolvedCreate {
+export function resolveCreate(deps: Pick<ResolveDeps, "cache" | "poolNamespace">, caller: Caller, command: CreateSandbox): ResolvedCreate {
   const pool = poolMeant(deps, caller, command.from);
   const template = templateFor(deps, pool);
   const { metadata, spec } = template.template ?? {};
@@ -50,16 +50,17 @@ function refOf({ metadata: { namespace = "", name = "" } }: SandboxPool): PoolRe
 }
 
 /** Foreign pools, pools that are going, and pools that there never were are the same to a caller (I8). */
-function poolMeant(deps: Pick<ResolveDeps, "cache">, caller: Caller, from: string): SandboxPool {
+function poolMeant(deps: Pick<ResolveDeps, "cache" | "poolNamespace">, caller: Caller, from: string): SandboxPool {
+  const { poolNamespace = defaultNamespace } = deps;
   const slash = from.indexOf("/");
-  const namespace = slash === -1 ? defaultNamespace : from.slice(0, slash);
+  const namespace = slash === -1 ? poolNamespace : from.slice(0, slash);
   const pool = deps.cache.pools.get({ namespace, name: from.slice(slash + 1) });
   if (pool !== undefined && isOffered(caller, pool)) return pool;
   const available = deps.cache
     .listPools()
     .filter((other) => isOffered(caller, other))
     .take(maxAvailable)
-    .map((other) => textOf(other))
+    .map((other) => textOf(other, poolNamespace))
     .toArray();
   throw new ServiceError("not_found", `there is no pool ${JSON.stringify(from)}`, { field: "from", available });
 }
@@ -68,15 +69,15 @@ function isOffered(caller: Caller, pool: SandboxPool): boolean {
   return pool.metadata.deletionTimestamp === undefined && mayUse(caller, pool);
 }
 
-function textOf(pool: SandboxPool): string {
+function textOf(pool: SandboxPool, poolNamespace: string): string {
   const { namespace, name } = keyOf(pool);
-  return namespace === defaultNamespace ? name : `${namespace}/${name}`;
+  return namespace === poolNamespace ? name : `${namespace}/${name}`;
 }
 
-function templateFor(deps: Pick<ResolveDeps, "cache">, pool: SandboxPool): PoolTemplate {
+function templateFor(deps: Pick<ResolveDeps, "cache" | "poolNamespace">, pool: SandboxPool): PoolTemplate {
   const template = templateOf(deps, pool);
   if (template.kind === "template") return template.template;
-  throw new ServiceError("conflict", `pool ${textOf(pool)} is made from template ${template.name}, which there is not`);
+  throw new ServiceError("conflict", `pool ${textOf(pool, deps.poolNamespace ?? defaultNamespace)} is made from template ${template.name}, which there is not`);
 }
 
 function imagesMeant(template: PoolTemplate, command: CreateSandbox): ContainerImages {

@@ -16,7 +16,7 @@ function keeperInMemory(): KeyKeeper & { key: string | undefined } {
   const keeper = {
     key: undefined as string | undefined,
     read: async () => keeper.key,
-    write: async (key: string) => void (keeper.key = key),
+    write: async (key: string) => (keeper.key = key),
     forget: async () => void (keeper.key = undefined),
   };
   return keeper;

@@ -50,6 +50,7 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
       return client;
     },
     serve: async () => 0,
+    serveParts: async () => 0,
     takeDown: async () => 0,
     images: async () => {
       throw new CliError("no images in this test");

@@ -1,8 +1,8 @@
-import { parseDuration } from "#model/duration.ts";
 import type { Command } from "../command.ts";
-import type { CliContext, GatewayWish, ServeLimits } from "../context.ts";
+import type { CliContext, GatewayWish } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
+import { certificateOf, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
 
 /** Where the APIs are when nobody says otherwise. */
 const defaultPort = 8099;
@@ -35,11 +35,7 @@ export const up: Command = {
       help: "Write log lines to stderr, in this form (default: JSON to the file logs/agentbox.log in the data folder)",
     },
     "no-sandboxes": { help: "Run only objects and API keys: pods are kept, and nothing runs them" },
-    retention: { value: "DURATION", help: "How long ended sandboxes are remembered (default: AGENTBOX_RETENTION or 720h)" },
-    "rate-limit": { value: "NUMBER", help: "Requests a second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
-    "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
-    "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
-    "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
+    ...limitFlags,
   },
   run: (context, args) => {
     const host = given(context, args, "listen").text ?? defaultHost;
@@ -59,64 +55,13 @@ export const up: Command = {
 function gatewayOf(context: CliContext, args: Arguments, apiPort: number): Omit<GatewayWish, "host"> {
   const beside = (by: number): number => (apiPort === 0 || apiPort + by > 65_535 ? 0 : apiPort + by);
   const domain = given(context, args, "domain").text ?? defaultDomain;
-  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(domain)) {
-    throw new UsageError(`--domain must be a DNS name in lower case without a port, not ${JSON.stringify(domain)}`);
-  }
-  const [certFile, keyFile] = [given(context, args, "tls-cert").text, given(context, args, "tls-key").text];
-  if ((certFile === undefined) !== (keyFile === undefined)) throw new UsageError("--tls-cert and --tls-key are only good together");
+  if (!isDnsName(domain)) throw new UsageError(`--domain must be a DNS name in lower case without a port, not ${JSON.stringify(domain)}`);
   return {
     port: portOf(context, args, "gateway-port") ?? beside(1),
     tlsPort: portOf(context, args, "gateway-tls-port") ?? beside(2),
     domain,
-    ...(certFile === undefined || keyFile === undefined ? {} : { certificate: { certFile, keyFile } }),
+    ...certificateOf(context, args),
   };
-}
-
-function portOf(context: CliContext, args: Arguments, flag: string): number | undefined {
-  return wholeNumber(given(context, args, flag), 0, 65_535, "a port");
-}
-
-function limitsOf(context: CliContext, args: Arguments): ServeLimits {
-  const number = (flag: string, least: number): number | undefined =>
-    wholeNumber(given(context, args, flag), least, Number.MAX_SAFE_INTEGER, "a number");
-  const limits = {
-    retentionMs: duration(given(context, args, "retention")),
-    rateLimit: number("rate-limit", 0),
-    rateBurst: number("rate-burst", 1),
-    maxUses: number("max-uses", 1),
-    queueSize: number("queue-size", 0),
-  };
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
-}
-
-/** A setting, and where it comes from: the flag, else the environment. */
-interface Given {
-  readonly text: string | undefined;
-  readonly from: string;
-}
-
-function given(context: CliContext, args: Arguments, flag: string): Given {
-  if (args.has(flag)) return { text: args.text(flag), from: `--${flag}` };
-  const variable = `AGENTBOX_${flag.toUpperCase().replaceAll("-", "_")}`;
-  const value = context.env[variable];
-  return { text: value === "" ? undefined : value, from: variable };
-}
-
-function wholeNumber({ text, from }: Given, least: number, most: number, what: string): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new UsageError(`${from} must be ${what} ${range}, not ${JSON.stringify(text)}`);
-}
-
-function duration({ text, from }: Given): number | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return parseDuration(text);
-  } catch (error) {
-    throw new UsageError(`${from}: ${(error as Error).message}`);
-  }
 }
 
 function logFormatOf(args: Arguments): "json" | "text" | undefined {

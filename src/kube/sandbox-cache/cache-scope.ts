@@ -41,7 +41,11 @@ export function cacheScope(options: CacheScopeOptions): CacheScope {
     system:
       systemNamespace === undefined
         ? undefined
-        : { secrets: { type: Secrets, namespace: systemNamespace }, configMaps: { type: ConfigMaps, namespace: systemNamespace } },
+        : {
+            secrets: { type: Secrets, namespace: systemNamespace },
+            // Keys of creates come in great numbers, and are asked of the server.
+            configMaps: { type: ConfigMaps, namespace: systemNamespace, labelSelector: `!${labelKeys.idempotencyKey}` },
+          },
   };
 }
 

@@ -16,7 +16,8 @@ export interface FirstAdminKeyDeps {
 
 export interface KeyKeeper {
   read(): Promise<string | undefined>;
-  write(key: string): Promise<void>;
+  /** Resolves with the key that is kept now: another one when several share the keeper and somebody was faster. */
+  write(key: string): Promise<string>;
   forget(): Promise<void>;
 }
 
@@ -54,9 +55,7 @@ async function noted(client: ObjectClient, namespace: string): Promise<string | 
 async function keptKey(keeper: KeyKeeper): Promise<string> {
   const kept = await keeper.read();
   if (kept !== undefined && isApiKey(kept)) return kept;
-  const key = newApiKey();
-  await keeper.write(key);
-  return key;
+  return keeper.write(newApiKey());
 }
 
 /** False when it was there already. */

@@ -1,0 +1,71 @@
+/** Settings of servers: each is a flag, or a variable of the environment that is called like it. */
+import { parseDuration } from "#model/duration.ts";
+import type { CliContext, GatewayWish, ServeLimits } from "./context.ts";
+import { UsageError } from "./failure.ts";
+import type { Arguments, Flags } from "./flags.ts";
+
+export const limitFlags: Flags = {
+  retention: { value: "DURATION", help: "How long ended sandboxes are remembered (default: AGENTBOX_RETENTION or 720h)" },
+  "rate-limit": { value: "NUMBER", help: "Requests a second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
+  "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
+  "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
+  "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
+};
+
+export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
+  const number = (flag: string, least: number): number | undefined =>
+    wholeNumber(given(context, args, flag), least, Number.MAX_SAFE_INTEGER, "a number");
+  const limits = {
+    retentionMs: duration(given(context, args, "retention")),
+    rateLimit: number("rate-limit", 0),
+    rateBurst: number("rate-burst", 1),
+    maxUses: number("max-uses", 1),
+    queueSize: number("queue-size", 0),
+  };
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+export function portOf(context: CliContext, args: Arguments, flag: string): number | undefined {
+  return wholeNumber(given(context, args, flag), 0, 65_535, "a port");
+}
+
+/** The files of a certificate, which are only good together. */
+export function certificateOf(context: CliContext, args: Arguments): Pick<GatewayWish, "certificate"> {
+  const [certFile, keyFile] = [given(context, args, "tls-cert").text, given(context, args, "tls-key").text];
+  if ((certFile === undefined) !== (keyFile === undefined)) throw new UsageError("--tls-cert and --tls-key are only good together");
+  return certFile === undefined || keyFile === undefined ? {} : { certificate: { certFile, keyFile } };
+}
+
+export function isDnsName(text: string): boolean {
+  return /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
+}
+
+/** A setting, and where it comes from: the flag, else the environment. */
+export interface Given {
+  readonly text: string | undefined;
+  readonly from: string;
+}
+
+export function given(context: CliContext, args: Arguments, flag: string): Given {
+  if (args.has(flag)) return { text: args.text(flag), from: `--${flag}` };
+  const variable = `AGENTBOX_${flag.toUpperCase().replaceAll("-", "_")}`;
+  const value = context.env[variable];
+  return { text: value === "" ? undefined : value, from: variable };
+}
+
+function wholeNumber({ text, from }: Given, least: number, most: number, what: string): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new UsageError(`${from} must be ${what} ${range}, not ${JSON.stringify(text)}`);
+}
+
+function duration({ text, from }: Given): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    throw new UsageError(`${from}: ${(error as Error).message}`);
+  }
+}

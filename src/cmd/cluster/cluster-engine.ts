@@ -1,0 +1,62 @@
+/** What the cluster gives for its pods: a way into them, what image tags mean, and how the daemon comes in. */
+import { join } from "node:path";
+import type { ServePart } from "#cli/context.ts";
+import { watchClusterFeatures } from "#engines/kubernetes/cluster-features.ts";
+import { RegistryClient } from "#images/registry/client.ts";
+import { readRegistryFile } from "#images/registry/settings-file.ts";
+import { CachingDigestResolver } from "#images/resolve-digest.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { type PodAccess, PodAccessError } from "#kube/pod-access.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { DaemonDelivery, DaemonSettings } from "#sandbox/daemon-delivery.ts";
+import type { HomeFolder } from "../home-folder.ts";
+
+export interface ClusterEngineOptions {
+  readonly parts: readonly ServePart[];
+  readonly client: ObjectClient;
+  readonly home: HomeFolder;
+  /** Where pods are made, unless somebody says otherwise. */
+  readonly poolNamespace: string;
+  /** Not needed by a gateway. */
+  readonly daemonImage: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface ClusterEngine extends AsyncDisposable, Pick<DaemonSettings, "delivery"> {
+  readonly pods: PodAccess;
+  readonly digests: ImageDigests;
+  readonly userNamespaces?: () => boolean;
+}
+
+export async function openClusterEngine(options: ClusterEngineOptions): Promise<ClusterEngine> {
+  const { home, clock, parts, daemonImage: image = "" } = options;
+  await using made = new AsyncDisposableStack();
+  const registries = await readRegistryFile(join(home.folder, "registries.json"));
+  const client = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
+  const digests = new CachingDigestResolver({ client, clock });
+  // Whoever makes pods must know what the cluster can do; to others only the image makes a difference.
+  const features = parts.includes("controllers")
+    ? made.use(await watchClusterFeatures({ ...options, namespace: options.poolNamespace }))
+    : { imageVolumes: () => true, userNamespaces: () => false };
+  const delivery = (): DaemonDelivery => ({ kind: features.imageVolumes() ? "image-volume" : "init-container", image });
+  const opened = made.move();
+  return {
+    pods: noAccess,
+    digests,
+    delivery,
+    userNamespaces: features.userNamespaces,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+const noAccess: PodAccess = {
+  readLogs: () => {
+    throw new PodAccessError("not_running", "logs of pods are not read here");
+  },
+  exec: async () => {
+    throw new PodAccessError("not_running", "commands are run through the gateway here");
+  },
+};

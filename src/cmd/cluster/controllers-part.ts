@@ -1,0 +1,58 @@
+/** The controllers, in whichever of the processes leads. The others have their caches ready and take over. */
+import type { ServePartsRequest } from "#cli/context.ts";
+import { summedPressure } from "#controllers/pool/summed-pressure.ts";
+import { fencedClient } from "#kube/fenced-client.ts";
+import { type LeaderElection, startLeaderElection } from "#kube/leader/leader-election.ts";
+import { startControlPlane, startRetention } from "../control-plane.ts";
+import type { ApiMembers } from "./api-members.ts";
+import type { OpenedApi } from "./api-part.ts";
+import type { ClusterParts } from "./cluster-parts.ts";
+import { leaderLease } from "./connect-cluster.ts";
+
+export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs"> {
+  readonly members: ApiMembers;
+  /** That of this process, if it has one. */
+  readonly api: Pick<OpenedApi, "pressure"> | undefined;
+}
+
+/** Stands for the leadership; the cache is synced already, so that whoever is elected works at once. */
+export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDisposable & Pick<LeaderElection, "leading"> {
+  const { client, namespace, identity, clock, log } = parts;
+  const deps = { client, clock, log, metrics: parts.metrics.metrics };
+  const lead = (signal: AbortSignal): Promise<void> => leadUntil(parts, options, signal);
+  const election = startLeaderElection(deps, { namespace, name: leaderLease, identity, lead });
+  return {
+    get leading() {
+      return election.leading;
+    },
+    [Symbol.asyncDispose]: () => election.stop(),
+  };
+}
+
+/** From its end on nothing is written any more, whatever was being decided. */
+async function leadUntil(parts: ClusterParts, { members, api, retentionMs }: LeadOptions, signal: AbortSignal): Promise<void> {
+  const { history, engine, log } = parts;
+  if (history === undefined) throw new Error("the controllers have no history");
+  await using leading = new AsyncDisposableStack();
+  const own = api && { member: members.ownName, pressure: api.pressure };
+  leading.use(
+    startControlPlane({
+      ...parts,
+      ...engine,
+      history,
+      client: fencedClient(parts.client, signal),
+      metrics: parts.metrics.metrics,
+      pressure: summedPressure({ members: members.members, own }),
+      daemon: parts.daemons,
+      lastActive: parts.traffic,
+    }),
+  );
+  leading.use(startRetention({ ...parts, history, keepMs: retentionMs }));
+  log.info({}, "controllers run");
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await leading.disposeAsync();
+  log.info({}, "controllers have stopped");
+}

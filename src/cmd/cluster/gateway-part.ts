@@ -1,0 +1,39 @@
+/** The gateway of a cluster, in one of any number of processes. Routes come with the cache of each. */
+import type { ServePartsRequest } from "#cli/context.ts";
+import { resumeSandbox } from "#services/pause-sandbox.ts";
+import { sandboxTokens } from "#services/sandbox-tokens.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { serveGateway } from "../serve-gateway.ts";
+import type { OpenedApi } from "./api-part.ts";
+import type { ClusterParts } from "./cluster-parts.ts";
+
+/** Streams cannot be handed over to another process; those that end by themselves soon may. */
+const graceMs = 20_000;
+
+export async function serveGatewayPart(
+  parts: ClusterParts,
+  request: ServePartsRequest,
+  api: Pick<OpenedApi, "sandboxes"> | undefined,
+): Promise<AsyncDisposable> {
+  const { impatient: client, privateKey, log } = parts;
+  const history = parts.history ?? noHistory;
+  const sandboxes = api?.sandboxes ?? {
+    resume: (...[caller, sandboxId, signal]) => resumeSandbox({ ...parts, client, history }, caller, sandboxId, signal),
+  };
+  const [domain = ""] = request.domain.split(":");
+  const { host, gateway } = request;
+  const served = await serveGateway({
+    ...parts,
+    history,
+    sandboxes,
+    tokens: sandboxTokens(privateKey),
+    metrics: parts.metrics.metrics,
+    settings: { ...gateway, host, domain },
+    graceMs,
+  });
+  log.info({ address: served.address, domain: request.domain, encrypted: gateway.certificate !== undefined }, "gateway listens");
+  return served;
+}
+
+/** Whoever has ended is to this gateway as if he had never been. */
+const noHistory: Pick<HistoryStore, "get"> = { get: async () => undefined };
