@@ -5,6 +5,7 @@ import { describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
 import { renderRuleset } from "#engines/embedded/node/network/ruleset.ts";
 import { parseSubnet } from "#lib/subnet.ts";
+import type { Pod } from "#model/pod.ts";
 import { chartFolder, manifestsFolder, renderManifests } from "../../tools/render-manifests.ts";
 import { type ChartObject, neededValues, objectsIn, renderChart } from "./chart.ts";
 
@@ -39,7 +40,7 @@ describe("bad values are refused with their names", () => {
     ["images.registry=https://registry.invalid", "at '/images/registry'"],
     ["images.pullPolicy=Sometimes", "at '/images/pullPolicy'"],
     ["networkPolicies.sandboxes.closedNetworks={10.0.0.0}", "at '/networkPolicies/sandboxes/closedNetworks/0'"],
-    ["limits.rateLimit=0", "at '/limits/rateLimit': minimum"],
+    ["limits.maxUses=0", "at '/limits/maxUses': minimum"],
     ["termination.gateway=3", "termination.gateway must be longer than termination.preStopSleep"],
     ["sandboxes.namespace=agentbox", 'must not name "agentbox", where AgentBox itself is'],
     ["database.url=postgres://db.invalid/x", "database.url and database.existingSecret are both set"],
@@ -93,6 +94,13 @@ describe("what is rendered", () => {
     expect(await ports("tls.existingSecret=certificate")).toEqual([80, 443]);
   });
 
+  test("limits reach the servers under the names that they read", async () => {
+    const api = (await rendered("limits.rateLimit=2000000", "limits.retention=48h")).find(({ kind }) => kind === "Deployment");
+    const { env } = (api as unknown as { spec: { template: Pod } }).spec.template.spec.containers[0] ?? {};
+    expect(env).toContainEqual({ name: "AGENTBOX_RATE_LIMIT", value: "2000000" });
+    expect(env).toContainEqual({ name: "AGENTBOX_RETENTION", value: "48h" });
+  });
+
   test("sandboxes reach what they reach on the embedded engine", async () => {
     const values = parse(await readFile(join(chartFolder, "values.yaml"), "utf8")) as {
       networkPolicies: { sandboxes: { closedNetworks: string[] } };
@@ -104,11 +112,11 @@ describe("what is rendered", () => {
 });
 
 test("deploy/manifests is what the chart renders: `make manifests`", async () => {
-  const rendered = await renderManifests(join(bin, "helm"));
+  const wanted = await renderManifests(join(bin, "helm"));
   const files = await Promise.all(
-    Array.from(rendered.keys(), async (file) => [file, await readFile(join(manifestsFolder, file), "utf8")] as const),
+    Array.from(wanted.keys(), async (file) => [file, await readFile(join(manifestsFolder, file), "utf8")] as const),
   );
-  expect(new Map(files)).toEqual(rendered);
+  expect(new Map(files)).toEqual(wanted);
 });
 
 test("the chart has the version of the package", async () => {

@@ -43,8 +43,8 @@ const install = (values: readonly string[]): Promise<string> =>
 async function kindsOfChart(): Promise<string> {
   const rendered = await Promise.all([
     renderChart(bed.bin),
-    renderChart(bed.bin, { values: ["images.registry=registry.invalid", "singlePod.enabled=true"], only: "storage.yaml" }),
-    renderChart(bed.bin, { values: ["images.registry=registry.invalid", "database.url=postgres://db.invalid/x"], only: "storage.yaml" }),
+    renderChart(bed.bin, { values: ["images.registry=registry.invalid", "singlePod.enabled=true"], only: "data.yaml" }),
+    renderChart(bed.bin, { values: ["images.registry=registry.invalid", "database.url=postgres://db.invalid/x"], only: "data.yaml" }),
   ]);
   return [...new Set(rendered.flatMap(objectsIn).map(({ kind, apiVersion }) => fullKind(kind, apiVersion)))].join(",");
 }

@@ -10,10 +10,12 @@ metadata:
     {{- with $values.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-  {{- with $values.podAnnotations }}
   annotations:
+    # Read once, at the start.
+    checksum/registries: {{ toJson $values.registries | sha256sum | trunc 16 }}
+    {{- with $values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
-  {{- end }}
+    {{- end }}
 spec:
   serviceAccountName: {{ include "agentbox.fullname" $root }}-{{ .component }}
   {{- with include "agentbox.priorityClassName" $root }}
@@ -100,6 +102,9 @@ spec:
       volumeMounts:
         - { name: data, mountPath: /var/lib/agentbox }
         - { name: tmp, mountPath: /tmp }
+        {{- if $values.registries }}
+        - { name: registries, mountPath: /var/lib/agentbox/registries.json, subPath: registries.json, readOnly: true }
+        {{- end }}
         {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
         - { name: tls, mountPath: /etc/agentbox/tls, readOnly: true }
         {{- end }}
@@ -113,6 +118,10 @@ spec:
       {{- else }}
       emptyDir: { sizeLimit: 1Gi }
       {{- end }}
+    {{- if $values.registries }}
+    - name: registries
+      configMap: { name: {{ include "agentbox.fullname" $root }}-registries }
+    {{- end }}
     {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
     - name: tls
       secret: { secretName: {{ $values.tls.existingSecret }} }
@@ -135,11 +144,10 @@ spec:
 - { name: AGENTBOX_TLS_CERT, value: /etc/agentbox/tls/tls.crt }
 - { name: AGENTBOX_TLS_KEY, value: /etc/agentbox/tls/tls.key }
 {{- end }}
-{{- if not (kindIs "invalid" $values.limits.rateLimit) }}
-- { name: AGENTBOX_RATE_LIMIT, value: {{ $values.limits.rateLimit | int64 | quote }} }
+{{- range $name, $value := $values.limits }}
+{{- if not (kindIs "invalid" $value) }}
+- { name: AGENTBOX_{{ $name | snakecase | upper }}, value: {{ ternary $value ($value | int64) (kindIs "string" $value) | quote }} }
 {{- end }}
-{{- if not (kindIs "invalid" $values.limits.queueSize) }}
-- { name: AGENTBOX_QUEUE_SIZE, value: {{ $values.limits.queueSize | int64 | quote }} }
 {{- end }}
 {{- with $values.extraEnv }}
 {{ toYaml . }}

@@ -18,12 +18,14 @@
 # Idempotency keys, and notes of what was done once.
 - { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete] }
 # One for each API process, in which it says how many creates wait there.
-- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [list, watch, create, patch, delete] }
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, patch, delete] }
 {{- end -}}
 
 {{- define "agentbox.clusterRules.controllers" -}}
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
 - { apiGroups: [""], resources: [events], verbs: [get, create, patch] }
+# Whether all of them can do what pods would use.
+- { apiGroups: [""], resources: [nodes], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, patch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
 # Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
@@ -52,4 +54,6 @@
 # The tokens of sandboxes are made from it.
 - { apiGroups: [""], resources: [secrets], verbs: [get], resourceNames: [agentbox-signing-key] }
 - { apiGroups: [""], resources: [secrets], verbs: [create] }
+# Asked for when the API server did not answer: is it back?
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get], resourceNames: [agentbox-controllers] }
 {{- end -}}
