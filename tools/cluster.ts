@@ -4,7 +4,6 @@
  * Usage: node tools/cluster.ts up|status|down
  */
 import { mkdirSync, rmSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { FileLock } from "#engines/embedded/node/linux/file-lock.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -40,15 +39,13 @@ if (command === undefined) {
 
 async function up(): Promise<void> {
   const before = await lookAt(layout);
-  if (before?.up === true) {
-    console.log("The cluster is already there.");
-    explain(JSON.parse(await readFile(layout.description, "utf8")) as ClusterDescription);
-    return;
-  }
-  say(before === undefined ? "Starting a Kubernetes cluster on this machine" : "Repairing the cluster on this machine");
+  if (before?.up !== true)
+    say(before === undefined ? "Starting a Kubernetes cluster on this machine" : "Repairing the cluster on this machine");
   const began = performance.now();
-  const description = await bringUp(layout, say);
-  console.log(`The cluster is up after ${((performance.now() - began) / 1000).toFixed(1)} s.`);
+  const { description, started } = await bringUp(layout, say);
+  console.log(
+    started === 0 ? "The cluster is already there." : `The cluster is up after ${((performance.now() - began) / 1000).toFixed(1)} s.`,
+  );
   explain(description);
 }
 

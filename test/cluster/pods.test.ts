@@ -81,3 +81,15 @@ test("a pod reaches the registry under the name that is for pods, and images may
   const ask = `printf 'GET /v2/ HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${podRegistry.replace(":", " ")}`;
   expect(await space.exec("by-other-name", "/bin/sh", "-c", ask)).toContain("200 OK");
 });
+
+test("pods find services by name", async () => {
+  const image = await push({ name: "tests/plain:1" });
+  const space = await testNamespace();
+  await space.create({ apiVersion: "v1", kind: "Service", metadata: { name: "named" }, spec: { ports: [{ port: 80 }] } });
+  await space.create(aPod("asking", { image }));
+  await space.untilReady("asking");
+  const { clusterIP = "" } = (await space.get("service", "named")).spec;
+  const lookUp = `/bin/busybox nslookup named.${space.name}.svc.cluster.local`;
+  await until(async () => expect(await space.exec("asking", "/bin/sh", "-c", lookUp)).toContain(clusterIP));
+  expect(await space.exec("asking", "/bin/cat", "/etc/resolv.conf")).toContain(`search ${space.name}.svc.cluster.local`);
+});

@@ -1,7 +1,7 @@
 /** Keys, certificates and kubeconfigs of the cluster: made once, for it alone, and readable by root alone. */
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AdminAccess } from "../../test/kubernetes/admin-requests.ts";
 import {
@@ -9,15 +9,20 @@ import {
   clientCertificate,
   serverCertificate,
   type Certificate,
+  type CertificateAuthority,
   type CertificateSubject,
 } from "../../test/kubernetes/certificates.ts";
 import { apiServiceAddress, type ClusterLayout, nodeAddress, nodeName } from "./layout.ts";
+
+/** The only one whom no role of the API server's own knows; dns.ts gives it one. */
+export const dnsUser = "agentbox:dns";
 
 /** Those who work for the cluster, as the API server's own roles know them. */
 const workers: Readonly<Record<string, CertificateSubject>> = {
   "controller-manager": { commonName: "system:kube-controller-manager" },
   scheduler: { commonName: "system:kube-scheduler" },
   proxy: { commonName: "system:kube-proxy" },
+  dns: { commonName: dnsUser },
   kubelet: { commonName: `system:node:${nodeName}`, organizations: ["system:nodes"] },
 };
 
@@ -41,32 +46,56 @@ function apiUrl(port: number): string {
   return `https://${nodeAddress}:${port}`;
 }
 
-/** Writes them all. The admin's kubeconfig comes last: where it is, the rest is. */
-export async function writeCredentials(layout: ClusterLayout, port: number): Promise<void> {
+/** Writes those that are missing: a newer version of these tools may know of more than the one that started the cluster. */
+export async function ensureCredentials(layout: ClusterLayout, port: number): Promise<void> {
   await mkdir(layout.credentials, { recursive: true, mode: 0o700 });
-  const write = (file: string, text: string): Promise<void> => writeFile(join(layout.credentials, file), text, { mode: 0o600 });
-  const authority = certificateAuthority("agentbox-cluster");
-  const writePair = async (name: string, { cert, key }: Certificate): Promise<void> => {
-    await write(`${name}.crt`, cert);
-    await write(`${name}.key`, key);
+  const authority = await ensureAuthority(layout);
+  const pairs: Readonly<Record<string, () => Certificate>> = {
+    "api-server": () => serverCertificate(authority, apiServerNames),
+    "kubelet-server": () => serverCertificate(authority, { hosts: [nodeName], addresses: [nodeAddress] }),
+    "api-server-client": () => clientCertificate(authority, toKubelets),
   };
-  await writePair("ca", authority);
-  await writePair("api-server", serverCertificate(authority, apiServerNames));
-  await writePair("kubelet-server", serverCertificate(authority, { hosts: [nodeName], addresses: [nodeAddress] }));
-  const toKubelets: CertificateSubject = { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] };
-  await writePair("api-server-client", clientCertificate(authority, toKubelets));
-  await write(
-    "service-accounts.key",
-    generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "sec1", format: "pem" }),
-  );
+  for (const [name, make] of Object.entries(pairs)) {
+    if (!existsSync(join(layout.credentials, `${name}.key`))) await writePair(layout, name, make());
+  }
+  await writeMissing(join(layout.credentials, "service-accounts.key"), signingKey);
   const server = { url: apiUrl(port), ca: authority.cert };
   for (const [worker, subject] of Object.entries(workers)) {
-    await write(`${worker}.kubeconfig`, kubeconfig(server, clientUser(clientCertificate(authority, subject))));
+    await writeMissing(workerKubeconfig(layout, worker), () => kubeconfig(server, clientUser(clientCertificate(authority, subject))));
   }
-  const token = randomUUID();
-  await write("admin.token", token);
-  await write("tokens.csv", `${token},admin,admin,system:masters\n`);
-  await writeFile(layout.kubeconfig, kubeconfig(server, { token }), { mode: 0o600 });
+  await writeMissing(join(layout.credentials, "admin.token"), randomUUID);
+  const token = await readFile(join(layout.credentials, "admin.token"), "utf8");
+  await writeMissing(join(layout.credentials, "tokens.csv"), () => `${token},admin,admin,system:masters\n`);
+  await writeMissing(layout.kubeconfig, () => kubeconfig(server, { token }));
+}
+
+const authorityName = "agentbox-cluster";
+const toKubelets: CertificateSubject = { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] };
+
+async function ensureAuthority(layout: ClusterLayout): Promise<CertificateAuthority> {
+  const file = (name: string): string => join(layout.credentials, name);
+  if (!existsSync(file("ca.key"))) await writePair(layout, "ca", certificateAuthority(authorityName));
+  return { commonName: authorityName, cert: await readFile(file("ca.crt"), "utf8"), key: await readFile(file("ca.key"), "utf8") };
+}
+
+/** The key last: where it is, both are. */
+async function writePair(layout: ClusterLayout, name: string, { cert, key }: Certificate): Promise<void> {
+  await writeSecret(join(layout.credentials, `${name}.crt`), cert);
+  await writeSecret(join(layout.credentials, `${name}.key`), key);
+}
+
+async function writeMissing(path: string, make: () => string): Promise<void> {
+  if (!existsSync(path)) await writeSecret(path, make());
+}
+
+/** Under its name only when it is whole. */
+async function writeSecret(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.part`, text, { mode: 0o600 });
+  await rename(`${path}.part`, path);
+}
+
+function signingKey(): string {
+  return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "sec1", format: "pem" });
 }
 
 function clientUser({ cert, key }: Certificate): object {

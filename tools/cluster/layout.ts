@@ -17,6 +17,9 @@ export const serviceSubnet = "10.253.0.0/24";
 export const nodeAddress = "10.252.0.1";
 /** The first of the service subnet; the API server gives it to the service `kubernetes`. */
 export const apiServiceAddress = "10.253.0.1";
+/** Of the service `kube-dns`, where clusters usually have it. */
+export const dnsServiceAddress = "10.253.0.10";
+export const clusterDomain = "cluster.local";
 
 export interface ClusterLayout {
   /** Holds all that is below, and goes with `make cluster-down`. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { machineNameservers, renderResolvConf } from "#engines/embedded/node/network/nameservers.ts";
 import { workerKubeconfig } from "./credentials.ts";
-import { bridge, type ClusterLayout, nodeAddress, ownName, podSubnet } from "./layout.ts";
+import { bridge, clusterDomain, type ClusterLayout, dnsServiceAddress, nodeAddress, ownName, podSubnet } from "./layout.ts";
 import { pauseImage, registryHosts } from "./registry.ts";
 import type { ClusterPorts } from "./settings.ts";
 
@@ -121,8 +121,8 @@ function kubeletConfig(layout: ClusterLayout, ports: ClusterPorts): object {
     failSwapOn: false,
     makeIPTablesUtilChains: false,
     resolvConf: files.resolvConf,
-    // No server knows the names of services; pods that ask for the cluster's resolver get the machine's, without a warning each.
-    clusterDNS: machineNameservers(),
+    clusterDNS: [dnsServiceAddress],
+    clusterDomain,
     podLogsDir: files.podLogs,
     volumePluginDir: join(files.kubeletRoot, "volume-plugins"),
     maxPods: 250,

@@ -15,6 +15,7 @@ function containerd({ layout, bin }: ClusterParts): Program {
     name: "containerd",
     command: join(bin, "containerd"),
     args: ["--config", nodeFiles(layout).containerd],
+    files: [nodeFiles(layout).containerd],
     // It looks for its shim there, and the shim for runc.
     env: { PATH: `${bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin` },
     ready: () => listens(layout.containerdSocket),
@@ -36,6 +37,7 @@ function kubelet({ layout, ports, bin }: ClusterParts): Program {
     name: "kubelet",
     command: join(bin, "kubelet"),
     args,
+    files: [files.kubelet],
     ready: () => isHealthy(`http://127.0.0.1:${ports.kubeletHealth}/healthz`),
   };
 }
@@ -45,6 +47,7 @@ function proxy({ layout, ports, bin }: ClusterParts): Program {
     name: "kube-proxy",
     command: join(bin, "kube-proxy"),
     args: [`--config=${nodeFiles(layout).proxy}`, `--hostname-override=${nodeName}`],
+    files: [nodeFiles(layout).proxy],
     ready: () => isHealthy(`http://127.0.0.1:${ports.proxyHealth}/livez`),
   };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -59,6 +59,18 @@ test("a program that was killed, or runs but does not answer, is started anew", 
     "sleeper runs but does not answer; it is started anew",
     "restarting sleeper …",
   ]);
+});
+
+test("a program is started anew when its options or its configuration have changed since", async () => {
+  const config = join(folder, "config");
+  await writeFile(config, "a = 1");
+  const configured: Program = { ...sleeper(), files: [config] };
+  await programs.ensure(configured, say);
+  expect(await programs.ensure(configured, say)).toBe(false);
+  await writeFile(config, "a = 2");
+  expect(await programs.ensure(configured, say)).toBe(true);
+  expect(await programs.ensure({ ...configured, args: ["2000"] }, say)).toBe(true);
+  expect(said.filter((line) => line.includes("runs with other options"))).toHaveLength(2);
 });
 
 test("a program that cannot start is told with the end of its log", async () => {

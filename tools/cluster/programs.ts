@@ -3,6 +3,7 @@
  * is found again by a file with its pid and start time.
  */
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ProcessIdentity, HeldProcess, identify, type Signal } from "#engines/embedded/node/linux/processes.ts";
@@ -15,11 +16,18 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Of its configuration: when they or the arguments are others than at its start, it is started anew. */
+  readonly files?: readonly string[];
   /** True when it does its work; may be asked when it does not run. */
   readonly ready: () => Promise<boolean>;
 }
 
 export type ProgramState = "running" | "not answering" | "ended" | "never started";
+
+interface ProgramRecord extends ProcessIdentity {
+  /** Digest of arguments and files. */
+  readonly options: string;
+}
 
 export class Programs {
   readonly #layout: ClusterLayout;
@@ -38,9 +46,10 @@ export class Programs {
   /** Starts it unless it runs and answers. True if that took a start. */
   async ensure(program: Program, say: Say): Promise<boolean> {
     const state = await this.state(program);
-    if (state === "running") return false;
-    if (state === "not answering") {
-      say(`  ${program.name} runs but does not answer; it is started anew`);
+    const changed = this.#recorded(program.name)?.options !== optionsOf(program);
+    if (state === "running" && !changed) return false;
+    if (state === "running" || state === "not answering") {
+      say(`  ${program.name} ${changed ? "runs with other options" : "runs but does not answer"}; it is started anew`);
       await this.stop(program.name);
     }
     await step(say, `${state === "never started" ? "starting" : "restarting"} ${program.name}`, () => this.#start(program));
@@ -65,7 +74,7 @@ export class Programs {
     child.unref();
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity === undefined) throw new Error(`${program.command} could not be started; is it there and executable?`);
-    writeFileSync(this.#pidFile(program.name), JSON.stringify(identity));
+    writeFileSync(this.#pidFile(program.name), JSON.stringify({ ...identity, options: optionsOf(program) } satisfies ProgramRecord));
     return identity;
   }
 
@@ -97,10 +106,10 @@ export class Programs {
     rmSync(this.#pidFile(name), { force: true });
   }
 
-  #recorded(name: string): ProcessIdentity | undefined {
+  #recorded(name: string): ProgramRecord | undefined {
     const text = readIfPresent(this.#pidFile(name));
     // Empty: this machine lost its power between making the file and filling it.
-    return text === undefined || text === "" ? undefined : (JSON.parse(text) as ProcessIdentity);
+    return text === undefined || text === "" ? undefined : (JSON.parse(text) as ProgramRecord);
   }
 
   #pidFile(name: string): string {
@@ -114,6 +123,12 @@ export class Programs {
   #logEnd(name: string): string {
     return readFileSync(this.#log(name), "utf8").trimEnd().split("\n").slice(-15).join("\n");
   }
+}
+
+function optionsOf({ command, args, files = [] }: Program): string {
+  const hash = createHash("sha256").update(JSON.stringify([command, ...args]));
+  for (const file of files) hash.update(readIfPresent(file) ?? "");
+  return hash.digest("hex");
 }
 
 /** A zombie waits for its parent to notice; it runs nothing. */

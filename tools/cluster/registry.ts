@@ -30,6 +30,7 @@ export function registries(layout: ClusterLayout, ports: ClusterPorts): readonly
     name,
     command: "docker-registry",
     args: ["serve", configFile(layout, name)],
+    files: [configFile(layout, name)],
     ready: () => isHealthy(`http://${address}/v2/`),
   }));
 }

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { hasCode } from "#lib/native/files.ts";
 import type { ClusterLayout } from "./layout.ts";
 
-export type PortName = keyof typeof usualPorts;
+type PortName = keyof typeof usualPorts;
 export type ClusterPorts = Readonly<Record<PortName, number>>;
 
 /** Taken where nobody else has them: people know them. */
@@ -17,6 +17,8 @@ const usualPorts = {
   kubeletHealth: 10_248,
   proxyHealth: 10_256,
   proxyMetrics: 10_249,
+  dns: 10_053,
+  dnsHealth: 10_054,
 };
 
 export async function readPorts(layout: ClusterLayout): Promise<ClusterPorts | undefined> {
@@ -28,10 +30,13 @@ export async function readPorts(layout: ClusterLayout): Promise<ClusterPorts | u
   }
 }
 
-export async function choosePorts(layout: ClusterLayout): Promise<ClusterPorts> {
-  const chosen = await Promise.all(Object.entries(usualPorts).map(async ([name, usual]) => [name, await freePort(usual)] as const));
-  const ports = Object.fromEntries(chosen) as Record<PortName, number>;
-  await writeFile(layout.settings, JSON.stringify({ ports }, null, 2));
+/** Those that were chosen, and new ones for what the cluster did not have when it was started. */
+export async function ensurePorts(layout: ClusterLayout): Promise<ClusterPorts> {
+  const kept: Partial<ClusterPorts> = (await readPorts(layout)) ?? {};
+  const missing = Object.entries(usualPorts).filter(([name]) => kept[name as PortName] === undefined);
+  const chosen = await Promise.all(missing.map(async ([name, usual]) => [name, await freePort(usual)] as const));
+  const ports = { ...kept, ...Object.fromEntries(chosen) } as ClusterPorts;
+  if (chosen.length > 0) await writeFile(layout.settings, JSON.stringify({ ports }, null, 2));
   return ports;
 }
 

@@ -1,22 +1,22 @@
 /**
  * A real Kubernetes on one machine: etcd, API server, controllers, scheduler, and a node with containerd, kubelet,
- * kube-proxy and a bridge, and an image registry. `make cluster` leaves it running; docs/cluster.md is for its users.
+ * kube-proxy and a bridge, a resolver and an image registry. `make cluster` leaves it running; docs/cluster.md is for its users.
  *
  * - `layout.ts` names and paths, `settings.ts` ports, `credentials.ts` keys and kubeconfigs,
- * - `control-plane.ts`, `node-programs.ts` (with `node-files.ts`) and `registry.ts` say what runs with which options,
+ * - `control-plane.ts`, `node-programs.ts` (with `node-files.ts`), `dns.ts` and `registry.ts` say what runs with which options,
  * - `programs.ts` starts, finds and ends processes, `progress.ts` tells the person who waits,
  * - `network.ts`, `control-groups.ts`, `kernel-settings.ts` prepare the machine and give it back,
  * - `status.ts` looks, `down.ts` ends it all, `sweep.ts` removes what would be left.
  *
  * Every step makes only what is missing, so that the same way that starts a cluster also repairs one.
  */
-import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { adminRequests, type AdminAccess } from "../../test/kubernetes/admin-requests.ts";
 import { bedBinaries } from "../../test/kubernetes/binaries.ts";
 import { ensureControlGroups } from "./control-groups.ts";
 import { type ClusterParts, controlPlane } from "./control-plane.ts";
-import { readAdminAccess, writeCredentials } from "./credentials.ts";
+import { ensureCredentials, readAdminAccess } from "./credentials.ts";
+import { dns, ensureDnsObjects, writeDnsFile } from "./dns.ts";
 import { rememberKernelSettings } from "./kernel-settings.ts";
 import { type ClusterDescription, type ClusterLayout, nodeAddress } from "./layout.ts";
 import { writeNodeFiles } from "./node-files.ts";
@@ -26,22 +26,29 @@ import { isNodeReady } from "./node-ready.ts";
 import { type Program, Programs } from "./programs.ts";
 import { type Say, step, waitUntil } from "./progress.ts";
 import { podRegistryName, pushPauseImage, registries, registryName, writeRegistryFiles } from "./registry.ts";
-import { choosePorts, type ClusterPorts, readPorts } from "./settings.ts";
+import { type ClusterPorts, ensurePorts } from "./settings.ts";
+
+export interface Started {
+  readonly description: ClusterDescription;
+  /** How many programs had to be. */
+  readonly started: number;
+}
 
 /** Brings the cluster up, or repairs it. The caller holds its lock. */
-export async function bringUp(layout: ClusterLayout, say: Say): Promise<ClusterDescription> {
+export async function bringUp(layout: ClusterLayout, say: Say): Promise<Started> {
   const bin = await bedBinaries("cluster");
   checkRoutes();
   await mkdir(layout.folder, { recursive: true, mode: 0o700 });
   rememberKernelSettings(layout);
   await ensureNetwork();
   ensureControlGroups();
-  const ports = (await readPorts(layout)) ?? (await choosePorts(layout));
+  const ports = await ensurePorts(layout);
   const access = await ensureAccess(layout, ports);
   await writeRegistryFiles(layout, ports);
   await writeNodeFiles(layout, ports, smallestMtu());
+  await writeDnsFile(layout, ports);
   const parts: ClusterParts = { layout, ports, bin, admin: adminRequests(access) };
-  await startAll(parts, say);
+  const started = await startAll(parts, say);
   const description: ClusterDescription = {
     kubeconfig: layout.kubeconfig,
     registry: registryName(ports),
@@ -50,11 +57,11 @@ export async function bringUp(layout: ClusterLayout, say: Say): Promise<ClusterD
     bin,
   };
   await writeFile(layout.description, `${JSON.stringify(description, null, 2)}\n`);
-  return description;
+  return { description, started };
 }
 
 async function ensureAccess(layout: ClusterLayout, ports: ClusterPorts): Promise<AdminAccess> {
-  if (!existsSync(layout.kubeconfig)) await writeCredentials(layout, ports.apiServer);
+  await ensureCredentials(layout, ports.apiServer);
   const access = await readAdminAccess(layout, ports.apiServer);
   if (access === undefined) throw new Error(`${layout.kubeconfig} vanished; is another make cluster-down running?`);
   return access;
@@ -62,17 +69,19 @@ async function ensureAccess(layout: ClusterLayout, ports: ClusterPorts): Promise
 
 /** In the order in which they need each other. */
 export function allPrograms(parts: ClusterParts): readonly Program[] {
-  return [...registries(parts.layout, parts.ports), ...controlPlane(parts), ...nodePrograms(parts)];
+  return [...registries(parts.layout, parts.ports), ...controlPlane(parts), dns(parts), ...nodePrograms(parts)];
 }
 
-async function startAll(parts: ClusterParts, say: Say): Promise<void> {
+async function startAll(parts: ClusterParts, say: Say): Promise<number> {
   const programs = new Programs(parts.layout);
   let started = 0;
   for (const program of allPrograms(parts)) {
     if (await programs.ensure(program, say)) started++;
     // The node's programs come later and pull it at their first pod.
     if (program.name === "registry") await pushPauseImage(parts.ports);
+    if (program.name === "kube-apiserver") await ensureDnsObjects(parts);
   }
   const dead = (): string | undefined => (programs.pid("kubelet") === undefined ? "kubelet ended" : undefined);
   if (started > 0) await step(say, "waiting for the node", () => waitUntil("a ready node", () => isNodeReady(parts.admin), dead));
+  return started;
 }

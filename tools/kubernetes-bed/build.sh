@@ -12,6 +12,7 @@ version_of() { # module folder, module
 kubernetes_version=$(version_of kubernetes k8s.io/kubernetes)
 etcd_version=$(version_of etcd go.etcd.io/etcd/server/v3)
 containerd_version=$(version_of containerd github.com/containerd/containerd/v2)
+coredns_version=$(version_of coredns github.com/coredns/coredns)
 helm_version=$(version_of helm helm.sh/helm/v3)
 cache=${AGENTBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agentbox}
 bin="$cache/kubernetes-bed/kubernetes-$kubernetes_version-etcd-$etcd_version"
@@ -23,7 +24,7 @@ say() { printf '%s\n' "$*" >&2; }
 case "${1:-}" in
   "") with_node=false kubernetes_commands=(kube-apiserver kube-controller-manager kubectl) minutes=9 ;;
   cluster)
-    with_node=true minutes=14
+    with_node=true minutes=15
     kubernetes_commands=(kube-apiserver kube-controller-manager kubectl kubelet kube-scheduler kube-proxy)
     ;;
   *)
