@@ -1,4 +1,5 @@
 /** Sandboxes as the native API writes and reads them. A test holds these to the API's own schemas. */
+import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { TimeoutAction } from "#model/keys.ts";
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
 
@@ -14,6 +15,8 @@ export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
   readonly onTimeout?: TimeoutAction;
   readonly autoResume?: boolean;
   readonly privateTraffic?: boolean;
+  readonly maskHost?: string;
+  readonly egress?: EgressPolicy;
   readonly lastActiveAt?: string;
   /** Why it is stuck; absent when it is not. */
   readonly diagnosis?: SandboxDiagnosis;

@@ -2,7 +2,7 @@
  * All use cases of sandboxes put together. Creating and ending them is `sandbox-claims.ts`; what reads and changes live ones is here:
  *
  * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  see them; `sandbox-view.ts` is how
- * - `set-timeouts.ts`, `pause-sandbox.ts`  change them, with one conditional write each (`change-sandbox.ts`)
+ * - `set-timeouts.ts`, `pause-sandbox.ts`, `set-egress.ts`  change them, with one conditional write each (`change-sandbox.ts`)
  * - `sandbox-logs.ts`, `exec-in-sandbox.ts`  go into them; `exec-tokens.ts` who may later, `exec-activity.ts` that this is use
  * - `find-sandbox.ts`, `carried-pod.ts`  which one is meant, from the cache and by the server's word; `caller.ts` who asks
  * - `live-sandboxes.ts`  the order of the live ones; `service-failure.ts` what failures below mean
@@ -22,6 +22,7 @@ import { pauseSandbox, resumeSandbox } from "./pause-sandbox.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import { sandboxLogs } from "./sandbox-logs.ts";
 import type { SandboxService } from "./sandbox-service.ts";
+import { setEgress } from "./set-egress.ts";
 import { setTimeouts } from "./set-timeouts.ts";
 import { watchSandbox } from "./watch-sandbox.ts";
 
@@ -49,6 +50,7 @@ export function openSandboxService(deps: SandboxServiceDeps): SandboxService {
     setTimeouts: (caller, sandboxId, change) => setTimeouts(deps, caller, sandboxId, change),
     pause: (caller, sandboxId, signal) => pauseSandbox(deps, caller, sandboxId, signal),
     resume: (caller, sandboxId, signal) => resumeSandbox(deps, caller, sandboxId, signal),
+    setEgress: (caller, sandboxId, change) => setEgress(deps, caller, sandboxId, change),
     watch: (caller, sandboxId, signal) => watchSandbox(deps, caller, sandboxId, signal),
     logs: (caller, sandboxId, request) => sandboxLogs(deps, caller, sandboxId, request),
     exec: (caller, sandboxId, command) => execInSandbox(deps, caller, sandboxId, command),

@@ -23,6 +23,8 @@ export interface SandboxService {
   setTimeouts(caller: Caller, sandboxId: string, change: TimeoutChange): Promise<SandboxView>;
   pause(caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView>;
   resume(caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView>;
+  /** Resolves when the node acts on it. */
+  setEgress(caller: Caller, sandboxId: string, change: EgressChange): Promise<SandboxView>;
   /** The sandbox now, and again whenever it changes, until it has ended or the signal is aborted. */
   watch(caller: Caller, sandboxId: string, signal: AbortSignal): AsyncIterable<SandboxDetail>;
   logs(caller: Caller, sandboxId: string, request: LogRequest): AsyncIterable<Buffer>;
@@ -111,6 +113,9 @@ export interface SandboxView extends SandboxRecord {
   readonly onTimeout?: TimeoutAction;
   readonly autoResume?: boolean;
   readonly privateTraffic?: boolean;
+  readonly maskHost?: string;
+  /** Where it may connect to; left out: the Internet, and nothing private. */
+  readonly egress?: EgressPolicy;
   readonly lastActiveAt?: string;
 }
 
@@ -152,6 +157,12 @@ export interface TimeoutChange {
   readonly lifetimeMs?: number | null;
   /** An end time that is already later stays. */
   readonly onlyLater?: boolean;
+}
+
+export interface EgressChange {
+  /** Undefined: as if nothing had ever been said. */
+  readonly egress: EgressPolicy | undefined;
+  readonly signal: AbortSignal;
 }
 
 export interface LogRequest {

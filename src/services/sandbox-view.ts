@@ -1,5 +1,6 @@
 /** A live sandbox as replies show it: its record, and what only its pod knows. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
+import { closedEgress, type EgressPolicy, egressWish, parseEgressPolicy } from "#model/egress-policy.ts";
 import { annotationKeys, timeoutActions } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { formatTime, parseSeconds, parseTime } from "#sandbox/annotation-values.ts";
@@ -22,9 +23,19 @@ export function viewOf(pod: Pod): SandboxView | undefined {
       onTimeout: timeoutActions.find((action) => action === annotations[annotationKeys.onTimeout]),
       autoResume: isTrue(annotations[annotationKeys.autoResume]),
       privateTraffic: isTrue(annotations[annotationKeys.privateTraffic]),
+      maskHost: annotations[annotationKeys.maskHost],
+      egress: egressOf(pod),
       lastActiveAt: timeOf(annotations[annotationKeys.lastActive]),
     }),
   };
+}
+
+/** What is in force when a wish cannot be read. */
+function egressOf(pod: Pod): EgressPolicy | undefined {
+  const wish = egressWish(pod);
+  if (wish === undefined) return undefined;
+  const parsed = parseEgressPolicy(wish);
+  return parsed.kind === "policy" ? parsed.policy : closedEgress;
 }
 
 function isTrue(text: string | undefined): true | undefined {

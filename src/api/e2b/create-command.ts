@@ -1,12 +1,12 @@
 /** A create of E2B's SDKs as the use case takes it. Pure. */
 import { type Static, Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
-import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { CreateSandbox } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
+import { egressFields, egressOf, refuseMissingNetwork } from "./network-body.ts";
+import { notYet } from "./not-yet.ts";
 
 const texts = Type.Record(Type.String(), Type.String());
-const networks = Type.Array(Type.String());
 
 /** Fields that are not named here are those of later SDKs: passed over, as theirs does. */
 export const createBody = Type.Object({
@@ -21,12 +21,9 @@ export const createBody = Type.Object({
   autoResume: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
   network: Type.Optional(
     Type.Object({
-      allowOut: Type.Optional(networks),
-      denyOut: Type.Optional(networks),
+      ...egressFields,
       allowPublicTraffic: Type.Optional(Type.Boolean()),
       maskRequestHost: Type.Optional(Type.String()),
-      rules: Type.Optional(Type.Unknown()),
-      egressProxy: Type.Optional(Type.Unknown()),
     }),
   ),
   mcp: Type.Optional(Type.Unknown()),
@@ -61,7 +58,7 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): Creat
     ...(body.autoResume?.enabled === true ? { autoResume: true } : {}),
     ...withoutUndefined({
       metadata: body.metadata,
-      egress: egressOf(body),
+      egress: egressOf({ ...network, allow_internet_access: body.allow_internet_access }),
       maskHost: network.maskRequestHost,
     }),
   };
@@ -77,27 +74,12 @@ export function timeoutOf(seconds: number, max: number): number {
   throw invalid("timeout", `Timeout cannot be greater than ${max} seconds (the limit of this server)`);
 }
 
-function egressOf({ allow_internet_access: internet, network = {} }: CreateBody): EgressPolicy | undefined {
-  const { allowOut = [], denyOut = [] } = network;
-  if (internet === undefined && allowOut.length === 0 && denyOut.length === 0) return undefined;
-  const domain = [...allowOut, ...denyOut].find((one) => /[a-z]/i.test(one.replace(/^[0-9a-f:.]+(\/\d+)?$/i, "")));
-  if (domain !== undefined) throw notYet(`network rules by domain name (${JSON.stringify(domain)}): give addresses or CIDR networks`);
-  // Denying all and allowing some is how their clients say "only these".
-  const isClosed = internet === false || denyOut.includes("0.0.0.0/0");
-  return { internet: !isClosed, allow: allowOut, deny: denyOut.filter((one) => one !== "0.0.0.0/0") };
-}
-
 function refuseMissing({ mcp, iam, volumeMounts = [], network = {}, autoPauseMemory }: CreateBody): void {
   if (mcp !== undefined) throw notYet("mcp");
   if (iam !== undefined) throw notYet("iam tokens");
   if (volumeMounts.length > 0) throw notYet("volumeMounts");
-  if (network.rules !== undefined && Object.keys(network.rules as object).length > 0) throw notYet("network.rules");
-  if (network.egressProxy !== undefined && network.egressProxy !== null) throw notYet("network.egressProxy");
+  refuseMissingNetwork(network);
   if (autoPauseMemory === false) throw notYet("autoPauseMemory: false (a pause without memory)");
-}
-
-export function notYet(what: string): ServiceError {
-  return new ServiceError("not_implemented", `AgentBox does not have this yet: ${what}`);
 }
 
 function invalid(field: string, why: string): ServiceError {

@@ -4,7 +4,14 @@ import { apiServer } from "#api/http/api-server.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "#services/caller.ts";
-import type { CreateSandbox, ListSandboxes, SandboxDetail, SandboxService, TimeoutChange } from "#services/sandbox-service.ts";
+import type {
+  CreateSandbox,
+  EgressChange,
+  ListSandboxes,
+  SandboxDetail,
+  SandboxService,
+  TimeoutChange,
+} from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import type { Capacity } from "#services/usage/pod-use.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
@@ -73,6 +80,10 @@ class Scene {
     },
     resume: async () => {
       this.asked.push("resume");
+      return this.detail;
+    },
+    setEgress: async (_: Caller, id: string, { egress }: EgressChange) => {
+      this.asked.push([id, egress]);
       return this.detail;
     },
     logs: async function* () {
@@ -192,6 +203,13 @@ describe("a list", () => {
   );
 });
 
+test("a pause without memory is missing, and is not taken for one with it", async () => {
+  const scene = new Scene();
+  expect(await scene.ask("POST /sandboxes/abc/pause", { memory: false })).toMatchObject({ status: 501, json: { code: 501 } });
+  expect((await scene.ask("POST /sandboxes/abc/pause", { memory: true })).status).toBe(204);
+  expect(scene.asked).toEqual(["pause"]);
+});
+
 describe("connecting", () => {
   test("to a running sandbox makes its end later, never earlier", async () => {
     const scene = new Scene();
@@ -285,4 +303,59 @@ test("metrics of several sandboxes are the newest of each, by their ids", async 
   const { status, json } = await scene.ask("GET /sandboxes/metrics?sandbox_ids=abc,def&sandbox_ids=ghi");
   expect([status, json]).toEqual([200, { sandboxes: { abc: metric } }]);
   expect(scene.asked).toEqual([["abc", "def", "ghi"]]);
+});
+
+describe("the network of a running sandbox", () => {
+  test.each([
+    [
+      { allowOut: ["1.1.1.1"], denyOut: ["0.0.0.0/0"] },
+      { internet: false, allow: ["1.1.1.1"], deny: [] },
+    ],
+    [
+      { denyOut: ["8.8.8.0/24"], allow_internet_access: true },
+      { internet: true, allow: [], deny: ["8.8.8.0/24"] },
+    ],
+    [{ allow_internet_access: false }, { internet: false, allow: [], deny: [] }],
+    [{ rules: {}, egressProxy: null }, undefined],
+    [{}, undefined],
+  ])("%j is all that holds from then on", async (body, egress) => {
+    const scene = new Scene();
+    expect((await scene.ask("PUT /sandboxes/abc/network", body)).status).toBe(204);
+    expect(scene.asked).toEqual([["abc", egress]]);
+  });
+
+  test.each([
+    [{ rules: { "api.test": [{}] } }, 501],
+    [{ egressProxy: { address: "1.1.1.1:1080" } }, 501],
+    [{ allowOut: ["beef.cafe"], denyOut: ["0.0.0.0/0"] }, 501],
+    [{ denyOut: ["evil.test"] }, 400],
+    [{ allowOut: [{}] }, 400],
+  ])("%j is refused", async (body, status) => {
+    const scene = new Scene();
+    expect(await scene.ask("PUT /sandboxes/abc/network", body)).toMatchObject({ status, json: { code: status } });
+    expect(scene.asked).toEqual([]);
+  });
+
+  test("is shown with its details", async () => {
+    const scene = new Scene();
+    expect((await scene.ask("GET /sandboxes/abc")).json).toMatchObject({
+      allowInternetAccess: true,
+      network: { allowPublicTraffic: true },
+    });
+    const egress = { internet: false, allow: ["1.1.1.1"], deny: ["1.1.1.2"] };
+    scene.detail = { ...running, egress, privateTraffic: true, maskHost: "localhost:${PORT}" };
+    expect((await scene.ask("GET /sandboxes/abc")).json).toMatchObject({
+      allowInternetAccess: false,
+      network: {
+        allowOut: ["1.1.1.1"],
+        denyOut: ["0.0.0.0/0", "1.1.1.2"],
+        allowPublicTraffic: false,
+        maskRequestHost: "localhost:${PORT}",
+      },
+    });
+  });
+
+  test("of one that does not exist cannot be changed", async () => {
+    expect((await new Scene().ask("PUT /sandboxes/nope/network", {})).status).toBe(404);
+  });
 });

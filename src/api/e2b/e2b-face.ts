@@ -7,6 +7,7 @@
  * - `template-routes.ts`  what there is to create from          - `log-routes.ts`    what sandboxes have written
  * - `metric-routes.ts`    what sandboxes use
  * - `other-routes.ts`     teams and health, and what is not there yet
+ * - `network-body.ts`     where one may connect to             - `not-yet.ts`       what is answered for what is missing
  * - `error-shape.ts`      failures in their form
  */
 import type { ApiFace } from "../http/api-server.ts";

@@ -1,13 +1,12 @@
 /** Health and teams; and, by name, what E2B has and AgentBox does not have yet: a clear answer instead of a route that is unknown. */
 import type { FastifyInstance } from "fastify";
 import { callerOf } from "../http/caller-of.ts";
-import { notYet } from "./create-command.ts";
+import { notYet } from "./not-yet.ts";
 
 const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", url: string, what: string])[] = [
   ["POST", "/sandboxes/:sandboxID/snapshots", "snapshots"],
   ["GET", "/snapshots", "snapshots"],
   ["POST", "/sandboxes/:sandboxID/fork", "fork"],
-  ["PUT", "/sandboxes/:sandboxID/network", "changing the network of a running sandbox"],
   ["POST", "/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v2/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v3/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],

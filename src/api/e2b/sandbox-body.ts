@@ -2,6 +2,7 @@
 import type { CreatedSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { parseQuantity } from "#model/quantity.ts";
+import { shownNetwork } from "./network-body.ts";
 
 /** What our daemon does of E2B's protocol: SDKs switch features on by it. */
 export const envdVersion = "0.6.4";
@@ -65,6 +66,7 @@ export function detailBody(view: SandboxView, options: BodyOptions) {
     ...listedBody(view),
     ...(envdAccessToken === undefined ? {} : { envdAccessToken }),
     ...(domain === undefined ? {} : { domain }),
+    ...shownNetwork(view),
     lifecycle: { autoResume: view.autoResume === true, onTimeout: view.onTimeout ?? "kill" },
   };
 }

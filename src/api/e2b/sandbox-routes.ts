@@ -8,6 +8,8 @@ import type { CreateSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-command.ts";
 import type { E2bServices } from "./e2b-face.ts";
+import { egressOf, type NetworkBody, networkBody, refuseMissingNetwork } from "./network-body.ts";
+import { notYet } from "./not-yet.ts";
 import { alive, type BodyOptions, createdBody, detailBody, tokensOf } from "./sandbox-body.ts";
 
 const idParams = Type.Object({ sandboxID: Type.String() });
@@ -55,6 +57,13 @@ export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void
     await services.sandboxes.end(callerOf(request), sandboxId);
     return reply.code(204).send();
   });
+  app.put("/sandboxes/:sandboxID/network", { schema: { params: idParams, body: networkBody } }, async (request, reply) => {
+    const body = request.body as NetworkBody;
+    refuseMissingNetwork(body);
+    const { sandboxId } = await aliveOne(services, request);
+    await services.sandboxes.setEgress(callerOf(request), sandboxId, { egress: egressOf(body), signal: requestSignal(reply) });
+    return reply.code(204).send();
+  });
   timeRoutes(app, services);
 }
 
@@ -74,6 +83,7 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
     return reply.code(204).send();
   });
   app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams } }, async (request, reply) => {
+    if ((request.body as { readonly memory?: unknown } | null | undefined)?.memory === false) throw notYet("a pause without memory");
     const { sandboxId, status } = await aliveOne(services, request);
     if (status === "Paused") throw new ServiceError("conflict", `sandbox ${sandboxId} is already paused`);
     await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply));

@@ -128,6 +128,15 @@ const diagnosis = open(
   "Why it is stuck. Absent when it is not.",
 );
 
+const egress = open(
+  {
+    internet: Type.Boolean({ description: "False: only what allow names." }),
+    allow: Type.Array(Type.String(), { description: "IPv4 networks; go before deny." }),
+    deny: Type.Array(Type.String(), { description: "IPv4 networks." }),
+  },
+  "Where it may connect to. Absent: the Internet, and nothing private.",
+);
+
 export const sandboxSchema = named(
   "Sandbox",
   open(
@@ -162,6 +171,8 @@ export const sandboxSchema = named(
       onTimeout: optional(onTimeout),
       autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
       privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token." })),
+      maskHost: optional(text("What its programs see as the host of a request.")),
+      egress: optional(egress),
       lastActiveAt: optional(time("Latest traffic; known late.")),
       diagnosis: optional(diagnosis),
     },
