@@ -110,6 +110,11 @@ bench-history: $(STAMP) ## Measure the history on SQLite and PostgreSQL
 	@$(TEST_PACKAGES)
 	@node bench/history/run.ts
 
+.PHONY: fuzz
+fuzz: $(STAMP) ## 100,000 generated bad requests to the daemon, the gateway and the APIs (AGENTBOX_FUZZ_RUNS; minutes; needs root)
+	@$(TEST_PACKAGES)
+	@AGENTBOX_FUZZ_RUNS=$${AGENTBOX_FUZZ_RUNS:-100000} vitest run --project fuzz
+
 .PHONY: simulate
 simulate: $(STAMP) ## 10,000 simulated lives of the whole control plane, with faults (a quarter of an hour)
 	@node test/simulation/run.ts --runs 10000

@@ -24,7 +24,7 @@ export default defineConfig({
         // Real containers, mounts and network namespaces: needs root, and one file after the other on a small machine.
         test: {
           name: "node",
-          include: ["test/node/**/*.test.ts", "test/envd/**/*.test.ts", "test/images/**/*.test.ts"],
+          include: ["test/node/**/*.test.ts", "test/envd/**/*.test.ts", "test/images/**/*.test.ts", "test/fuzz/**/*.test.ts"],
           exclude: nodeEndurance,
           fileParallelism: false,
           testTimeout: 120_000,
@@ -55,6 +55,11 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 60_000,
         },
+      },
+      {
+        extends: true,
+        // The same files as in `node`, with as many cases as somebody has patience for: `make fuzz`.
+        test: { name: "fuzz", include: ["test/fuzz/**/*.test.ts"], fileParallelism: false, testTimeout: 3_600_000 },
       },
       {
         extends: true,

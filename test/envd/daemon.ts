@@ -32,8 +32,19 @@ export function bundledDaemon(): Promise<string> {
   return folder;
 }
 
+export interface DaemonPlace {
+  /** The command that runs the daemon's in a place of its own. */
+  readonly within?: (argv: readonly string[]) => readonly string[];
+  /** Hears what it writes to its standard error, instead of the terminal. */
+  readonly onError?: (text: string) => void;
+}
+
 /** Armed with `init`, unless it is to wait. */
-export async function startDaemon(init: InitBody | "waiting" = {}, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+export async function startDaemon(
+  init: InitBody | "waiting" = {},
+  env: Readonly<Record<string, string>> = {},
+  { within = (argv) => argv, onError }: DaemonPlace = {},
+): Promise<Daemon> {
   const home = await bundledDaemon();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -46,8 +57,9 @@ export async function startDaemon(init: InitBody | "waiting" = {}, env: Readonly
   };
   const loader = [join(home, "lib/ld.so"), "--library-path", join(home, "lib")];
   const flags = ["--v8-pool-size=0", "--max-semi-space-size=1", "--no-concurrent-recompilation", "--expose-gc"];
-  const argv = ["-s", "--", ...loader, join(home, "node"), ...flags, join(home, "envd.cjs")];
-  const child = spawn(join(home, "init"), argv, { env: variables, stdio: ["ignore", "inherit", "inherit"] });
+  const [command = "", ...args] = within([join(home, "init"), "-s", "--", ...loader, join(home, "node"), ...flags, join(home, "envd.cjs")]);
+  const child = spawn(command, args, { env: variables, stdio: ["ignore", "inherit", onError === undefined ? "inherit" : "pipe"] });
+  child.stderr?.on("data", (chunk: Buffer) => onError?.(chunk.toString("utf8")));
   const ended = new Promise((resolve) => child.once("exit", resolve));
   await answered(`${url}/health`);
   const daemon: Daemon = {

@@ -1,0 +1,82 @@
+/** Both REST APIs on a real port, over real use cases: with a sandbox of ann's and one of eve's, and no room for more. */
+import { generateKeyPairSync } from "node:crypto";
+import { Registry } from "prom-client";
+import { apiServer } from "#api/http/api-server.ts";
+import { drainServer, listenAt } from "#api/http/listen.ts";
+import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { fleetFace } from "#api/native/fleet-routes.ts";
+import type { ExecRequest } from "#services/sandbox-service.ts";
+import { nativeFace } from "#api/native/native-routes.ts";
+import { PodAccessError } from "#kube/pod-access.ts";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import { annotationKeys } from "#model/keys.ts";
+import { ExecTokens } from "#services/exec-tokens.ts";
+import { openSandboxService } from "#services/open-sandbox-service.ts";
+import { poolService } from "#services/pool-service.ts";
+import { sandboxStatistics } from "#services/sandbox-statistics.ts";
+import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
+import { UsageLog } from "#services/usage/usage-log.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { templateService } from "#services/template-service.ts";
+import { recordedLog } from "../world/recorded-log.ts";
+import { ann, ServiceScene } from "../world/service-scene.ts";
+
+/** In all that there is about eve's sandbox, and in nothing that ann may see. */
+export const canary = "only-eve-knows";
+
+export interface FuzzedApis extends AsyncDisposable {
+  readonly port: number;
+  readonly errors: () => readonly unknown[];
+}
+
+const callers = new Map([["ann", ann]]);
+
+export async function fuzzedApis(): Promise<FuzzedApis> {
+  const scene = await ServiceScene.open();
+  await scene.sandbox("i1");
+  await scene.record("i2");
+  const metadata = { annotations: { [annotationKeys.sandboxMetadata]: JSON.stringify({ canary }) } };
+  await scene.sandbox("i3", { team: "blue", user: "eve", ...metadata });
+  await scene.record("i4", { team: "blue", user: "eve", failureMessage: canary });
+  const logged = recordedLog();
+  const { client, cache, history, pods, live, activity, clock } = scene;
+  pods.failure = new PodAccessError("not_running", "nothing runs here");
+  const noRoom = async () => Promise.reject(new ServiceError("no_capacity", "there is no pod", { retryAfterSeconds: 1 }));
+  const claims = { create: noRoom, createMany: noRoom, end: async () => {} };
+  const { log } = logged;
+  const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
+  const pools = poolService(scene);
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey: generateKeyPairSync("ed25519").privateKey });
+  const sampler = { ask: async () => {}, log: new UsageLog(), limitsOf: () => undefined };
+  const app = await apiServer({
+    keys: { authenticate: (key) => callers.get(key) },
+    clock,
+    log,
+    metrics: prometheusMetrics(new Registry()),
+    rateLimit: { perSecond: 0, burst: 0 },
+    faces: [
+      nativeFace({ sandboxes, execTokens, clock, log }),
+      fleetFace({ pools, templates: templateService(scene), statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted) }),
+      e2bFace({
+        sandboxes,
+        pools,
+        usage: sandboxUsage({ cache, sampler }),
+        accessTokenOf: (id) => `access-${id}`,
+        trafficTokenOf: (id) => `traffic-${id}`,
+        domain: "box.test",
+        maxTimeoutSeconds: 3600,
+      }),
+    ],
+    ready: () => true,
+    metricsText: async () => ({ contentType: "text/plain", text: "" }),
+  });
+  const url = await listenAt(app, { host: "127.0.0.1", port: 0 });
+  return {
+    port: Number(new URL(url).port),
+    errors: () => logged.lines.filter(({ level }) => level === "error").slice(0, 1),
+    [Symbol.asyncDispose]: async () => {
+      await drainServer(app, 0);
+      await scene[Symbol.asyncDispose]();
+    },
+  };
+}
