@@ -17,7 +17,7 @@ export interface ExecuteListener extends ExecutionListener {
   failed(name: string, value: string): void;
 }
 
-/** Code may take an interrupt for something else, and Node loses one that comes in the moment in which it stops to wait for it. */
+/** Code may take an interrupt for something else. */
 const interruptAgainMs = 1000;
 
 export class Context {

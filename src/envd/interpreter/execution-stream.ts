@@ -1,6 +1,7 @@
 /** What one client hears of one execution: a line of JSON for each event, and one now and then while there is nothing to tell. */
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "#lib/clock.ts";
+import { asciiJson } from "./ascii-json.ts";
 import type { ExecuteListener } from "./context.ts";
 import type { Kernel, StreamName } from "./kernel.ts";
 import { eventOf, type ExecutionEvent, type RunnerMessage } from "./runner-message.ts";
@@ -63,7 +64,7 @@ export class ExecutionStream implements ExecuteListener {
 
   #send(event: ExecutionEvent): void {
     if (this.#gone.signal.aborted) return;
-    const isTaken = this.#response.write(`${JSON.stringify(event)}\n`);
+    const isTaken = this.#response.write(asciiJson(event));
     if (!isTaken) this.#kernel?.hold(true);
     this.#wait();
   }

@@ -2,7 +2,7 @@
  * Runs pieces of code one after the other and tells what comes of them, as the code-interpreter SDKs expect it. A part of the daemon
  * that is loaded when the first request comes (ADR 31).
  * - `execute-request.ts`: what is asked, - `context.ts`, `kernel.ts`: where it runs, - `languages.ts`, `bash-lines.ts`, `runners/`:
- *   how each language runs it, - `frame-reader.ts`, `runner-message.ts`: what runners say, - `execution-stream.ts`: what clients hear.
+ *   how each language runs it, - `frame-reader.ts`, `runner-message.ts`: what runners say, - `execution-stream.ts`, `ascii-json.ts`: what clients hear.
  */
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";

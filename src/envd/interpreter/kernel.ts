@@ -81,6 +81,8 @@ export class Kernel {
   /** Ends what runs, with all programs that it has started. */
   interrupt(): void {
     this.#signal("SIGINT");
+    const { interruptLine } = this.#runner;
+    if (interruptLine !== undefined && this.#running !== undefined) this.#launched.input?.write(interruptLine);
   }
 
   kill(): void {

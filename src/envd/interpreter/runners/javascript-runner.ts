@@ -1,16 +1,17 @@
 /**
  * The JavaScript and TypeScript side of a context: a program of its own, whose global scope lives as long as it does. It speaks as
  * python_runner.py does. Code is evaluated by V8's own console mode, which awaits at top level and lets names be declared again.
- * `javascript-imports.ts`: what becomes of import statements.
+ * `javascript-listener.ts`: the second thread, which hears requests and interrupts; `javascript-imports.ts`: what becomes of import statements.
  */
 import { Session } from "node:inspector";
 import { createRequire, stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { inspect } from "node:util";
 import { constants, runInThisContext, Script } from "node:vm";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { importName, withoutImports } from "./javascript-imports.ts";
+import { type Heard, listen, resting, running } from "./javascript-listener.ts";
 
 interface Request {
   readonly code: string;
@@ -38,6 +39,8 @@ const pieceSize = 4000;
 const out = process.stdout.write.bind(process.stdout);
 const err = process.stderr.write.bind(process.stderr);
 const session = new Session();
+const state = new Int32Array(new SharedArrayBuffer(4));
+const exit = process.exit.bind(process);
 let interrupt: ((reason: Error) => void) | undefined;
 
 class Interrupted extends Error {
@@ -81,14 +84,8 @@ function evaluate(code: string): Promise<unknown> {
         // The types of node:inspector say no more than that something comes.
         else settle(evaluated as unknown as Evaluated, resolve, reject);
       });
-    Reflect.set(globalThis, "__agentboxStart", start);
-    try {
-      // Only what vm has started can be interrupted in the middle of a loop. Where its watch ends, for some microseconds, an interrupt
-      // ends the whole process; the context goes on with a new one then.
-      runInThisContext("__agentboxStart()", { breakOnSigint: true });
-    } catch {
-      reject(new Interrupted("the execution was interrupted"));
-    }
+    // In a turn of its own: an interrupt ends whatever is on the stack, and who waits for the value must not be.
+    setImmediate(start);
   });
 }
 
@@ -124,6 +121,7 @@ function errorMessage(thrown: unknown): object {
 async function run({ code, env }: Request): Promise<void> {
   const before = Object.keys(env).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, env);
+  Atomics.store(state, 0, running);
   try {
     // In a list, or a promise as the value would be awaited a second time.
     const [value] = (await evaluate(prepared(code))) as readonly unknown[];
@@ -132,6 +130,8 @@ async function run({ code, env }: Request): Promise<void> {
     send(errorMessage(thrown));
   }
   interrupt = undefined;
+  Atomics.store(state, 0, resting);
+  Atomics.notify(state, 0);
   for (const [name, value] of before) {
     if (value === undefined) delete process.env[name];
     else process.env[name] = value;
@@ -161,21 +161,26 @@ function offerGlobals(): void {
   };
 }
 
-async function main(): Promise<void> {
-  const requests = createInterface({ input: process.stdin });
+function heard(said: Heard): void {
+  if (said.kind === "interrupt") interrupt?.(new Interrupted("the execution was interrupted"));
+  if (said.kind === "request") void run(JSON.parse(said.line) as Request).then(sendEnd);
+}
+
+function main(): void {
   // What the code reads is empty; the requests are ours.
   Object.defineProperty(process, "stdin", { value: Readable.from([]), configurable: true });
   session.connect();
   offerGlobals();
-  process.on("SIGINT", () => interrupt?.(new Interrupted("the execution was interrupted")));
+  // For the programs that the code has started; we hear of it in another way.
+  process.on("SIGINT", () => {});
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (thrown: unknown) => err(`Uncaught ${inspect(thrown)}\n`));
   }
+  const listener = new Worker(process.argv[1] ?? "", { workerData: state });
+  listener.on("message", heard);
+  listener.once("exit", () => exit());
   sendEnd();
-  for await (const line of requests) {
-    await run(JSON.parse(line) as Request);
-    sendEnd();
-  }
 }
 
-void main();
+if (isMainThread) main();
+else if (parentPort !== null) void listen(parentPort, workerData as Int32Array);

@@ -52,8 +52,22 @@ def scales(axes):
 
 def scale(letter, axis):
     labels = [label.get_text() for label in axis.get_ticklabels()]
-    ticks = [number(tick) for tick in axis.get_ticklocs()]
-    return {f"{letter}_ticks": ticks, f"{letter}_tick_labels": labels, f"{letter}_scale": axis.get_scale()}
+    ticks, kind = [number(tick) for tick in axis.get_ticklocs()], kind_of(axis)
+    if kind == "datetime":
+        from matplotlib.dates import num2date
+
+        ticks = [num2date(tick).isoformat() for tick in ticks]
+    return {f"{letter}_ticks": ticks, f"{letter}_tick_labels": labels, f"{letter}_scale": kind}
+
+
+def kind_of(axis):
+    """Moments and names are no numbers, and matplotlib keeps them as such."""
+    # Its own name for it has changed.
+    converter = axis.get_converter() if hasattr(axis, "get_converter") else getattr(axis, "converter", None)
+    name = type(converter).__name__
+    if "Date" in name:
+        return "datetime"
+    return "categorical" if name == "StrCategoryConverter" else axis.get_scale()
 
 
 def number(value):
@@ -86,16 +100,23 @@ def points(axes):
 
 
 def bars(axes):
-    names = {number(tick): label.get_text() for tick, label in zip(axes.get_xticks(), axes.get_xticklabels())}
+    across, up = tick_names(axes.get_xaxis()), tick_names(axes.get_yaxis())
     found = []
     for group in axes.containers:
+        lies = getattr(group, "orientation", None) == "horizontal"
         for patch in group.patches if hasattr(group, "patches") else []:
             if not hasattr(patch, "get_height"):
                 continue
-            middle = number(patch.get_x() + patch.get_width() / 2)
+            middle = number(patch.get_y() + patch.get_height() / 2 if lies else patch.get_x() + patch.get_width() / 2)
+            names = up if lies else across
             label = names.get(middle) or names.get(round(middle, 6)) or str(middle)
-            found.append({"label": label, "value": number(patch.get_height()), "group": str(group.get_label())})
+            value = number(patch.get_width() if lies else patch.get_height())
+            found.append({"label": label, "value": value, "group": str(group.get_label())})
     return found
+
+
+def tick_names(axis):
+    return {number(tick): label.get_text() for tick, label in zip(axis.get_ticklocs(), axis.get_ticklabels())}
 
 
 def slices(axes, wedge):
@@ -111,7 +132,7 @@ def box_elements(axes):
     others = [line for line in axes.get_lines() if line not in closed]
     if not closed or len(others) < 3 * len(closed):
         return []
-    names = {number(tick): label.get_text() for tick, label in zip(axes.get_xticks(), axes.get_xticklabels())}
+    names = tick_names(axes.get_xaxis())
     return [box(own, others, names) for own in closed]
 
 
