@@ -1,27 +1,30 @@
 /** E2B's own command line. */
 import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 import { cliProgram } from "./install.ts";
+import { environment, type Mode, modes } from "./server-under-test.ts";
 
 interface Said {
   readonly stdout: string;
   readonly code: number | null;
 }
 
-async function e2b(args: readonly string[], stdin = ""): Promise<Said> {
-  const { apiKey, apiUrl, gatewayUrl } = inject("conformance");
-  const env = { ...process.env, E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: gatewayUrl };
-  const child = spawn(process.execPath, [cliProgram(), ...args], { env, stdio: ["pipe", "pipe", "inherit"], timeout: 50_000 });
+const names = join(import.meta.dirname, "local-names/lookup.ts");
+
+async function e2b(mode: Mode, args: readonly string[], stdin = ""): Promise<Said> {
+  const env = { ...process.env, ...environment(inject("conformance"), mode) };
+  const program = ["--import", names, cliProgram(), ...args];
+  const child = spawn(process.execPath, program, { env, stdio: ["pipe", "pipe", "inherit"], timeout: 50_000 });
   child.stdin.end(stdin);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [stdout, code] = await Promise.all([text(child.stdout), ended]);
   return { stdout, code };
 }
 
-const sandbox = (...args: readonly string[]): Promise<Said> => e2b(["sandbox", ...args]);
-
-describe("@e2b/cli", () => {
+describe.each(modes)("@e2b/cli, by %s:", (mode) => {
+  const sandbox = (...args: readonly string[]): Promise<Said> => e2b(mode, ["sandbox", ...args]);
   let id = "";
 
   beforeEach(async () => {
@@ -49,7 +52,7 @@ describe("@e2b/cli", () => {
   });
 
   test("passes its input on to a command", async () => {
-    expect(await e2b(["sandbox", "exec", id, "cat"], "in ✓\n")).toEqual({ stdout: "in ✓\n", code: 0 });
+    expect(await e2b(mode, ["sandbox", "exec", id, "cat"], "in ✓\n")).toEqual({ stdout: "in ✓\n", code: 0 });
   });
 
   test("shows logs", async () => {
@@ -69,6 +72,6 @@ describe("@e2b/cli", () => {
   });
 
   test("lists what sandboxes can be made from", async () => {
-    expect((await e2b(["template", "list"])).stdout).toMatch(/\bbase\b/);
+    expect((await e2b(mode, ["template", "list"])).stdout).toMatch(/\bbase\b/);
   });
 });

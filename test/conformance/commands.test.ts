@@ -137,6 +137,35 @@ describeSdks("commands", (use) => {
     expect(stdout).toHaveLength(4_194_304);
   });
 
+  test("a megabyte of input arrives whole", async () => {
+    const command = await run("wc -c", { background: true, stdin: true });
+    const piece = "0123456789abcdef".repeat(4096);
+    for (let n = 0; n < 16; n++) await use.sandbox.commands.sendStdin(command.pid, piece);
+    await use.sandbox.commands.closeStdin(command.pid);
+    expect((await command.wait()).stdout.trim()).toBe("1048576");
+  });
+
+  test("killing a command ends its stream in the middle", async () => {
+    const command = await run("while true; do echo tick; sleep 0.05; done", { background: true });
+    await eventually(() => expect(command.stdout).toContain("tick"));
+    expect(await command.kill()).toBe(true);
+    await expect(command.wait()).rejects.toBeInstanceOf(use.sdk.CommandExitError);
+  });
+
+  test("a command without a limit of time is not ended", async () => {
+    const command = await run("sleep 2; echo slept", { background: true, timeoutMs: 0 });
+    expect((await command.wait()).stdout).toBe("slept\n");
+  });
+
+  test("input for a command that never was is an error", async () => {
+    await expect(use.sandbox.commands.sendStdin(4_000_000, "x")).rejects.toBeInstanceOf(use.sdk.NotFoundError);
+  });
+
+  test("a user who is no root becomes it by sudo", async ({ skip }) => {
+    skip((await run("command -v sudo || echo none")).stdout === "none\n", "the sandbox's image has no sudo");
+    expect((await run("sudo id -u")).stdout).toBe("0\n");
+  });
+
   test("a script of many lines with quotes is run as it is", async () => {
     const script = ["set -e", "x='a b'", "for i in 1 2; do", '  echo "$i: $x"', "done | tac"].join("\n");
     expect((await run(script)).stdout).toBe("2: a b\n1: a b\n");
@@ -164,5 +193,5 @@ describeSdks(
       expect(stdout).toBe("ж→".repeat(20_000));
     });
   },
-  decodesStreams,
+  { by: decodesStreams },
 );

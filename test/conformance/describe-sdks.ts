@@ -1,68 +1,86 @@
-/** The same cases for every JavaScript SDK and both ways of reaching sandboxes: by headers (plain) and by host names (TLS). */
-import dns from "node:dns";
+/** The same cases for every JavaScript SDK and both ways of reaching sandboxes. */
 import { readFile } from "node:fs/promises";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, inject } from "vitest";
-import type { ServerUnderTest } from "./global-setup.ts";
-import { jsModule, type JsVersion, jsVersions } from "./install.ts";
+import type { InterpreterSandbox, InterpreterSdk } from "./interpreter-sdk.ts";
+import { interpreterModule, interpreterVersions, jsModule, type JsVersion, jsVersions } from "./install.ts";
 import type { CreateOptions, Sandbox, Sdk } from "./sdk.ts";
+import { abilities, type Ability, environment, type Mode, modes, type ServerUnderTest } from "./server-under-test.ts";
 
-export type Mode = "headers" | "hosts";
-
-export interface SdkUnderTest {
-  readonly version: JsVersion;
+export interface SdkUnderTest<S extends Sdk = Sdk, B extends Sandbox = Sandbox> {
+  readonly version: string;
   readonly mode: Mode;
   /** Loaded before the first case. */
-  readonly sdk: Sdk;
+  readonly sdk: S;
   readonly server: ServerUnderTest;
   /** A sandbox of its own, ended after the case. */
-  create(options?: CreateOptions): Promise<Sandbox>;
+  create(options?: CreateOptions): Promise<B>;
   /** One that all cases of this file share. */
-  readonly sandbox: Sandbox;
+  readonly sandbox: B;
 }
 
-const byHost: readonly JsVersion[] = ["2.51.0", "2.14.1"];
-const variants: readonly (readonly [JsVersion, Mode])[] = [
-  ...jsVersions.map((version) => [version, "headers"] as const),
-  ...byHost.map((version) => [version, "hosts"] as const),
-];
+export interface Wanted {
+  /** Where not all of them can do it. */
+  readonly by?: (version: JsVersion, mode: Mode) => boolean;
+  /** What the server has to be able to do. */
+  readonly needs?: Ability;
+}
 
-export function describeSdks(
-  about: string,
-  cases: (sdk: SdkUnderTest) => void,
-  wanted: (version: JsVersion, mode: Mode) => boolean = () => true,
-): void {
-  for (const [version, mode] of variants.filter((variant) => wanted(...variant))) {
-    describe(`e2b ${version}, by ${mode}: ${about}`, () => {
-      cases(underTest(version, mode));
-    });
+export function describeSdks(about: string, cases: (sdk: SdkUnderTest) => void, { by = () => true, needs }: Wanted = {}): void {
+  for (const mode of modes) {
+    for (const version of jsVersions.filter((one) => by(one, mode))) {
+      describeNeeding(needs, `e2b ${version}, by ${mode}: ${about}`, () => cases(underTest(version, mode, jsModule(version))));
+    }
   }
 }
 
-function underTest(version: JsVersion, mode: Mode): SdkUnderTest {
+export function describeInterpreters(
+  about: string,
+  cases: (sdk: SdkUnderTest<InterpreterSdk, InterpreterSandbox>) => void,
+  needs: Ability = "interpreter",
+): void {
+  const version = interpreterVersions.js;
+  for (const mode of modes) {
+    describeNeeding(needs, `@e2b/code-interpreter ${version}, by ${mode}: ${about}`, () =>
+      cases(underTest(version, mode, interpreterModule())),
+    );
+  }
+}
+
+/** Skipped, with the reason in its name, when the server says that it cannot do it. */
+export function describeNeeding(needs: Ability | undefined, name: string, cases: () => void): void {
+  const isMissing = needs !== undefined && inject("conformance").without.includes(needs);
+  const why = isMissing ? ` (this server has not: ${abilities[needs]})` : "";
+  describe.skipIf(isMissing)(`${name}${why}`, () => {
+    cases();
+  });
+}
+
+function underTest<S extends Sdk, B extends Sandbox>(version: string, mode: Mode, module: string): SdkUnderTest<S, B> {
   const server = inject("conformance");
-  const created: Sandbox[] = [];
-  let loaded: Sdk | undefined;
-  let shared: Sandbox | undefined;
+  const created: B[] = [];
+  let loaded: S | undefined;
+  let shared: B | undefined;
   const known = <T>(value: T | undefined): T => {
     if (value === undefined) throw new Error("only cases may use it");
     return value;
   };
-  const create = async (options: CreateOptions = {}): Promise<Sandbox> => {
-    const sandbox = await known(loaded).Sandbox.create({ timeoutMs: 600_000, ...options });
+  // The class of an SDK makes sandboxes of that SDK.
+  const start = async (options: CreateOptions): Promise<B> => (await known(loaded).Sandbox.create(options)) as B;
+  const create = async (options: CreateOptions = {}): Promise<B> => {
+    const sandbox = await start({ timeoutMs: 600_000, ...options });
     created.push(sandbox);
     return sandbox;
   };
-  const end = async (sandboxes: readonly Sandbox[]): Promise<void> => {
+  const end = async (sandboxes: readonly B[]): Promise<void> => {
     await Promise.all(sandboxes.map(({ sandboxId }) => known(loaded).Sandbox.kill(sandboxId)));
   };
   beforeAll(async () => {
+    delete process.env["E2B_SANDBOX_URL"];
     Object.assign(process.env, environment(server, mode));
-    if (mode === "headers") process.env["E2B_SANDBOX_URL"] = server.gatewayUrl;
-    else delete process.env["E2B_SANDBOX_URL"];
     await reachHosts(server);
-    loaded = (await import(jsModule(version))) as Sdk;
-    shared = await known(loaded).Sandbox.create({ timeoutMs: 600_000 });
+    loaded = (await import(module)) as S;
+    shared = await start({ timeoutMs: 600_000 });
   });
   // Places in the pool are few: the next case may need them.
   afterEach(() => end(created.splice(0)));
@@ -83,16 +101,10 @@ function underTest(version: JsVersion, mode: Mode): SdkUnderTest {
   };
 }
 
-function environment({ apiKey, apiUrl, domain }: ServerUnderTest, mode: Mode): Readonly<Record<string, string>> {
-  return { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, ...(mode === "hosts" ? { E2B_DOMAIN: domain } : {}) };
-}
-
-const lookup = dns.lookup;
-
-/** What a user's machine does by a resolver and a trusted authority, for this process: names under localhost are this machine. */
+/** What a user's machine does by a resolver and a trusted authority, for this process. */
 async function reachHosts({ authorityFile }: ServerUnderTest): Promise<void> {
-  tls.setDefaultCACertificates([...tls.getCACertificates("bundled"), await readFile(authorityFile, "utf8")]);
-  const local = ((name: string, ...rest: unknown[]) =>
-    Reflect.apply(lookup, dns, [name.endsWith(".localhost") ? "127.0.0.1" : name, ...rest])) as typeof lookup;
-  dns.lookup = local;
+  if (authorityFile !== undefined) {
+    tls.setDefaultCACertificates([...tls.getCACertificates("bundled"), await readFile(authorityFile, "utf8")]);
+  }
+  await import("./local-names/lookup.ts");
 }

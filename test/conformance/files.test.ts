@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { eventually } from "../world/eventually.ts";
 import { describeSdks } from "./describe-sdks.ts";
+import type { FileEvent } from "./sdk.ts";
 
 describeSdks("files", (use) => {
   const shell = async (command: string): Promise<string> => (await use.sandbox.commands.run(command, { user: "root" })).stdout;
@@ -172,6 +174,35 @@ describeSdks("files", (use) => {
     expect(await shell("cat /home/user/small/777")).toBe("small/777");
   }, 120_000);
 
+  test("a thousand small files with one call", async () => {
+    const wanted = Array.from({ length: 1000 }, (_, n) => ({ path: `at-once/${n % 10}/${n}`, data: `${n}` }));
+    expect(await use.sandbox.files.write(wanted)).toHaveLength(1000);
+    expect(await shell("find /home/user/at-once -type f | wc -l; cat /home/user/at-once/7/777")).toBe("1000\n777");
+  }, 120_000);
+
+  test("who reads while another writes over sees the old or the new, and nothing between", async () => {
+    const [old, fresh] = ["o".repeat(200_000), "n".repeat(300_000)];
+    await use.sandbox.files.write("swap", old);
+    const writing = Promise.all(Array.from({ length: 5 }, () => use.sandbox.files.write("swap", fresh)));
+    const seen = await Promise.all(Array.from({ length: 10 }, () => use.sandbox.files.read("swap")));
+    expect(seen.filter((text) => text !== old && text !== fresh)).toEqual([]);
+    await writing;
+    expect(await use.sandbox.files.read("swap")).toBe(fresh);
+  });
+
+  test("a link that leads nowhere is no file, and is removed", async () => {
+    await use.sandbox.commands.run("ln -sf /not/there broken");
+    await expect(use.sandbox.files.read("broken")).rejects.toBeInstanceOf(use.sdk.NotFoundError);
+    await use.sandbox.files.remove("broken");
+    expect(await shell("ls -l /home/user/broken 2>&1 || true")).toMatch(/No such file/);
+  });
+
+  test("what files wrote, commands read, and the other way round", async () => {
+    await use.sandbox.files.write("both", "by files");
+    expect((await use.sandbox.commands.run("cat both && printf 'by a command' > both")).stdout).toBe("by files");
+    expect(await use.sandbox.files.read("both")).toBe("by a command");
+  });
+
   test("a hundred megabytes up and down", async () => {
     const piece = Buffer.alloc(1024 * 1024, "0123456789abcdef");
     await use.sandbox.files.write("big", new Blob(Array.from({ length: 100 }, () => piece)));
@@ -182,3 +213,47 @@ describeSdks("files", (use) => {
     await use.sandbox.files.remove("big");
   }, 120_000);
 });
+
+describeSdks(
+  "files of newer SDKs",
+  (use) => {
+    test("a file goes both ways in less than its size", async () => {
+      const text = "to be squeezed ".repeat(100_000);
+      await use.sandbox.files.write("squeezed", text, { gzip: true });
+      expect(await use.sandbox.files.read("squeezed", { gzip: true })).toBe(text);
+      expect((await use.sandbox.files.getInfo("squeezed")).size).toBe(1_500_000);
+    });
+
+    test("a file is sent without a form", async () => {
+      await use.sandbox.files.write("plain", new Blob(["no form"]), { useOctetStream: true });
+      expect(await use.sandbox.files.read("plain")).toBe("no form");
+    });
+  },
+  { by: (version) => version !== "2.14.1" },
+);
+
+describeSdks(
+  "what files carry with them",
+  (use) => {
+    test("what is noted about a file is told with it, until it is written over", async () => {
+      await use.sandbox.files.write("noted", "x", { metadata: { author: "me", purpose: "a test" } });
+      expect((await use.sandbox.files.getInfo("noted")).metadata).toEqual({ author: "me", purpose: "a test" });
+      await use.sandbox.files.write("noted", "y");
+      expect((await use.sandbox.files.getInfo("noted")).metadata ?? {}).toEqual({});
+    });
+
+    test("a watch tells of the entry when it is asked to", async () => {
+      await use.sandbox.files.makeDir("entries");
+      const seen: FileEvent[] = [];
+      const watch = await use.sandbox.files.watchDir("entries", (event) => void seen.push(event), { includeEntry: true });
+      await use.sandbox.files.write("entries/file", "four");
+      await eventually(() =>
+        expect(seen).toContainEqual(
+          expect.objectContaining({ name: "file", entry: expect.objectContaining({ path: "/home/user/entries/file" }) }),
+        ),
+      );
+      await watch.stop();
+    });
+  },
+  { by: (version) => version === "2.51.0" || version === "2.45.0" },
+);

@@ -1,4 +1,4 @@
-/** One server with real sandboxes for all SDKs. Needs root. */
+/** One server for all SDKs. Our own has real sandboxes and needs root; server-under-test.ts tells how another is named. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -6,49 +6,43 @@ import { SandboxPools } from "#model/sandbox-pool.ts";
 import { readServerFile } from "../../src/cmd/server-file.ts";
 import { UpProcess } from "../world/up-process.ts";
 import { installSdks } from "./install.ts";
-
-declare module "vitest" {
-  export interface ProvidedContext {
-    readonly conformance: ServerUnderTest;
-  }
-}
-
-/** What somebody has to know to point an SDK here. */
-export interface ServerUnderTest {
-  readonly home: string;
-  readonly apiUrl: string;
-  readonly gatewayUrl: string;
-  readonly domain: string;
-  readonly apiKey: string;
-  readonly authorityFile: string;
-}
+import { outsideServer, type ServerUnderTest } from "./server-under-test.ts";
 
 /** So many sandboxes can be there at a time: those of one case, and one that all cases of a file share. */
-const poolSize = 6;
+const places = { base: 6, "code-interpreter-v1": 3 };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await installSdks();
+  const outside = outsideServer(process.env);
+  if (outside !== undefined) {
+    project.provide("conformance", outside);
+    return () => Promise.resolve();
+  }
   const server = await UpProcess.onNewFolder();
   try {
     await server.start();
-    await server.client.patch(
-      SandboxPools,
-      { namespace: "default", name: "base" },
-      { type: "merge", body: { spec: { replicas: poolSize } } },
-    );
-    const facts = await readServerFile(join(server.home, "run/server.json"));
-    if (facts?.gatewayAddress === undefined || facts.domain === undefined) throw new Error("the server has no gateway");
-    project.provide("conformance", {
-      home: server.home,
-      apiUrl: facts.httpAddress,
-      gatewayUrl: facts.gatewayAddress,
-      domain: facts.domain,
-      apiKey: (await readFile(join(server.home, "keys/admin.key"), "utf8")).trim(),
-      authorityFile: join(server.home, "certificates/authority.crt"),
-    });
+    for (const [name, replicas] of Object.entries(places)) {
+      await server.client.patch(SandboxPools, { namespace: "default", name }, { type: "merge", body: { spec: { replicas } } });
+    }
+    project.provide("conformance", await factsOf(server.home));
   } catch (error) {
     await server[Symbol.asyncDispose]();
     throw error;
   }
   return () => server[Symbol.asyncDispose]();
+}
+
+async function factsOf(home: string): Promise<ServerUnderTest> {
+  const facts = await readServerFile(join(home, "run/server.json"));
+  if (facts?.gatewayAddress === undefined || facts.domain === undefined) throw new Error("the server has no gateway");
+  return {
+    home,
+    apiUrl: facts.httpAddress,
+    gatewayUrl: facts.gatewayAddress,
+    domain: facts.domain,
+    apiKey: (await readFile(join(home, "keys/admin.key"), "utf8")).trim(),
+    authorityFile: join(home, "certificates/authority.crt"),
+    hostsAt: "127.0.0.1",
+    without: [],
+  };
 }

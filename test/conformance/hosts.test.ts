@@ -23,6 +23,32 @@ class Echo(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("0.0.0.0", 8002), Echo).serve_forever()
 `;
 
+/** Tells what it was asked, and streams when it is asked to. */
+const mirror = `
+import http.server, json, time
+class Mirror(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        piece = lambda text: (self.wfile.write(f"{len(text):x}\\r\\n{text}\\r\\n".encode()), self.wfile.flush())
+        piece("first")
+        open("/home/user/go").read()
+        piece("second")
+        piece("")
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        told = {"path": self.path, "host": self.headers["Host"], "kept": self.headers["X-Kept"], "size": len(body)}
+        answer = json.dumps(told).encode()
+        self.send_response(418)
+        self.send_header("Content-Length", str(len(answer)))
+        self.send_header("X-Told", "yes")
+        self.end_headers()
+        self.wfile.write(answer)
+http.server.ThreadingHTTPServer(("0.0.0.0", 8003), Mirror).serve_forever()
+`;
+
 describeSdks("hosts of sandboxes", (use) => {
   const serve = async (command: string): Promise<void> => {
     await use.sandbox.commands.run(command, { background: true, timeoutMs: 0 });
@@ -59,6 +85,31 @@ describeSdks("hosts of sandboxes", (use) => {
       expect(await answer.promise).toBe("echo hello");
       socket.close();
     });
+  });
+
+  test("path, headers, body and status go through as they are", async () => {
+    await use.sandbox.files.write("mirror.py", mirror);
+    await serve("python3 mirror.py");
+    await eventually(async () => expect((await get(8003, "/", { method: "POST", body: "x" })).status).toBe(418));
+    const response = await get(8003, "/a%20b/?c=d&c=e", {
+      method: "POST",
+      headers: { "x-kept": "=1" },
+      body: Buffer.alloc(3_000_000, "x"),
+    });
+    expect([response.status, response.headers.get("x-told"), await response.json()]).toEqual([
+      418,
+      "yes",
+      { path: "/a%20b/?c=d&c=e", host: use.sandbox.getHost(8003), kept: "=1", size: 3_000_000 },
+    ]);
+  });
+
+  test("an answer is told while it is made", async () => {
+    await use.sandbox.commands.run("rm -f go; mkfifo go");
+    const reader = (await get(8003, "/")).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("first");
+    // It waits for this; so what we have read was sent before its end.
+    await use.sandbox.commands.run("echo > go");
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("second");
   });
 
   test("a port where nothing listens is a 502 that says so", async () => {
@@ -123,5 +174,5 @@ describeSdks(
       expect((await fetch(url)).status).toBe(401);
     });
   },
-  byHosts,
+  { by: byHosts },
 );

@@ -13,7 +13,12 @@ export const jsVersions = ["2.51.0", "2.45.0", "2.25.0", "2.14.1"] as const;
 /** The newest, and the one of a year before it. */
 export const pythonVersions = ["2.63.0", "2.7.0"] as const;
 
+/** Each with the newest SDK under it. */
+export const interpreterVersions = { js: "2.8.0", python: "2.11.5" } as const;
+
 const cliVersion = "2.19.0";
+/** What the code that is run in sandboxes draws and computes with. */
+const science = ["matplotlib", "pandas"];
 
 export type JsVersion = (typeof jsVersions)[number];
 export type PythonVersion = (typeof pythonVersions)[number];
@@ -24,6 +29,21 @@ const patienceMs = 300_000;
 
 export function jsModule(version: JsVersion): string {
   return join(folder, `e2b-js-${version}`, "node_modules", "e2b", "dist", "index.mjs");
+}
+
+/** It stands on the newest SDK, with all that this one exports. */
+export function interpreterModule(): string {
+  return join(folder, `e2b-interpreter-js-${interpreterVersions.js}`, "node_modules", "@e2b", "code-interpreter", "dist", "index.mjs");
+}
+
+export function interpreterPythonProgram(): string {
+  return join(folder, `e2b-interpreter-python-${interpreterVersions.python}`, "bin", "python");
+}
+
+/** Packed packages for the Python of a sandbox (`3.11`), where this machine's own Python is of that version; undefined elsewhere. */
+export function scienceArchive(pythonVersion: string): string | undefined {
+  const path = join(folder, `science-${pythonVersion}`, "packages.tgz");
+  return existsSync(path) ? path : undefined;
 }
 
 /** E2B's own command line. */
@@ -39,7 +59,12 @@ export async function installSdks(): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, `e2b@${version}`));
   await once(`e2b-cli-${cliVersion}`, (into) => installJs(into, `@e2b/cli@${cliVersion}`));
-  for (const version of pythonVersions) await once(`e2b-python-${version}`, (into) => installPython(into, version));
+  for (const version of pythonVersions) await once(`e2b-python-${version}`, (into) => installPython(into, `e2b==${version}`));
+  const { js, python } = interpreterVersions;
+  await once(`e2b-interpreter-js-${js}`, (into) => installJs(into, `@e2b/code-interpreter@${js}`, `e2b@${jsVersions[0]}`));
+  const packages = [`e2b-code-interpreter==${python}`, `e2b==${pythonVersions[0]}`];
+  await once(`e2b-interpreter-python-${python}`, (into) => installPython(into, ...packages));
+  await installScience();
 }
 
 /** What was cut short is done again: only a complete one is noted as done. */
@@ -54,15 +79,30 @@ async function once(name: string, install: (into: string) => Promise<void>): Pro
   await rename(`${note}.new`, note);
 }
 
-async function installJs(into: string, wanted: string): Promise<void> {
+async function installJs(into: string, ...wanted: readonly string[]): Promise<void> {
   await writeFile(join(into, "package.json"), JSON.stringify({ private: true, type: "module" }));
   const flags = ["--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"];
-  await run("npm", ["install", ...flags, wanted], { cwd: into, timeout: patienceMs });
+  await run("npm", ["install", ...flags, ...wanted], { cwd: into, timeout: patienceMs });
 }
 
-async function installPython(into: string, version: PythonVersion): Promise<void> {
+async function installPython(into: string, ...wanted: readonly string[]): Promise<void> {
   await run("python3", ["-m", "venv", into], { timeout: patienceMs });
-  await run(join(into, "bin", "pip"), ["install", "--quiet", `e2b==${version}`], { timeout: patienceMs });
+  await run(join(into, "bin", "pip"), ["install", "--quiet", ...wanted], { timeout: patienceMs });
+}
+
+/** For the machine's own Python, which is the one that sandboxes of the image `host` have. */
+async function installScience(): Promise<void> {
+  const own = await run("/usr/bin/python3", ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).catch(() => undefined);
+  const version = own?.stdout.trim();
+  if (version === undefined) return;
+  await once(`science-${version}`, async (into) => {
+    const packages = join(into, "packages");
+    const wanted = ["--python-version", version, "--only-binary=:all:", "--no-compile", ...science];
+    await run("python3", ["-m", "pip", "install", "--quiet", "--target", packages, ...wanted], { timeout: patienceMs });
+    const unneeded = ["--exclude=tests", "--exclude=*.dist-info"];
+    await run("tar", [...unneeded, "-C", packages, "-czf", join(into, "packages.tgz"), "."], { timeout: patienceMs });
+    await rm(packages, { recursive: true });
+  });
 }
 
 if (import.meta.main) await installSdks();

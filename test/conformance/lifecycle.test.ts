@@ -115,6 +115,40 @@ describeSdks("sandboxes", (use) => {
     expect(await ended).toBeInstanceOf(Error);
   });
 
+  test("killing it while a terminal is open and a folder is watched ends both, and hangs nobody", async () => {
+    const sandbox = await use.create();
+    const terminal = await sandbox.pty.create({ cols: 80, rows: 24, timeoutMs: 0, onData: () => {} });
+    const watchEnded = Promise.withResolvers<unknown>();
+    await sandbox.files.watchDir("/tmp", () => {}, { onExit: (error) => watchEnded.resolve(error) });
+    const ended = terminal.wait().then(
+      () => "a clean end",
+      (error: unknown) => error,
+    );
+    await sandbox.kill();
+    expect(await ended).toBeInstanceOf(Error);
+    expect(await watchEnded.promise).toBeInstanceOf(Error);
+  });
+
+  test("five that are asked for at once are five", async () => {
+    const made = await Promise.all(Array.from({ length: 5 }, () => use.create()));
+    expect(new Set(made.map(({ sandboxId }) => sandboxId)).size).toBe(5);
+    const hellos = await Promise.all(made.map((one) => one.commands.run("echo $E2B_SANDBOX_ID")));
+    expect(hellos.map(({ stdout }) => stdout.trim())).toEqual(made.map(({ sandboxId }) => sandboxId));
+  });
+
+  test("it is told what it is made of, and when", async () => {
+    const info = await use.sandbox.getInfo();
+    expect(info.cpuCount).toBeGreaterThan(0);
+    expect(info.memoryMB).toBeGreaterThan(0);
+    expect(info.envdVersion).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(info.startedAt.getTime()).toBeLessThanOrEqual(Date.now() + 1000);
+    expect(info.endAt.getTime()).toBeGreaterThan(info.startedAt.getTime());
+  });
+
+  test("more time than there is for anybody is refused, with the limit", async () => {
+    await expect(use.sdk.Sandbox.create({ timeoutMs: 400 * 24 * 3600 * 1000 })).rejects.toThrow(/30 days|2592000|\d+ (seconds|hours)/);
+  });
+
   test("what one sandbox wrote is not in the next", async () => {
     const first = await use.create();
     await first.files.write("/tmp/secret", "x");
@@ -127,33 +161,28 @@ describeSdks("sandboxes", (use) => {
   });
 });
 
-describeSdks("pausing", (use) => {
-  test("a paused sandbox keeps its processes and files, and goes on where it was", async () => {
-    const sandbox = await use.create();
-    const { pid } = await sandbox.commands.run("sleep 1234", { background: true, timeoutMs: 0 });
-    await sandbox.files.write("kept", "still");
-    await sandbox.pause();
-    expect((await use.sdk.Sandbox.getInfo(sandbox.sandboxId)).state).toBe("paused");
-    const again = await use.sdk.Sandbox.connect(sandbox.sandboxId);
-    expect((await again.getInfo()).state).toBe("running");
-    expect((await again.commands.list()).map((one) => one.pid)).toContain(pid);
-    expect((await again.commands.run(`kill -0 ${pid} && echo alive`)).stdout).toBe("alive\n");
-    expect(await again.files.read("kept")).toBe("still");
-  });
+describeSdks(
+  "lists of newer SDKs",
+  (use) => {
+    test("sandboxes are found by their template and by when they were made", async () => {
+      const metadata = { mark: `${use.version}-${use.mode}-found` };
+      const { sandboxId } = await use.create({ metadata });
+      const found = async (more: object): Promise<readonly string[]> =>
+        (await use.sdk.Sandbox.list({ query: { metadata, ...more } }).nextItems()).map((one) => one.sandboxId);
+      expect(await found({ template: "base" })).toEqual([sandboxId]);
+      expect(await found({ template: "no-such-template" })).toEqual([]);
+      expect(await found({ startedAfter: new Date(Date.now() - 3_600_000) })).toEqual([sandboxId]);
+      expect(await found({ startedAfter: new Date(Date.now() + 3_600_000) })).toEqual([]);
+    });
 
-  test("paused ones are listed as such", async () => {
-    const mark = `${use.version}-${use.mode}-paused`;
-    const sandbox = await use.create({ metadata: { mark } });
-    await sandbox.pause();
-    const states = async (state: "running" | "paused"): Promise<number> =>
-      (await use.sdk.Sandbox.list({ query: { metadata: { mark }, state: [state] } }).nextItems()).length;
-    expect([await states("paused"), await states("running")]).toEqual([1, 0]);
-  });
-
-  test("a paused one can be killed", async () => {
-    const sandbox = await use.create();
-    await sandbox.pause();
-    expect(await use.sdk.Sandbox.kill(sandbox.sandboxId)).toBe(true);
-    expect(await use.sdk.Sandbox.kill(sandbox.sandboxId)).toBe(false);
-  });
-});
+    test("a list may begin with the oldest", async () => {
+      const metadata = { mark: `${use.version}-${use.mode}-oldest` };
+      const made: string[] = [];
+      for (let n = 0; n < 3; n++) made.push((await use.create({ metadata })).sandboxId);
+      const pages = use.sdk.Sandbox.list({ query: { metadata }, order: "asc", limit: 2 });
+      const found = [...(await pages.nextItems()), ...(await pages.nextItems())];
+      expect(found.map(({ sandboxId }) => sandboxId)).toEqual(made);
+    });
+  },
+  { by: (version) => version === "2.51.0" },
+);

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, inject, test } from "vitest";
-import { jsModule, jsVersions, pythonProgram, pythonVersions } from "./install.ts";
+import { interpreterPythonProgram, jsModule, jsVersions, pythonProgram, pythonVersions } from "./install.ts";
+import { environment } from "./server-under-test.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -17,32 +18,51 @@ interface Printed {
   readonly text: string;
 }
 
-const printed: readonly Printed[] = (await Promise.all(["README.md", "docs/e2b.md"].map(programsOf))).flat();
+/** What the programs of a page say. */
+const pages: Readonly<Record<string, RegExp>> = {
+  "README.md": /^hello from .+\n/,
+  "docs/e2b.md": /^hello from a file\n/,
+  "docs/code-interpreter.md": /^21\n$/,
+};
+const printed: readonly Printed[] = (await Promise.all(Object.keys(pages).map(programsOf))).flat();
 
-let environment: NodeJS.ProcessEnv = {};
+let variables: NodeJS.ProcessEnv = {};
 
 beforeAll(async () => {
-  const { home } = inject("conformance");
+  const server = inject("conformance");
+  const set = server.home === undefined ? { ...environment(server, "headers"), E2B_DOMAIN: server.domain } : await saidBy(server.home);
+  variables = { ...process.env, ...set };
+});
+
+test("the first page has a program of five lines in each language", () => {
+  const first = printed.filter(({ page }) => page === "README.md");
+  expect(first.map(({ language, text }) => [language, text.trimEnd().split("\n").length])).toEqual([
+    ["js", 5],
+    ["python", 5],
+  ]);
+});
+
+test.each(printed)("the $language program of $page does what it says: $text", async ({ page, language, text }) => {
+  const { stdout } = language === "js" ? await runJs(text) : await runPython(text);
+  expect(stdout).toMatch(pages[page] ?? "");
+});
+
+async function saidBy(home: string): Promise<Record<string, string>> {
   const { stdout } = await run(join(root, "bin/agentbox"), ["env", "-o", "json"], { env: { ...process.env, AGENTBOX_HOME: home } });
-  environment = { ...process.env, ...(JSON.parse(stdout) as Record<string, string>) };
-});
+  return JSON.parse(stdout) as Record<string, string>;
+}
 
-test("the first page has a program in each language", () => {
-  expect(printed.filter(({ page }) => page === "README.md").map(({ language }) => language)).toEqual(["js", "python"]);
-});
-
-test.each(printed)("the $language program of $page does what it says: $text", async ({ language, text }) => {
-  const { stdout } =
-    language === "js" ? await runJs(text) : await run(pythonProgram(pythonVersions[0]), ["-c", text], { env: environment, ...patience });
-  expect(stdout).toMatch(/^hello from .+\n/);
-});
+function runPython(text: string): Promise<{ readonly stdout: string }> {
+  const program = text.includes("e2b_code_interpreter") ? interpreterPythonProgram() : pythonProgram(pythonVersions[0]);
+  return run(program, ["-c", text], { env: variables, ...patience });
+}
 
 async function runJs(text: string): Promise<{ readonly stdout: string }> {
   const folder = await mkdtemp(join(tmpdir(), "agentbox-printed-"));
   try {
     await symlink(join(dirname(jsModule(jsVersions[0])), "../.."), join(folder, "node_modules"));
     await writeFile(join(folder, "program.mjs"), text);
-    return await run(process.execPath, ["program.mjs"], { cwd: folder, env: environment, ...patience });
+    return await run(process.execPath, ["program.mjs"], { cwd: folder, env: variables, ...patience });
   } finally {
     await rm(folder, { recursive: true });
   }

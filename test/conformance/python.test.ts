@@ -1,64 +1,104 @@
-/** The cases of cases.py, each a test here; they run in one process for every SDK, because starting one takes as long as all of them. */
+/** The cases of python/, each a test here; they run in one process for every SDK, because starting one takes as long as all of them. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, inject, test } from "vitest";
-import type { Mode } from "./describe-sdks.ts";
-import type { ServerUnderTest } from "./global-setup.ts";
-import { pythonProgram, type PythonVersion, pythonVersions } from "./install.ts";
+import { beforeAll, expect, inject, test } from "vitest";
+import { describeNeeding } from "./describe-sdks.ts";
+import { interpreterPythonProgram, interpreterVersions, pythonProgram, type PythonVersion, pythonVersions } from "./install.ts";
+import { type Ability, environment, type Mode, modes } from "./server-under-test.ts";
 
 const run = promisify(execFile);
-const script = join(import.meta.dirname, "cases.py");
-const patienceMs = 180_000;
-const names = (await run("python3", [script, "list"])).stdout.trim().split("\n");
+const script = join(import.meta.dirname, "python/run_cases.py");
+const patienceMs = 400_000;
+const { without } = inject("conformance");
+
+interface Case {
+  readonly name: string;
+  readonly needs?: Ability;
+}
 
 interface Outcome {
   readonly name: string;
   readonly error?: string;
+  readonly skipped?: string;
 }
 
-const variants: readonly (readonly [PythonVersion, "sync" | "async", Mode])[] = [
-  ...pythonVersions.flatMap((version) => [[version, "sync", "headers"] as const, [version, "async", "headers"] as const]),
-  ["2.63.0", "sync", "hosts"],
-  ["2.63.0", "async", "hosts"],
-  ["2.7.0", "sync", "hosts"],
+interface PythonSdk {
+  readonly suite: "e2b" | "e2b_code_interpreter";
+  readonly version: string;
+  readonly program: string;
+  readonly limits: (mode: Mode) => readonly string[];
+  readonly needs?: Ability;
+}
+
+const sdks: readonly PythonSdk[] = [
+  ...pythonVersions.map((version) => ({
+    suite: "e2b" as const,
+    version,
+    program: pythonProgram(version),
+    limits: (mode: Mode) => limitsOf(version, mode),
+  })),
+  {
+    suite: "e2b_code_interpreter",
+    version: interpreterVersions.python,
+    program: interpreterPythonProgram(),
+    limits: () => [],
+    needs: "interpreter",
+  },
 ];
 
-for (const [version, face, mode] of variants) {
-  describe(`Python e2b ${version}, ${face}, by ${mode}`, () => {
-    const outcomes = new Map<string, Outcome>();
+for (const sdk of sdks) {
+  const cases = await casesOf(sdk.suite);
+  for (const mode of modes) {
+    describeNeeding(sdk.needs, `Python ${sdk.suite} ${sdk.version}, sync, by ${mode}`, () => describeFace(sdk, cases, "sync", mode));
+    describeNeeding(sdk.needs, `Python ${sdk.suite} ${sdk.version}, async, by ${mode}`, () => describeFace(sdk, cases, "async", mode));
+  }
+}
 
-    beforeAll(async () => {
-      const options = { env: { ...process.env, ...environment(inject("conformance"), mode) }, timeout: patienceMs };
-      const { stdout } = await run(pythonProgram(version), [script, face], options).catch(
-        // Whatever was not said before it failed is missed by the tests below.
-        (error: unknown) => error as { readonly stdout: string },
-      );
-      for (const line of stdout.split("\n").filter((text) => text.startsWith("{"))) {
-        const outcome = JSON.parse(line) as Outcome;
-        outcomes.set(outcome.name, outcome);
-      }
-    }, patienceMs + 10_000);
+function describeFace({ suite, program, limits }: PythonSdk, cases: readonly Case[], face: "sync" | "async", mode: Mode): void {
+  const outcomes = new Map<string, Outcome>();
 
-    const limits = limitsOf(version, mode);
-    test.each(names.filter((name) => !limits.includes(name)))("%s", (name) => {
-      expect(outcomes.get(name)).toEqual({ name });
-    });
-    test.for(limits)("not by headers, because this SDK sends none after connecting: %s", (name) => {
-      expect(outcomes.get(name)?.error).toContain("the request names no sandbox");
-    });
+  beforeAll(async () => {
+    const options = { env: { ...process.env, ...environment(inject("conformance"), mode) }, timeout: patienceMs };
+    const { stdout } = await run(program, [script, suite, face, ...without], options).catch(
+      // Whatever was not said before it failed is missed by the tests below.
+      (error: unknown) => error as { readonly stdout: string },
+    );
+    for (const line of stdout.split("\n").filter((text) => text.startsWith("{"))) {
+      const outcome = JSON.parse(line) as Outcome;
+      outcomes.set(outcome.name, outcome);
+    }
+  }, patienceMs + 10_000);
+
+  const cannot = limits(mode);
+  const wanted = cases.filter(({ name, needs }) => !cannot.includes(name) && (needs === undefined || !without.includes(needs)));
+  test.for(wanted)("$name", ({ name }, { skip }) => {
+    const outcome = outcomes.get(name);
+    skip(outcome?.skipped !== undefined, outcome?.skipped);
+    expect(outcome).toEqual({ name });
+  });
+  test.for(cannot)("not by headers, because this SDK names no sandbox in the request: %s", (name) => {
+    expect(outcomes.get(name)?.error).toMatch(/the request names no sandbox|HTTP Error 400/);
   });
 }
 
-/** What an SDK cannot do whatever the server is. */
-function limitsOf(version: PythonVersion, mode: Mode): readonly string[] {
-  if (version !== "2.7.0" || mode === "hosts") return [];
-  return ["another program connects to it and sees the same files", "a paused sandbox keeps its processes, and goes on where it was"];
+async function casesOf(suite: string): Promise<readonly Case[]> {
+  const { stdout } = await run("python3", [script, suite, "list"]);
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Case);
 }
 
-function environment(server: ServerUnderTest, mode: Mode): Readonly<Record<string, string>> {
-  const { apiKey, apiUrl, gatewayUrl, domain, authorityFile } = server;
-  const common = { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl };
-  if (mode === "headers") return { ...common, E2B_SANDBOX_URL: gatewayUrl };
-  return { ...common, E2B_DOMAIN: domain, SSL_CERT_FILE: authorityFile, PYTHONPATH: join(import.meta.dirname, "local-names") };
+/** What an SDK cannot do by headers whatever the server is. */
+function limitsOf(version: PythonVersion, mode: Mode): readonly string[] {
+  if (mode === "hosts") return [];
+  const signed = ["files are fetched and sent by an address alone"];
+  if (version !== "2.7.0") return signed;
+  return [
+    ...signed,
+    "another program connects to it and sees the same files",
+    "a paused sandbox keeps its processes, and goes on where it was",
+    "one that is made to pause does so when its time is over, and keeps its processes",
+  ].filter((name) => !without.includes("pausing") || !name.includes("pause"));
 }

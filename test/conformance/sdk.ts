@@ -16,7 +16,9 @@ export interface SandboxClass {
   create(template: string, options?: CreateOptions): Promise<Sandbox>;
   connect(sandboxId: string, options?: { readonly timeoutMs?: number }): Promise<Sandbox>;
   kill(sandboxId: string): Promise<boolean>;
+  pause(sandboxId: string): Promise<boolean>;
   getInfo(sandboxId: string, options?: { readonly apiKey?: string }): Promise<SandboxInfo>;
+  getMetrics(sandboxId: string): Promise<Metrics[]>;
   setTimeout(sandboxId: string, timeoutMs: number): Promise<void>;
   list(options?: ListOptions): Paginator;
 }
@@ -28,11 +30,18 @@ export interface CreateOptions {
   readonly secure?: boolean;
   readonly allowInternetAccess?: boolean;
   readonly apiKey?: string;
+  readonly lifecycle?: { readonly onTimeout: "pause" | "kill"; readonly autoResume?: boolean };
   readonly network?: { readonly allowPublicTraffic?: boolean; readonly maskRequestHost?: string };
 }
 
 export interface ListOptions {
-  readonly query?: { readonly metadata?: Readonly<Record<string, string>>; readonly state?: readonly ("running" | "paused")[] };
+  readonly query?: {
+    readonly metadata?: Readonly<Record<string, string>>;
+    readonly state?: readonly ("running" | "paused")[];
+    readonly template?: string;
+    readonly startedAfter?: Date;
+  };
+  readonly order?: "asc" | "desc";
   readonly limit?: number;
   readonly nextToken?: string;
 }
@@ -56,6 +65,16 @@ export interface SandboxInfo {
   readonly envdVersion: string;
 }
 
+export interface Metrics {
+  readonly timestamp: Date;
+  readonly cpuCount: number;
+  readonly cpuUsedPct: number;
+  readonly memUsed: number;
+  readonly memTotal: number;
+  readonly diskUsed: number;
+  readonly diskTotal: number;
+}
+
 export interface Sandbox {
   readonly sandboxId: string;
   readonly sandboxDomain: string;
@@ -70,7 +89,7 @@ export interface Sandbox {
   pause(): Promise<unknown>;
   connect(options?: { readonly timeoutMs?: number }): Promise<Sandbox>;
   getInfo(): Promise<SandboxInfo>;
-  getMetrics(): Promise<unknown[]>;
+  getMetrics(): Promise<Metrics[]>;
   createSnapshot(): Promise<unknown>;
   uploadUrl(path?: string, options?: UrlOptions): Promise<string>;
   downloadUrl(path: string, options?: UrlOptions): Promise<string>;
@@ -144,21 +163,30 @@ export interface Entry {
   readonly group: string;
   readonly modifiedTime?: Date;
   readonly symlinkTarget?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export interface FileEvent {
   readonly name: string;
   readonly type: string;
+  readonly entry?: Entry;
+}
+
+interface WriteOptions {
+  readonly user?: string;
+  readonly gzip?: boolean;
+  readonly useOctetStream?: boolean;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 type Contents = string | ArrayBuffer | Blob | ReadableStream;
 
 export interface Files {
-  read(path: string, options?: { readonly format?: "text"; readonly user?: string }): Promise<string>;
+  read(path: string, options?: { readonly format?: "text"; readonly user?: string; readonly gzip?: boolean }): Promise<string>;
   read(path: string, options: { readonly format: "bytes" }): Promise<Uint8Array>;
   read(path: string, options: { readonly format: "blob" }): Promise<Blob>;
   read(path: string, options: { readonly format: "stream" }): Promise<ReadableStream<Uint8Array>>;
-  write(path: string, data: Contents, options?: { readonly user?: string }): Promise<{ readonly name: string; readonly path: string }>;
+  write(path: string, data: Contents, options?: WriteOptions): Promise<{ readonly name: string; readonly path: string }>;
   write(files: readonly { readonly path: string; readonly data: Contents }[]): Promise<{ readonly name: string; readonly path: string }[]>;
   list(path: string, options?: { readonly depth?: number; readonly user?: string }): Promise<Entry[]>;
   makeDir(path: string): Promise<boolean>;
@@ -169,6 +197,6 @@ export interface Files {
   watchDir(
     path: string,
     onEvent: (event: FileEvent) => void,
-    options?: { readonly recursive?: boolean; readonly onExit?: (error?: Error) => void },
+    options?: { readonly recursive?: boolean; readonly includeEntry?: boolean; readonly onExit?: (error?: Error) => void },
   ): Promise<{ stop(): Promise<void> }>;
 }

@@ -1,13 +1,20 @@
-"""Names under localhost are this machine, as a user's resolver says it; Python loads this by itself when the folder is in PYTHONPATH."""
+"""
+What a user's resolver does, for one process: names under a domain are at one address (AGENTBOX_LOCAL_NAMES=domain=address).
+Python loads this by itself when the folder is in PYTHONPATH.
+"""
 
+import os
 import socket
 
+_domain, _, _address = os.environ.get("AGENTBOX_LOCAL_NAMES", "").partition("=")
 _lookup = socket.getaddrinfo
 
 
 def _local(host, *rest, **more):
     name = host.decode() if isinstance(host, bytes) else host
-    return _lookup("127.0.0.1" if name and name.endswith(".localhost") else host, *rest, **more)
+    is_ours = name and (name == _domain or name.endswith(f".{_domain}"))
+    return _lookup(_address if is_ours else host, *rest, **more)
 
 
-socket.getaddrinfo = _local
+if _address:
+    socket.getaddrinfo = _local
