@@ -1,12 +1,26 @@
 /** What the pods of a pool are made from: its template as it is now, and what the tags in it mean. */
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type ContainerImages, idleContainerImages, type TargetImages, targetsOf } from "#sandbox/images.ts";
 import { type PoolTemplate, type ResolvedTemplate, resolveTemplate } from "#sandbox/resolve-template.ts";
 
+/** As whom a pod's images are pulled: what says which credentials registries are shown. */
+export interface ImagePuller {
+  readonly namespace: string;
+  readonly serviceAccountName?: string;
+  readonly imagePullSecrets?: readonly { readonly name: string }[];
+}
+
 /** What a tag means today. Answers are kept for a while, so asking again costs nothing. */
 export interface ImageDigests {
-  resolve(image: string, options: { readonly signal: AbortSignal }): Promise<{ readonly digest: string }>;
+  resolve(image: string, options: DigestOptions): Promise<{ readonly digest: string }>;
+}
+
+export interface DigestOptions {
+  readonly signal: AbortSignal;
+  /** Whoever knows no secrets of pods leaves it out of account. */
+  readonly puller?: ImagePuller | undefined;
 }
 
 export interface PoolImagesDeps {
@@ -17,6 +31,17 @@ export interface PoolImagesDeps {
 export function templateOf({ cache }: Pick<PoolImagesDeps, "cache">, pool: SandboxPool): ResolvedTemplate {
   const { templateName } = pool.spec;
   return resolveTemplate(pool, templateName === undefined ? undefined : cache.templates.objects.get({ name: templateName }));
+}
+
+/** As whom the pods of a pool are pulled for. */
+export function pullerOf({ metadata: { namespace = "" } }: SandboxPool, { template }: PoolTemplate): ImagePuller {
+  const { serviceAccountName, imagePullSecrets } = template?.spec ?? {};
+  return { namespace, ...withoutUndefined({ serviceAccountName, imagePullSecrets }) };
+}
+
+/** The same answers, asked for as this one. */
+export function pulledBy({ digests }: Pick<PoolImagesDeps, "digests">, puller: ImagePuller): Pick<PoolImagesDeps, "digests"> {
+  return { digests: { resolve: (image, options) => digests.resolve(image, { ...options, puller }) } };
 }
 
 /** Image to digest. Fails as the first of them fails. */

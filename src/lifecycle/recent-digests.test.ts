@@ -8,7 +8,7 @@ function bench(answer: (asked: number) => Promise<{ readonly digest: string }>) 
   const clock = new SteppedClock();
   const state = { asked: 0 };
   const digests = recentDigests({ resolve: () => answer((state.asked += 1)) }, clock);
-  return { clock, state, resolve: (image = "app:1", by = signal) => digests.resolve(image, { signal: by }) };
+  return { clock, state, digests, resolve: (image = "app:1", by = signal) => digests.resolve(image, { signal: by }) };
 }
 
 test("many who ask within a second cost one look, and the next second sees what is new", async () => {
@@ -39,4 +39,12 @@ test("who goes away leaves the answer to the others", async () => {
   await expect(first).rejects.toThrow("gone");
   go.resolve({ digest: "d" });
   expect(await second).toEqual({ digest: "d" });
+});
+
+test("what one puller was told is not told to another", async () => {
+  const { state, digests } = bench(async (asked) => ({ digest: `d${asked}` }));
+  const pullers = [undefined, { namespace: "a" }, { namespace: "b" }, { namespace: "b", imagePullSecrets: [{ name: "s" }] }];
+  const ask = () => Promise.all(pullers.map((puller) => digests.resolve("app:1", { signal, puller })));
+  expect(await ask()).toEqual(await ask());
+  expect(state.asked).toBe(4);
 });

@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 import { abortable } from "#lib/abortable.ts";
-import type { ImageDigests } from "./pool-images.ts";
+import type { ImageDigests, ImagePuller } from "./pool-images.ts";
 
 /** Long enough that a burst asks once, and too short for anybody to notice that an image was imported meanwhile. */
 const keptMs = 1000;
@@ -16,14 +16,15 @@ export function recentDigests(digests: ImageDigests, clock: Clock): ImageDigests
   const kept = new Map<string, Asked>();
   // Not the first caller's signal: others wait for the same answer.
   const unending = new AbortController().signal;
-  const ask = (image: string): Asked => {
-    const asked = { answer: digests.resolve(image, { signal: unending }), until: clock.now() + keptMs };
+  const ask = (image: string, puller: ImagePuller | undefined): Asked => {
+    const key = keyOf(image, puller);
+    const asked = { answer: digests.resolve(image, { signal: unending, puller }), until: clock.now() + keptMs };
     // What could not be said is asked again.
     asked.answer.catch(() => {
-      if (kept.get(image) === asked) kept.delete(image);
+      if (kept.get(key) === asked) kept.delete(key);
     });
-    kept.delete(image);
-    kept.set(image, asked);
+    kept.delete(key);
+    kept.set(key, asked);
     for (const oldest of kept.keys()) {
       if (kept.size <= maxKept) break;
       kept.delete(oldest);
@@ -31,9 +32,16 @@ export function recentDigests(digests: ImageDigests, clock: Clock): ImageDigests
     return asked;
   };
   return {
-    resolve: (image, { signal }) => {
-      const known = kept.get(image);
-      return abortable((known !== undefined && known.until > clock.now() ? known : ask(image)).answer, signal);
+    resolve: (image, { signal, puller }) => {
+      const known = kept.get(keyOf(image, puller));
+      return abortable((known !== undefined && known.until > clock.now() ? known : ask(image, puller)).answer, signal);
     },
   };
+}
+
+/** What one may see of a registry, another may not. */
+function keyOf(image: string, puller: ImagePuller | undefined): string {
+  if (puller === undefined) return image;
+  const { namespace, serviceAccountName = "", imagePullSecrets = [] } = puller;
+  return [image, namespace, serviceAccountName, ...imagePullSecrets.map(({ name }) => name)].join("\n");
 }

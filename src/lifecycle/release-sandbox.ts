@@ -18,7 +18,7 @@ import { podBlueprint } from "#sandbox/pod-blueprint.ts";
 import { type Fate, fateAfterUse } from "#sandbox/recycling.ts";
 import { planRelease, type Release } from "#sandbox/release-patch.ts";
 import { templateHash } from "#sandbox/template-hash.ts";
-import { type ImageDigests, templateOf, waitingImages } from "./pool-images.ts";
+import { type ImageDigests, pulledBy, pullerOf, templateOf, waitingImages } from "./pool-images.ts";
 
 /** The settings are part of what pods are made from. */
 export interface ReleaseDeps extends DaemonSettings {
@@ -100,7 +100,7 @@ async function fateOf(deps: ReleaseDeps, pod: Pod, signal: AbortSignal): Promise
   const blueprint = podBlueprint(resolved.template, deps);
   if (blueprint.kind === "refused") return { kind: "replace", reasons: [blueprint.message] };
   try {
-    const waiting = await waitingImages(deps, resolved.template, signal);
+    const waiting = await waitingImages(pulledBy(deps, pullerOf(pool, resolved.template)), resolved.template, signal);
     return fateAfterUse(pod, { waiting, maxUses: deps.maxUses, templateHash: templateHash(blueprint.blueprint) });
   } catch (error) {
     if (signal.aborted) throw error;

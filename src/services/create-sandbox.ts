@@ -69,8 +69,8 @@ class Create {
   }
 
   async #claim(time: CreateTime): Promise<ClaimedPod> {
-    const { pool, first, images } = this.#meant;
-    const targets = await this.#span.span("resolve", {}, () => resolveImages(this.#deps, images, time.over));
+    const { pool, first } = this.#meant;
+    const targets = await this.#span.span("resolve", {}, () => resolveImages(this.#deps, this.#meant, time.over));
     const wish = {
       pool,
       tenant: this.#request.caller.team,

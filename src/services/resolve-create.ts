@@ -1,7 +1,7 @@
 /** What a request means: which pool, which images with which digests, which times. Nothing is taken yet. */
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isImageError } from "#images/image-error.ts";
-import { targetImages, templateOf } from "#lifecycle/pool-images.ts";
+import { type ImagePuller, pulledBy, pullerOf, targetImages, templateOf } from "#lifecycle/pool-images.ts";
 import { parseDuration } from "#model/duration.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
@@ -17,6 +17,8 @@ export interface ResolvedCreate {
   readonly pool: PoolRef;
   /** What is asked for; `resolveImages` says what that is today. */
   readonly images: ContainerImages;
+  /** As whom these are looked up. */
+  readonly puller: ImagePuller;
   /** The container that is the sandbox. */
   readonly first: string;
   readonly startupTimeoutMs: number;
@@ -39,6 +41,7 @@ export function resolveCreate(deps: Pick<ResolveDeps, "cache" | "poolNamespace">
   return {
     pool: refOf(pool),
     images: imagesMeant(template, command),
+    puller: pullerOf(pool, template),
     first: spec?.containers[0]?.name ?? "",
     startupTimeoutMs: command.startupTimeoutMs ?? durationOf(defaultStartupTimeout) ?? defaultStartupTimeoutMs,
     idleTimeoutMs: command.idleTimeoutMs ?? durationOf(defaultIdleTimeout) ?? 0,
@@ -77,7 +80,10 @@ function textOf(pool: SandboxPool, poolNamespace: string): string {
 function templateFor(deps: Pick<ResolveDeps, "cache" | "poolNamespace">, pool: SandboxPool): PoolTemplate {
   const template = templateOf(deps, pool);
   if (template.kind === "template") return template.template;
-  throw new ServiceError("conflict", `pool ${textOf(pool, deps.poolNamespace ?? defaultNamespace)} is made from template ${template.name}, which there is not`);
+  throw new ServiceError(
+    "conflict",
+    `pool ${textOf(pool, deps.poolNamespace ?? defaultNamespace)} is made from template ${template.name}, which there is not`,
+  );
 }
 
 function imagesMeant(template: PoolTemplate, command: CreateSandbox): ContainerImages {
@@ -90,11 +96,11 @@ function imagesMeant(template: PoolTemplate, command: CreateSandbox): ContainerI
 /** Every container with the image it is to run and that image's digest. Throws image_unavailable, or the signal's reason. */
 export async function resolveImages(
   deps: Pick<ResolveDeps, "digests">,
-  images: ContainerImages,
+  { images, puller }: Pick<ResolvedCreate, "images" | "puller">,
   signal: AbortSignal,
 ): Promise<TargetImages> {
   try {
-    return await targetImages(deps, images, signal);
+    return await targetImages(pulledBy(deps, puller), images, signal);
   } catch (error) {
     if (!isImageError(error)) throw error;
     if (error.code === "invalid_reference") throw new ServiceError("invalid_request", error.message, { field: "image", cause: error });

@@ -1,6 +1,6 @@
 /** What the tags of a pool's images mean now. A registry that does not answer is forgiven for images whose meaning is known from before. */
 import { kubernetesTime } from "#lib/clock.ts";
-import { digestsOf } from "#lifecycle/pool-images.ts";
+import { digestsOf, type ImagePuller, pulledBy, pullerOf } from "#lifecycle/pool-images.ts";
 import { poolConditionReasons } from "#model/keys.ts";
 import type { ResolvedPoolImage, SandboxPool } from "#model/sandbox-pool.ts";
 import { idleContainerImages, imagesToResolve } from "#sandbox/images.ts";
@@ -32,8 +32,9 @@ export async function resolveImages(
   signal: AbortSignal,
 ): Promise<ResolvedImages> {
   const known = new Map(knownImages(tools, pool).map((one) => [one.image, one]));
+  const puller = pullerOf(pool, template);
   const answers = await Promise.all(
-    imagesToResolve(template).map((image) => ask(tools, pool, { image, digest: known.get(image)?.digest }, signal)),
+    imagesToResolve(template).map((image) => ask(tools, pool, { image, digest: known.get(image)?.digest, puller }, signal)),
   );
   const now = kubernetesTime(tools.clock.now());
   tools.memories.of(keyOf(pool)).resolvedImages = answers.flatMap(({ image, digest }) => {
@@ -60,11 +61,12 @@ interface Asked {
   readonly image: string;
   /** What it meant before. */
   readonly digest: string | undefined;
+  readonly puller: ImagePuller;
 }
 
-async function ask(tools: PoolTools, pool: SandboxPool, { image, digest: known }: Asked, signal: AbortSignal): Promise<Answer> {
+async function ask(tools: PoolTools, pool: SandboxPool, { image, digest: known, puller }: Asked, signal: AbortSignal): Promise<Answer> {
   try {
-    const { [image]: digest = "" } = await digestsOf(tools, [image], signal);
+    const { [image]: digest = "" } = await digestsOf(pulledBy(tools, puller), [image], signal);
     return { image, digest };
   } catch (error) {
     signal.throwIfAborted();
