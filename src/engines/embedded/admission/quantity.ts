@@ -97,7 +97,8 @@ function formatQuantity({ nanos: exact, format }: Quantity): string {
   const magnitude = nanos < 0n ? -nanos : nanos;
   if (format === "binary" && isWhole && magnitude >= 1024n * unitNanos) {
     const { digits, steps } = shortened(nanos / unitNanos, 1024n, binarySuffixes.length - 1);
-    return `${digits}${binarySuffixes[steps]}`;
+    // Without a suffix nobody who reads it, the server included, can tell that it was binary.
+    if (steps > 0) return `${digits}${binarySuffixes[steps]}`;
   }
   const { digits, steps } = shortened(nanos, 1000n, 9);
   const exponent = steps * 3 - 9;
