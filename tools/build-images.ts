@@ -23,10 +23,11 @@ import { controlPlaneImage } from "./images/control-plane-image.ts";
 import { daemonImage } from "./images/daemon-image.ts";
 import { debianRoot } from "./images/debian-root.ts";
 
+const repository = join(import.meta.dirname, "..");
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function main(): Promise<void> {
-  const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as { version: string };
   const wanted = await readArguments(process.argv.slice(2), process.env, version);
   // Before minutes of building, not after.
   const references = wanted.images.map((name) => referenceOf(name, wanted));
@@ -48,7 +49,7 @@ async function main(): Promise<void> {
 
 /** `folder` is the daemon's. */
 async function specOf(name: ImageName, folder: string, { cache, basePackages }: ImageArguments, version: string): Promise<ImageSpec> {
-  if (name === "agentbox") return controlPlaneImage(folder, version);
+  if (name === "agentbox") return controlPlaneImage({ daemon: folder, repository }, version);
   if (name === "daemon") return daemonImage(folder, version);
   return baseImage(await debianRoot({ parent: join(cache, "debian"), more: basePackages, say }), version);
 }

@@ -8,7 +8,6 @@ import { plainConfig } from "./image-labels.ts";
 import { parseLock, productionPackages } from "./production-packages.ts";
 import { runtimeLayer } from "./runtime-layer.ts";
 
-const repository = join(import.meta.dirname, "../..");
 const place = "app";
 /** The id that images without root use by custom; it has no name in any system. */
 const userId = 65_532;
@@ -16,11 +15,17 @@ const userId = 65_532;
 /** Where Node's binary says its loader is. */
 const loaders: Readonly<Record<string, string>> = { x64: "lib64/ld-linux-x86-64.so.2", arm64: "lib/ld-linux-aarch64.so.1" };
 
-/** `folder` is a daemon's folder, of which Node is taken. */
-export async function controlPlaneImage(folder: string, version: string): Promise<ImageSpec> {
-  const [packages, own] = await Promise.all([packageEntries(), ownEntries()]);
+export interface ControlPlaneParts {
+  /** A daemon's folder, of which Node is taken. */
+  readonly daemon: string;
+  /** AgentBox's own folder, with its packages. */
+  readonly repository: string;
+}
+
+export async function controlPlaneImage({ daemon, repository }: ControlPlaneParts, version: string): Promise<ImageSpec> {
+  const [packages, own] = await Promise.all([packageEntries(repository), ownEntries(repository)]);
   return {
-    layers: [await runtimeLayer(folder), () => packEntries(packages), () => packEntries(own)],
+    layers: [await runtimeLayer(daemon), () => packEntries(packages), () => packEntries(own)],
     platform: machinePlatform(),
     config: {
       ...plainConfig("AgentBox", version),
@@ -34,7 +39,7 @@ export async function controlPlaneImage(folder: string, version: string): Promis
 }
 
 /** Rolldown makes the daemon's folder, which clusters get as an image of its own. */
-async function packageEntries(): Promise<LayerEntry[]> {
+async function packageEntries(repository: string): Promise<LayerEntry[]> {
   const lock = parseLock(await readFile(join(repository, "package-lock.json"), "utf8"));
   const packages = productionPackages(lock, repository, (name) => name === "rolldown" || name.startsWith("@types/"));
   const entries = await Promise.all(packages.map((path) => entriesBelow(join(repository, path), join(place, path), isLoaded)));
@@ -46,7 +51,7 @@ function isLoaded(name: string, isFolder: boolean): boolean {
   return isFolder ? name !== "node_modules" : !/\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i.test(name);
 }
 
-async function ownEntries(): Promise<LayerEntry[]> {
+async function ownEntries(repository: string): Promise<LayerEntry[]> {
   const sources = await entriesBelow(join(repository, "src"), join(place, "src"), (name) => !name.endsWith(".test.ts"));
   const loader = loaders[process.arch];
   if (loader === undefined) throw new Error(`AgentBox runs on x64 and arm64, not on ${process.arch}`);
