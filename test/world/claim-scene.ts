@@ -100,9 +100,9 @@ export class ClaimScene implements AsyncDisposable {
     return { cache, claims, registry, logged, create };
   }
 
-  /** The controllers of a process, over the same cache, until the scene ends. */
-  startControllers({ cache, claims, logged }: ClaimProcess): void {
-    const { client, clock, history, daemons } = this;
+  /** The controllers of a process, over the same cache, until the scene ends; `client` is theirs if it is not the scene's. */
+  startControllers({ cache, claims, logged }: ClaimProcess, client: ObjectClient = this.client): void {
+    const { clock, history, daemons } = this;
     const metrics = prometheusMetrics(new Registry());
     const digests = { resolve: (image: string) => this.#digest(image) };
     const options = {

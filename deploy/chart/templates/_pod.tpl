@@ -140,6 +140,9 @@ spec:
   valueFrom:
     secretKeyRef: { name: {{ include "agentbox.databaseSecret" .root }}, key: {{ $values.database.key }} }
 {{- end }}
+{{- if and (has "gateway" .parts) (not (has "api" .parts)) }}
+- { name: AGENTBOX_API_ADDRESS, value: "{{ include "agentbox.fullname" .root }}-api.{{ .root.Release.Namespace }}.svc:80" }
+{{- end }}
 {{- if and $values.tls.existingSecret (has "gateway" .parts) }}
 - { name: AGENTBOX_TLS_CERT, value: /etc/agentbox/tls/tls.crt }
 - { name: AGENTBOX_TLS_KEY, value: /etc/agentbox/tls/tls.key }

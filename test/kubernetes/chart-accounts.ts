@@ -1,0 +1,91 @@
+/** The service accounts of the chart with exactly its rights, on a server that has nothing else of it. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
+import { Namespaces } from "#model/core-kinds.ts";
+import type { ApiObject } from "#model/meta.ts";
+import type { ResourceType } from "#model/resource.ts";
+import type { KubernetesBed } from "./bed.ts";
+import { neededValues, renderChart } from "./chart.ts";
+import { runProgram } from "./run-program.ts";
+
+export const accountNames = ["api", "controllers", "gateway"] as const;
+export type AccountName = (typeof accountNames)[number];
+
+export interface Account {
+  readonly kubeconfig: string;
+  readonly client: KubernetesClient;
+  /** What the server says of one right. */
+  may(right: Right): Promise<boolean>;
+}
+
+export interface Right {
+  readonly verb: string;
+  /** `pods`, `pods/log`, `sandboxpools.agents.navix.sh`. */
+  readonly of: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+interface AccessReview extends ApiObject {
+  readonly spec: { readonly resourceAttributes: Readonly<Record<string, string>> };
+  readonly status?: { readonly allowed: boolean };
+}
+
+const accessReviews: ResourceType<AccessReview> = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SelfSubjectAccessReview",
+  plural: "selfsubjectaccessreviews",
+  singular: "selfsubjectaccessreview",
+  shortNames: [],
+  namespaced: false,
+  statusSubresource: false,
+};
+
+export interface AccountPlaces {
+  /** AgentBox's own. */
+  readonly namespace: string;
+  readonly sandboxNamespace: string;
+  readonly pullSecret: string;
+}
+
+export async function makeAccounts(
+  bed: KubernetesBed,
+  admin: KubernetesClient,
+  places: AccountPlaces,
+): Promise<Record<AccountName, Account>> {
+  const { namespace, sandboxNamespace, pullSecret } = places;
+  for (const name of [namespace, sandboxNamespace]) await admin.create(Namespaces, { metadata: { name } });
+  const values = [...neededValues, `sandboxes.namespace=${sandboxNamespace}`, `sandboxes.pullSecrets={${pullSecret}}`];
+  const file = join(bed.folder, "rbac.yaml");
+  await writeFile(file, await renderChart(bed.bin, { namespace, values, only: "rbac.yaml" }));
+  const kubectl = (...args: readonly string[]) => runProgram(join(bed.bin, "kubectl"), ["--kubeconfig", bed.kubeconfig, ...args]);
+  await kubectl("apply", "-f", file);
+  const made = accountNames.map(async (name) => {
+    const token = (await kubectl("-n", namespace, "create", "token", `agentbox-${name}`)).trim();
+    return [name, await accountWith(bed, name, token)] as const;
+  });
+  return Object.fromEntries(await Promise.all(made)) as Record<AccountName, Account>;
+}
+
+async function accountWith(bed: KubernetesBed, name: string, token: string): Promise<Account> {
+  const kubeconfig = join(bed.folder, `${name}.kubeconfig`);
+  const cluster = { server: bed.url, "certificate-authority-data": Buffer.from(bed.ca).toString("base64") };
+  const config = {
+    "current-context": name,
+    clusters: [{ name, cluster }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  };
+  await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  const client = await kubernetesClient({ kubeconfig });
+  return { kubeconfig, client, may: (right) => isAllowed(client, right) };
+}
+
+async function isAllowed(client: KubernetesClient, { verb, of, namespace = "", name = "" }: Right): Promise<boolean> {
+  const [plural = "", subresource = ""] = of.split("/");
+  const [resource = "", ...group] = plural.split(".");
+  const resourceAttributes = { verb, resource, subresource, group: group.join("."), namespace, name };
+  return (await client.create(accessReviews, { metadata: {}, spec: { resourceAttributes } })).status?.allowed ?? false;
+}

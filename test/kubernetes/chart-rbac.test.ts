@@ -1,0 +1,236 @@
+/**
+ * Every part of AgentBox under exactly the rights that the chart gives it. It has a bed of its own, because its controllers look
+ * after all pools of a server.
+ */
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { HttpCaller } from "#client/http-caller.ts";
+import { runParts } from "#cmd/cluster/run-parts.ts";
+import { homeFolder } from "#cmd/home-folder.ts";
+import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
+import { ActivityWriter } from "#gateway/activity-writer.ts";
+import { TrafficLog } from "#gateway/activity.ts";
+import { systemClock } from "#lib/clock.ts";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { Namespaces, Secrets } from "#model/core-kinds.ts";
+import { annotationKeys } from "#model/keys.ts";
+import { Pods } from "#model/pod.ts";
+import { SandboxPools } from "#model/sandbox-pool.ts";
+import { SandboxTemplates } from "#model/sandbox-template.ts";
+import { until } from "../contract/helpers.ts";
+import { ann, ClaimScene } from "../world/claim-scene.ts";
+import { eventually } from "../world/eventually.ts";
+import type { RecordedLine } from "../world/recorded-log.ts";
+import { SteppedClock } from "../world/stepped-clock.ts";
+import { ownCrds } from "./admin-requests.ts";
+import { type KubernetesBed, startKubernetes } from "./bed.ts";
+import { type Account, type AccountName, accountNames, makeAccounts, type Right } from "./chart-accounts.ts";
+
+const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred" };
+const { namespace, sandboxNamespace } = places;
+/** A digest is asked of nobody. */
+const image = `registry.invalid/app@sha256:${"a".repeat(64)}`;
+const template = { spec: { containers: [{ name: "main", image }] } };
+
+let bed: KubernetesBed;
+let admin: KubernetesClient;
+let accounts: Record<AccountName, Account>;
+beforeAll(async () => {
+  bed = await startKubernetes({ crds: ownCrds() });
+  admin = await kubernetesClient({ kubeconfig: bed.kubeconfig });
+  accounts = await makeAccounts(bed, admin, places);
+}, 120_000);
+afterAll(async () => {
+  for (const name of accountNames) await accounts[name].client.close();
+  await admin.close();
+  await bed.stop();
+});
+
+/** A part as `agentbox serve` runs it, with a history of its own. */
+class RunningPart {
+  readonly lines: RecordedLine[] = [];
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<number>;
+
+  constructor(part: AccountName) {
+    this.#ended = runParts({
+      parts: [part],
+      kubeconfig: accounts[part].kubeconfig,
+      namespace,
+      poolNamespace: sandboxNamespace,
+      host: "127.0.0.1",
+      port: 0,
+      healthPort: 0,
+      gateway: { port: 0, tlsPort: 0 },
+      domain: "agentbox.localhost",
+      apiAddress: undefined,
+      daemonImage: image,
+      databaseUrl: undefined,
+      home: homeFolder({ AGENTBOX_HOME: join(bed.folder, part) }),
+      version: "0.0.0",
+      env: {},
+      clock: systemClock,
+      signal: this.#stop.signal,
+      stdout: { write: (text) => this.lines.push(JSON.parse(text) as RecordedLine) },
+    });
+    this.#ended.catch(() => {});
+  }
+
+  /** The line in which it says so. One that ends before has failed. */
+  async says(msg: string): Promise<RecordedLine> {
+    const line = (): RecordedLine | undefined => this.lines.find((one) => one.msg === msg);
+    const isSaid = (): void => {
+      if (line() === undefined) throw new Error(`it did not say ${JSON.stringify(msg)}`);
+    };
+    await Promise.race([eventually(isSaid), this.#ended]);
+    return line() ?? { level: "none", msg: "" };
+  }
+
+  /** What the server did not let it do, by its own words. */
+  refusals(): readonly string[] {
+    return this.lines
+      .map((line) => JSON.stringify(line))
+      .filter((line) => /forbidden|cannot (get|list|watch|create|patch|update|delete)/i.test(line));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the test is over"));
+    await this.#ended;
+  }
+}
+
+test("api, controllers and gateway start and do their work, and nothing is refused them", async () => {
+  const running = accountNames.map((part) => new RunningPart(part));
+  const [api] = running;
+  await Promise.all(running.map((part) => part.says("agentbox is ready")));
+  const address = (await api?.says("API listens"))?.["address"];
+  const { data } = await admin.get(Secrets, { namespace, name: "agentbox-admin-key" });
+  const caller = new HttpCaller({ url: String(address), apiKey: Buffer.from(data?.["key"] ?? "", "base64").toString() });
+  const pool = { namespace: sandboxNamespace, name: "py" };
+
+  await caller.json({ method: "POST", path: "/v1/templates", body: { metadata: { name: "t" }, spec: { version: "v1.0.0", template } } });
+  await caller.json({ method: "POST", path: "/v1/pools", body: { metadata: { name: "py" }, spec: { replicas: 2, templateName: "t" } } });
+  await until(admin, SandboxPools, pool, (now) => now?.status?.replicas === 2);
+  await until(admin, SandboxTemplates, { name: "t" }, (now) => (now?.status?.conditions?.length ?? 0) > 0);
+  // Of this one there is something to tell.
+  await caller.json({
+    method: "POST",
+    path: "/v1/pools",
+    body: { metadata: { name: "lost" }, spec: { replicas: 1, templateName: "none" } },
+  });
+  await eventually(async () => {
+    const { events } = await caller.json<{ readonly events: readonly { readonly reason: string }[] }>({
+      method: "GET",
+      path: "/v1/pools/lost/events",
+    });
+    expect(events.map(({ reason }) => reason)).toContain("TemplateMissing");
+  });
+  const { id } = await caller.json<{ readonly id: string }>({ method: "POST", path: "/v1/keys", body: { team: "red", name: "CI" } });
+  await caller.json({ method: "DELETE", path: `/v1/keys/${id}` });
+  await caller.json({ method: "PUT", path: "/v1/pools/py/scale", body: { replicas: 1 } });
+  await until(admin, SandboxPools, pool, (now) => now?.status?.replicas === 1);
+  for (const name of ["py", "lost"]) {
+    await caller.json({ method: "DELETE", path: `/v1/pools/${name}` });
+    await until(admin, SandboxPools, { ...pool, name }, (now) => now === undefined);
+  }
+  expect((await admin.list(Pods, { namespace: sandboxNamespace })).items).toEqual([]);
+  await caller.json({ method: "DELETE", path: "/v1/templates/t" });
+
+  for (const part of running) await part.stop();
+  expect(running.flatMap((part) => part.refusals())).toEqual([]);
+});
+
+test("a sandbox is claimed by the API, used through the gateway, ended, and its pod made ready again by the controllers", async () => {
+  const { api, controllers, gateway } = accounts;
+  const claims = "claims";
+  await admin.create(Namespaces, { metadata: { name: claims } });
+  await using scene = await ClaimScene.open({ client: admin, clock: systemClock, namespace: claims });
+  const looking = await scene.process({ client: controllers.client });
+  scene.startControllers(looking, controllers.client);
+  const claiming = await scene.process({ client: api.client, keysNamespace: namespace });
+  const { sandbox } = await claiming.create({ idempotencyKey: "once", idleTimeoutMs: 60_000 });
+  expect((await claiming.create({ idempotencyKey: "once", idleTimeoutMs: 60_000 })).sandbox.sandboxId).toBe(sandbox.sandboxId);
+
+  const routing = await scene.process({ client: gateway.client });
+  const clock = new SteppedClock(Date.now());
+  const traffic = new TrafficLog(clock);
+  const metrics = prometheusMetrics(new Registry());
+  const writer = new ActivityWriter({
+    ...gateway,
+    cache: routing.cache,
+    traffic,
+    clock,
+    log: routing.logged.log,
+    metrics,
+    random: () => 0,
+  });
+  traffic.begin(sandbox.sandboxId, await scene.pod())();
+  await clock.step(120_000);
+  const pod = { namespace: claims, name: "py-1" };
+  await until(admin, Pods, pod, (now) => now?.metadata.annotations?.[annotationKeys.lastActive] !== undefined);
+  writer.stop();
+
+  await claiming.claims.end(ann, sandbox.sandboxId);
+  await scene.nodeStarts();
+  await scene.nodeReports();
+  const idle = await until(admin, Pods, pod, (now) => now !== undefined && sandboxPhaseOf(now) === "idle");
+  expect(idle && sandboxIdOf(idle)).toBeUndefined();
+});
+
+const everywhere = { namespace: "default" };
+const inOwn = { namespace };
+const inPools = { namespace: sandboxNamespace };
+
+describe("what nobody needs is refused", () => {
+  const rights: readonly (Right & { readonly by?: readonly AccountName[] })[] = [
+    // Secrets of others, and our own beside those that a part reads.
+    ...["get", "list", "watch", "create", "update", "patch", "delete"].map((verb) => ({ verb, of: "secrets", ...everywhere })),
+    { verb: "list", of: "secrets", ...inPools },
+    { verb: "get", of: "secrets", ...inPools, name: "another" },
+    { verb: "list", of: "secrets", ...inOwn, by: ["controllers", "gateway"] },
+    { verb: "get", of: "secrets", ...inOwn, name: "agentbox-admin-key", by: ["controllers", "gateway"] },
+    { verb: "delete", of: "secrets", ...inOwn, by: ["controllers", "gateway"] },
+    { verb: "update", of: "secrets", ...inOwn },
+    { verb: "get", of: "secrets", ...inPools, name: "regcred", by: ["gateway"] },
+    // Becoming somebody else.
+    { verb: "create", of: "serviceaccounts/token", ...inOwn },
+    { verb: "impersonate", of: "users" },
+    { verb: "create", of: "rolebindings.rbac.authorization.k8s.io", ...inOwn },
+    { verb: "update", of: "clusterroles.rbac.authorization.k8s.io" },
+    { verb: "patch", of: "deployments.apps", ...inOwn },
+    { verb: "update", of: "customresourcedefinitions.apiextensions.k8s.io" },
+    // The machines.
+    { verb: "get", of: "nodes/proxy" },
+    { verb: "patch", of: "nodes" },
+    { verb: "list", of: "nodes", by: ["api", "gateway"] },
+    // What another part does.
+    { verb: "create", of: "pods", ...inPools, by: ["api", "gateway"] },
+    { verb: "delete", of: "pods", ...inPools, by: ["gateway"] },
+    { verb: "create", of: "pods/exec", ...inPools, by: ["controllers", "gateway"] },
+    { verb: "get", of: "pods/log", ...inPools, by: ["controllers", "gateway"] },
+    { verb: "create", of: "sandboxpools.agents.navix.sh", ...inPools, by: ["controllers", "gateway"] },
+    { verb: "delete", of: "sandboxtemplates.agents.navix.sh", by: ["controllers", "gateway"] },
+    { verb: "patch", of: "sandboxpools.agents.navix.sh/status", ...inPools, by: ["api", "gateway"] },
+    { verb: "patch", of: "pods/status", ...inPools },
+    { verb: "create", of: "configmaps", ...everywhere },
+    { verb: "list", of: "configmaps", ...inOwn, by: ["controllers", "gateway"] },
+    { verb: "update", of: "leases.coordination.k8s.io", ...everywhere },
+    { verb: "deletecollection", of: "pods", ...inPools },
+  ];
+  test.each(rights)("$verb $of $namespace $name", async ({ by = accountNames, ...right }) => {
+    const allowed = await Promise.all(by.map(async (name) => ((await accounts[name].may(right)) ? [name] : [])));
+    expect(allowed.flat()).toEqual([]);
+  });
+
+  test("and what cannot be tried here is allowed to whom it belongs: commands and logs of pods, pull secrets by their names", async () => {
+    const { api, controllers } = accounts;
+    expect(await api.may({ verb: "create", of: "pods/exec", ...inPools })).toBe(true);
+    expect(await api.may({ verb: "get", of: "pods/log", ...inPools })).toBe(true);
+    for (const account of [api, controllers]) {
+      expect(await account.may({ verb: "get", of: "secrets", ...inPools, name: "regcred" })).toBe(true);
+      expect(await account.may({ verb: "get", of: "serviceaccounts", ...inPools, name: "default" })).toBe(true);
+    }
+  });
+});
