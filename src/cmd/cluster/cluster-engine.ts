@@ -6,7 +6,7 @@ import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
 import { CachingDigestResolver } from "#images/resolve-digest.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { type PodAccess, PodAccessError } from "#kube/pod-access.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
@@ -16,6 +16,7 @@ import type { HomeFolder } from "../home-folder.ts";
 export interface ClusterEngineOptions {
   readonly parts: readonly ServePart[];
   readonly client: ObjectClient;
+  readonly pods: PodAccess;
   readonly home: HomeFolder;
   /** Where pods are made, unless somebody says otherwise. */
   readonly poolNamespace: string;
@@ -44,19 +45,10 @@ export async function openClusterEngine(options: ClusterEngineOptions): Promise<
   const delivery = (): DaemonDelivery => ({ kind: features.imageVolumes() ? "image-volume" : "init-container", image });
   const opened = made.move();
   return {
-    pods: noAccess,
+    pods: options.pods,
     digests,
     delivery,
     userNamespaces: features.userNamespaces,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
-
-const noAccess: PodAccess = {
-  readLogs: () => {
-    throw new PodAccessError("not_running", "logs of pods are not read here");
-  },
-  exec: async () => {
-    throw new PodAccessError("not_running", "commands are run through the gateway here");
-  },
-};

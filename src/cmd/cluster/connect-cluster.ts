@@ -4,6 +4,7 @@ import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/cli
 import { isApiError } from "#kube/api-error.ts";
 import type { InformerPace } from "#kube/informer/informer.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
 import { ServerReach } from "#kube/server-reach.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -24,6 +25,8 @@ export interface Cluster extends AsyncDisposable {
   /** For callers who wait: it fails at once while the server is known to be gone. */
   readonly impatient: ObjectClient;
   readonly reach: ServerReach;
+  /** What runs in its pods. */
+  readonly pods: PodAccess;
   /** Where AgentBox's own things are. */
   readonly namespace: string;
 }
@@ -51,6 +54,7 @@ export async function connectCluster(options: ConnectOptions): Promise<Cluster> 
     client: observed,
     impatient: reach.impatient(observed),
     reach,
+    pods: client.pods,
     namespace,
     [Symbol.asyncDispose]: async () => {
       reach.stop();

@@ -104,7 +104,7 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
   const traffic = new TrafficLog(clock);
   const written = { client, cache, traffic, clock, log, metrics: metrics.metrics, random: Math.random };
   running.adopt(new ActivityWriter(written), (writer) => writer.stop());
-  const engine = running.use(await openClusterEngine({ ...options, client }));
+  const engine = running.use(await openClusterEngine({ ...options, ...cluster }));
   return {
     ...cluster,
     identity: identityOf(options.env),
