@@ -80,6 +80,10 @@ conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs the
 	@$(NODE_PACKAGES)
 	@vitest run --project conformance
 
+.PHONY: explore
+explore: $(STAMP) ## Try all properties on many new cases, where `make test` has the same few in every run
+	@AGENTBOX_PROPERTY_SEED=random AGENTBOX_PROPERTY_RUNS=3000 node tools/run-tests.ts unit contract -- --testTimeout=600000
+
 .PHONY: crash-test
 crash-test: $(STAMP) ## Kill the embedded server 50 times under write load and check that nothing acknowledged is lost
 	@node test/crash/run.ts --kills 50

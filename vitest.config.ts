@@ -4,6 +4,7 @@ const nodeEndurance = ["agent", "chaos", "endurance", "runtime"].map((folder) =>
 
 export default defineConfig({
   test: {
+    alias: [{ find: /^fast-check$/, replacement: `${import.meta.dirname}/test/world/fast-check.ts` }],
     // Real servers answer when they can; a test says what happens, never how fast.
     testTimeout: 30_000,
     projects: [
