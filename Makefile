@@ -104,6 +104,15 @@ bench-claims: $(STAMP) ## Measure creates, from the request to an armed sandbox,
 	@$(TEST_PACKAGES)
 	@node bench/claims/run.ts
 
+.PHONY: bench-gateway
+bench-gateway: $(STAMP) ## Measure the gateway beside a direct connection and Envoy (downloads it the first time, 37 MB)
+	@node bench/gateway/run.ts
+
+.PHONY: bench-tti
+bench-tti: $(STAMP) ## Measure from a create to a first command's output with E2B's SDK (installs it the first time; needs root)
+	@$(NODE_PACKAGES)
+	@node bench/tti/run.ts
+
 .PHONY: bench-images
 bench-images: $(STAMP) ## Measure pulling and unpacking images
 	@$(TEST_PACKAGES)
