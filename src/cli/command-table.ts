@@ -45,5 +45,10 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Print what a shell or a program needs to reach AgentBox",
     load: async () => (await import("./commands/env.ts")).env,
   },
+  {
+    name: "trust",
+    summary: "Have this system trust the gateway's certificate",
+    load: async () => (await import("./commands/trust.ts")).trust,
+  },
   { name: "version", summary: "Print the version", load: async () => (await import("./commands/version.ts")).version },
 ];

@@ -2,6 +2,7 @@
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { MachineImages } from "./machine-images.ts";
+import type { SystemTrust } from "./system-trust.ts";
 
 export interface CliContext {
   readonly stdout: TextSink;
@@ -29,6 +30,8 @@ export interface CliContext {
   readonly takeDown: () => Promise<number>;
   /** The images on this machine; needs no server. */
   readonly images: () => Promise<MachineImages>;
+  /** What this system's programs trust; needs no server. */
+  readonly trust: () => Promise<SystemTrust>;
 }
 
 export interface TextSink {
@@ -59,6 +62,8 @@ export interface Home {
 export interface GatewayPlace {
   readonly address: string;
   readonly domain: string;
+  /** Of the authority of its certificate, where that is this machine's own. */
+  readonly authorityFile?: string | undefined;
 }
 
 /** Where sandboxes shall be reached. */
@@ -99,6 +104,8 @@ export interface ServePartsRequest extends ServeLimits {
   readonly gateway: Omit<GatewayWish, "host" | "domain">;
   /** Whose hosts sandboxes are; with a port where clients need one. */
   readonly domain: string;
+  /** Where the gateway finds the API, for `api.<domain>`; left out: in its own process, or nowhere. */
+  readonly apiAddress?: { readonly host: string; readonly port: number } | undefined;
   /** What brings the daemon into pods. */
   readonly daemonImage: string | undefined;
   /** Where the history is; left out: a file in the data folder, which only one process can have. */
@@ -116,4 +123,7 @@ export interface ServeLimits {
   readonly maxUses?: number;
   /** How many creates may wait at a time. */
   readonly queueSize?: number;
+  /** How many requests and connections may be open to all sandboxes, and to one. */
+  readonly maxOpen?: number;
+  readonly maxOpenOfSandbox?: number;
 }

@@ -100,6 +100,22 @@ describe("env", () => {
     expect((await agentbox(["env"], { home })).stdout).not.toContain("E2B");
   });
 
+  test("by hosts tells the SDKs the domain alone, and takes back what points them elsewhere", async () => {
+    const authorityFile = "/data/it's/certificates/authority.crt";
+    const place = async (): Promise<GatewayPlace> => ({ address: "http://127.0.0.1:2", domain: "box.localhost:3", authorityFile });
+    const printed = async (format: string): Promise<readonly string[]> => {
+      const { stdout } = await agentbox(["env", "--hosts", "-o", format], { home: { ...home, gateway: place } });
+      return stdout.trimEnd().split("\n").slice(3);
+    };
+    expect(await printed("dotenv")).toEqual([
+      'E2B_API_KEY="e2b_abc"',
+      'E2B_DOMAIN="box.localhost:3"',
+      `NODE_EXTRA_CA_CERTS="${authorityFile}"`,
+    ]);
+    expect((await printed("sh")).at(-1)).toBe("unset E2B_API_URL E2B_SANDBOX_URL");
+    expect((await printed("fish")).slice(-2)).toEqual(["set -e E2B_API_URL", "set -e E2B_SANDBOX_URL"]);
+  });
+
   test("names no address while no server runs", async () => {
     expect((await agentbox(["env"])).stdout).not.toContain("AGENTBOX_URL");
   });
@@ -137,7 +153,12 @@ describe("up", () => {
     });
   });
 
+  test("takes limits of what may be open", async () => {
+    expect(await asked(["--max-open", "10"], { AGENTBOX_MAX_OPEN_EACH: "5" })).toMatchObject({ maxOpen: 10, maxOpenOfSandbox: 5 });
+  });
+
   test.each([
+    [["--max-open-each", "0"], "--max-open-each must be a number of at least 1"],
     [["--domain", "Box.test:443"], "--domain must be a DNS name in lower case without a port"],
     [["--tls-cert", "c.pem"], "--tls-cert and --tls-key are only good together"],
     [["--gateway-port", "70000"], "--gateway-port must be a port from 0 to 65535"],

@@ -10,6 +10,8 @@ export const limitFlags: Flags = {
   "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
   "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
   "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
+  "max-open": { value: "NUMBER", help: "Requests and connections to sandboxes that may be open (default: AGENTBOX_MAX_OPEN or 20000)" },
+  "max-open-each": { value: "NUMBER", help: "… and to a single sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
 };
 
 export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
@@ -21,6 +23,8 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     rateBurst: number("rate-burst", 1),
     maxUses: number("max-uses", 1),
     queueSize: number("queue-size", 0),
+    maxOpen: number("max-open", 1),
+    maxOpenOfSandbox: number("max-open-each", 1),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }

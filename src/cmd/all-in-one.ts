@@ -7,7 +7,7 @@
  * - log-file.ts        where log lines go         - start-text.ts      what people read
  * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
  * - embedded-node.ts   what runs pods             - node-settings.ts   what it is told
- * - node-use.ts        what they use
+ * - node-use.ts        what they use             - system-trust.ts    whom this system believes
  * - control-plane-key.ts what arms daemons
  * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
  * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
@@ -21,6 +21,7 @@ import type { ServeRequest, TextSink } from "#cli/context.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
+import type { ApiAddress } from "#gateway/api-host.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
@@ -33,7 +34,7 @@ import { type HomeFolder, usualHomeFolder } from "./home-folder.ts";
 import { openServerLog } from "./log-file.ts";
 import { noSandboxesFace } from "./no-sandboxes.ts";
 import { defaultRateLimit, keysOver, serveApi, systemNamespace } from "./serve-api.ts";
-import { isListening, readServerFile, writeServerFile } from "./server-file.ts";
+import { isListening, readServerFile, type ServerFacts, writeServerFile } from "./server-file.ts";
 import { followStore, openServerMetrics, type ServerMetrics } from "./server-metrics.ts";
 import type { StartedSandboxes } from "./start-sandboxes.ts";
 import { type Sandboxes, startText } from "./start-text.ts";
@@ -96,14 +97,17 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
   const keeper = adminKeyFile(home.adminKeyFile);
   const firstKey = await ensureFirstAdminKey({ client: store, namespace: systemNamespace, clock, keeper });
   const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace });
-  const running = { store, log, metrics: metrics.metrics, cache };
+  // The gateway is there before the API that it leads to.
+  let api: ApiAddress | undefined;
+  const running = { store, log, metrics: metrics.metrics, cache, api: () => api };
   const started = await startParts(options, running, parts);
   const { address } = parts.use(await startApi(options, { ...running, ...started, metrics }));
+  api = placeOf(address);
   await writeServerFile(home.serverFile, {
     pid: process.pid,
     version,
     httpAddress: address,
-    ...(started.gateway === undefined ? {} : { gatewayAddress: started.gateway.address, domain: started.gateway.domain }),
+    ...gatewayFacts(started.gateway),
     startedAt: new Date(clock.now()).toISOString(),
   });
   parts.defer(() => rm(home.serverFile, { force: true }));
@@ -116,6 +120,7 @@ interface RunningParts {
   readonly metrics: Metrics;
   /** Not started yet. */
   readonly cache: SandboxCache;
+  readonly api: () => ApiAddress | undefined;
 }
 
 /** What runs depends on the user and on what he asked for. */
@@ -160,6 +165,17 @@ function startApi(
       return health.healthy || health.reason;
     },
   });
+}
+
+function gatewayFacts(gateway: ChosenParts["gateway"]): Partial<ServerFacts> {
+  if (gateway === undefined) return {};
+  const { address, domain, authorityFile } = gateway;
+  return { gatewayAddress: address, domain, ...(authorityFile === undefined ? {} : { authorityFile }) };
+}
+
+function placeOf(address: string): ApiAddress {
+  const { hostname, port } = new URL(address);
+  return { host: hostname.replaceAll(/[[\]]/g, ""), port: Number(port) };
 }
 
 function surroundingsOf({ folder }: HomeFolder): Surroundings {

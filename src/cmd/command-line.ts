@@ -95,13 +95,17 @@ function contextFor(home: HomeFolder): CliContext {
       const { machineImages } = await import("./machine-images.ts");
       return await machineImages({ home, clock: systemClock, stdin: process.stdin });
     },
+    trust: async () => {
+      const { systemTrust } = await import("./system-trust.ts");
+      return await systemTrust({ home: home.folder, certificateFolder: home.certificateFolder });
+    },
   };
 }
 
 async function gatewayOf(home: HomeFolder): Promise<GatewayPlace | undefined> {
   if (!(await isListening(home.socketPath))) return undefined;
-  const { gatewayAddress: address, domain } = (await readServerFile(home.serverFile)) ?? {};
-  return address === undefined || domain === undefined ? undefined : { address, domain };
+  const { gatewayAddress: address, domain, authorityFile } = (await readServerFile(home.serverFile)) ?? {};
+  return address === undefined || domain === undefined ? undefined : { address, domain, authorityFile };
 }
 
 async function httpAddressOf(home: HomeFolder): Promise<string | undefined> {

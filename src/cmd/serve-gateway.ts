@@ -2,9 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { CliError } from "#cli/failure.ts";
 import type { TrafficLog } from "#gateway/activity.ts";
+import type { ApiPlace } from "#gateway/api-host.ts";
 import { Gateway } from "#gateway/gateway.ts";
 import { type GatewayServer, listen } from "#gateway/listen.ts";
 import { type Certificate, localCertificates } from "#gateway/local-certificates.ts";
+import { usualOpenLimits } from "#gateway/open-limits.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -22,6 +24,9 @@ export interface GatewaySettings {
   readonly domain: string;
   /** PEM files; left out: one of our own, where there is a folder for it, and else nothing is encrypted. */
   readonly certificate?: CertificateFiles | undefined;
+  /** How much may be open to all sandboxes and to one; as usual when left out. */
+  readonly maxOpen?: number | undefined;
+  readonly maxOpenOfSandbox?: number | undefined;
 }
 
 interface CertificateFiles {
@@ -38,6 +43,8 @@ export interface GatewayParts {
   readonly cache: SandboxCache;
   readonly history: Pick<HistoryStore, "get">;
   readonly sandboxes: Pick<SandboxService, "resume">;
+  /** Where `api.<domain>` leads; left out: nowhere. */
+  readonly api?: ApiPlace["at"] | undefined;
   readonly tokens: SandboxTokens;
   readonly traffic: TrafficLog;
   readonly clock: Clock;
@@ -63,9 +70,12 @@ const rereadMs = 60_000;
 export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> {
   const { settings, traffic, tokens, history, sandboxes, graceMs = usualGraceMs } = parts;
   await using open = new AsyncDisposableStack();
+  const { perSandbox, total } = usualOpenLimits;
   const gateway = new Gateway({
     ...parts,
     traffic,
+    api: parts.api && { host: `api.${settings.domain}`, at: parts.api },
+    limits: { perSandbox: settings.maxOpenOfSandbox ?? perSandbox, total: settings.maxOpen ?? total },
     ended: (sandboxId) => history.get(sandboxId, { kind: "admin" }).catch(() => undefined),
     wake: async (sandboxId) => void (await sandboxes.resume(gatewayCaller, sandboxId, AbortSignal.timeout(wakeTimeoutMs))),
     trafficTokenOf: (sandboxId) => tokens.trafficTokenOf(sandboxId),

@@ -9,6 +9,8 @@ export interface ServerFacts {
   /** Of the gateway, where there is one: plain, and the domain whose hosts are sandboxes. */
   readonly gatewayAddress?: string;
   readonly domain?: string;
+  /** Of its certificate, where that is this machine's own. */
+  readonly authorityFile?: string;
   readonly startedAt: string;
 }
 

@@ -22,7 +22,7 @@ import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "./home-folder.ts";
 import { nodeUse } from "./node-use.ts";
 import { openSandboxServices } from "./sandbox-services.ts";
-import { type GatewaySettings, serveGateway, type ServedGateway } from "./serve-gateway.ts";
+import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "./serve-gateway.ts";
 import { openTracing } from "./tracing.ts";
 
 export interface SandboxesOptions {
@@ -40,6 +40,10 @@ export interface SandboxesOptions {
   readonly maxUses?: number | undefined;
   readonly queueSize?: number | undefined;
   readonly gateway: GatewaySettings;
+  readonly maxOpen?: number | undefined;
+  readonly maxOpenOfSandbox?: number | undefined;
+  /** Where the API listens, when it does. */
+  readonly api: NonNullable<GatewayParts["api"]>;
 }
 
 export interface StartedSandboxes extends AsyncDisposable {
@@ -78,7 +82,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   await cache.run();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
-  const gateway = parts.use(await serveGateway({ ...common, ...services, settings: options.gateway, certificateFolder, traffic }));
+  const { api, maxOpen, maxOpenOfSandbox } = options;
+  const settings = { ...options.gateway, maxOpen, maxOpenOfSandbox };
+  const gateway = parts.use(await serveGateway({ ...common, ...services, settings, certificateFolder, traffic, api }));
   const started = parts.move();
   return {
     faces: services.faces(gateway.domain),

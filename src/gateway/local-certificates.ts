@@ -27,10 +27,14 @@ const serverDays = 397;
 const authorityDays = 3650;
 const renewBeforeDays = 30;
 
+export function authorityFileIn(folder: string): string {
+  return join(folder, "authority.crt");
+}
+
 /** Makes what is missing or about to run out, and keeps what is good. */
 export async function localCertificates(folder: string, domain: string, clock: Clock): Promise<LocalCertificates> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const authorityFile = join(folder, "authority.crt");
+  const authorityFile = authorityFileIn(folder);
   const inFolder = { folder, clock };
   const authority = await keptOrMade(inFolder, "authority", { make: () => makeAuthority(clock), isGood: () => true });
   const isGood = (cert: X509Certificate): boolean =>

@@ -55,6 +55,7 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
     images: async () => {
       throw new CliError("no images in this test");
     },
+    trust: async () => ({ authorityFile: undefined, store: undefined }),
     ...given,
   };
   const code = await runCli(context, argv);

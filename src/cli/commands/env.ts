@@ -7,29 +7,44 @@ const formats: Readonly<Record<string, (name: string, value: string) => string>>
   dotenv: (name, value) => `${name}=${JSON.stringify(value)}`,
 };
 
+/** For who has asked without --hosts before, in the same shell. */
+const unset: Readonly<Record<string, readonly string[]>> = {
+  sh: ["unset E2B_API_URL E2B_SANDBOX_URL"],
+  fish: ["set -e E2B_API_URL", "set -e E2B_SANDBOX_URL"],
+};
+
 export const env: Command = {
-  usage: ["env [-o FORMAT]"],
+  usage: ["env [--hosts] [-o FORMAT]"],
   about:
     "Prints the data folder and the addresses of AgentBox as environment variables. Addresses are there while AgentBox runs.\n" +
-    "Those with E2B in their names, this user's key among them, point E2B's SDKs here.",
+    "Those with E2B in their names, this user's key among them, point E2B's SDKs here. With --hosts, SDKs are told the domain alone, and\n" +
+    "reach the API and each sandbox as hosts of it, encrypted; without, they name sandboxes in headers of plain requests.",
   examples: [
     { does: "Set them in this shell", line: 'eval "$(agentbox env)"' },
     { does: "The same in fish", line: "agentbox env -o fish | source" },
     { does: "Run a program that uses E2B's SDK", line: 'eval "$(agentbox env)" && node agent.js' },
+    { does: "Sandboxes as hosts of the domain (see also agentbox trust)", line: 'eval "$(agentbox env --hosts)"' },
     { does: "For a program", line: "agentbox env -o json" },
   ],
-  flags: { output: { short: "o", value: "FORMAT", choices: ["sh", "fish", "json", "dotenv"], help: "How they are written" } },
+  flags: {
+    hosts: { help: "Have E2B's SDKs reach the API and sandboxes as hosts of the domain" },
+    output: { short: "o", value: "FORMAT", choices: ["sh", "fish", "json", "dotenv"], help: "How they are written" },
+  },
   run: async (context, args) => {
-    const variables = await environmentOf(context);
-    const format = formats[args.text("output") ?? "sh"];
+    const byHosts = args.isOn("hosts");
+    const variables = await environmentOf(context, byHosts);
+    const output = args.text("output") ?? "sh";
+    const format = formats[output];
     const text =
-      format === undefined ? JSON.stringify(Object.fromEntries(variables), null, 2) : variables.map((pair) => format(...pair)).join("\n");
+      format === undefined
+        ? JSON.stringify(Object.fromEntries(variables), null, 2)
+        : [...variables.map((pair) => format(...pair)), ...(byHosts ? (unset[output] ?? []) : [])].join("\n");
     context.stdout.write(`${text}\n`);
     return 0;
   },
 };
 
-async function environmentOf({ home }: CliContext): Promise<readonly [string, string][]> {
+async function environmentOf({ home }: CliContext, byHosts: boolean): Promise<readonly [string, string][]> {
   const [address, gateway, key] = await Promise.all([home.httpAddress(), home.gateway(), home.adminKey()]);
   const variables: readonly (readonly [string, string | undefined])[] = [
     ["AGENTBOX_HOME", home.folder],
@@ -37,9 +52,11 @@ async function environmentOf({ home }: CliContext): Promise<readonly [string, st
     ["AGENTBOX_URL", address],
     // Without sandboxes there is nothing here for E2B's SDKs.
     ["E2B_API_KEY", gateway === undefined ? undefined : key],
-    ["E2B_API_URL", gateway === undefined ? undefined : address],
-    ["E2B_SANDBOX_URL", gateway?.address],
+    ["E2B_API_URL", gateway === undefined || byHosts ? undefined : address],
+    ["E2B_SANDBOX_URL", byHosts ? undefined : gateway?.address],
     ["E2B_DOMAIN", gateway?.domain],
+    // Beside what Node trusts anyway. Python would trust nothing else: agentbox trust.
+    ["NODE_EXTRA_CA_CERTS", byHosts ? gateway?.authorityFile : undefined],
   ];
   return variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as [string, string]]));
 }

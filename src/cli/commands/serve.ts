@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 import { type CliContext, type ServePart, serveParts, type ServePartsRequest } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { type Arguments, orList } from "../flags.ts";
-import { certificateOf, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
+import { certificateOf, type Given, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
 
 const defaults = { host: "0.0.0.0", port: 8080, gatewayPort: 8081, tlsPort: 8443, healthPort: 9090, domain: "agentbox.localhost" };
 
@@ -49,6 +49,10 @@ export const serve: Command = {
       value: "NAME",
       help: `Sandboxes are <port>-<id>.NAME; with :PORT if clients need one (default: AGENTBOX_DOMAIN or ${defaults.domain})`,
     },
+    "api-address": {
+      value: "HOST:PORT",
+      help: "Where a gateway finds the API, which it shows as api.DOMAIN (default: AGENTBOX_API_ADDRESS, or its own process)",
+    },
     "tls-cert": { value: "FILE", help: "Certificate for *.DOMAIN in PEM (default: AGENTBOX_TLS_CERT; without one nothing is encrypted)" },
     "tls-key": { value: "FILE", help: "… and its key (default: AGENTBOX_TLS_KEY)" },
     ...limitFlags,
@@ -77,10 +81,19 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
       ...certificateOf(context, args),
     },
     domain: domainOf(text("domain") ?? defaults.domain),
+    apiAddress: addressOf(given(context, args, "api-address")),
     daemonImage,
     databaseUrl,
     ...limitsOf(context, args),
   };
+}
+
+function addressOf({ text, from }: Given): ServePartsRequest["apiAddress"] {
+  if (text === undefined) return undefined;
+  const [, host = "", port = ""] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
+  const isAddress = isDnsName(host) || /^\[[0-9a-fA-F:.]+\]$/.test(host);
+  if (isAddress && Number(port) >= 1 && Number(port) <= 65_535) return { host: host.replaceAll(/[[\]]/g, ""), port: Number(port) };
+  throw new UsageError(`${from} must be HOST:PORT, such as agentbox-api:8080, not ${JSON.stringify(text)}`);
 }
 
 function partsOf(words: readonly string[]): readonly ServePart[] {

@@ -21,18 +21,26 @@ export async function serveGatewayPart(
     resume: (...[caller, sandboxId, signal]) => resumeSandbox({ ...parts, client, history }, caller, sandboxId, signal),
   };
   const [domain = ""] = request.domain.split(":");
-  const { host, gateway } = request;
+  const { host, gateway, maxOpen, maxOpenOfSandbox } = request;
+  const apiAddress = request.apiAddress ?? (api === undefined ? undefined : { host: ownAddress(host), port: request.port });
   const served = await serveGateway({
     ...parts,
     history,
     sandboxes,
     tokens: sandboxTokens(privateKey),
     metrics: parts.metrics.metrics,
-    settings: { ...gateway, host, domain },
+    settings: { ...gateway, host, domain, maxOpen, maxOpenOfSandbox },
+    ...(apiAddress === undefined ? {} : { api: () => apiAddress }),
     graceMs,
   });
   log.info({ address: served.address, domain: request.domain, encrypted: gateway.certificate !== undefined }, "gateway listens");
   return served;
+}
+
+/** Where this process reaches itself. */
+function ownAddress(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  return host === "::" ? "::1" : host;
 }
 
 /** Whoever has ended is to this gateway as if he had never been. */
