@@ -27,6 +27,7 @@ test("without a registry, a cluster or a folder it is said what to give", async 
 test("the registry is the cluster's unless another is given, the tag is the version", async () => {
   withCluster('{"registry":"localhost:5001","kubeconfig":"x"}');
   expect(await read()).toMatchObject({ registry: "localhost:5001", tag: "1.2.3", images: ["agentbox", "daemon", "base"] });
+  expect(await read("--output", "out")).toMatchObject({ registry: undefined });
   expect(await read("--registry", "registry.example/team/", "--tag", "v2")).toMatchObject({ registry: "registry.example/team", tag: "v2" });
 });
 

@@ -36,7 +36,8 @@ export async function readArguments(args: readonly string[], env: NodeJS.Process
   const options = { registry: text, tag: text, images: text, output: text, credentials: text, registries: text, "base-packages": text };
   const { values } = parseArgs({ args: [...args], options });
   const cache = env["AGENTBOX_CACHE"] ?? join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "agentbox");
-  const registry = values.registry ?? (await registryOfCluster(cache));
+  // Who wants a folder and names no registry wants nothing pushed.
+  const registry = values.registry ?? (values.output === undefined ? await registryOfCluster(cache) : undefined);
   if (registry === undefined && values.output === undefined) {
     throw new Error(
       "there is no registry to push to: give one with `make images REGISTRY=localhost:5000`, start a cluster, which brings its own, with `make cluster`, or write the images to a folder with `make images OUTPUT=FOLDER`",
