@@ -67,7 +67,8 @@ export class Transport {
   async *stream(request: ApiRequest): AsyncGenerator<Buffer, void, undefined> {
     const attempt = async (): Promise<OpenAnswer> => {
       const answer = await this.#authenticated(request, "watch");
-      if (answer.status === 200) return answer;
+      // Without content: the log of a pod that no node has.
+      if (answer.status === 200 || answer.status === 204) return answer;
       using refused = answer;
       throw this.#refusal(request, refused, await readBody(refused));
     };

@@ -12,6 +12,7 @@ const runningState = { running: {} };
 const aPod: Pod = {
   metadata: { ...key, uid: "u" },
   spec: {
+    nodeName: "n1",
     containers: [
       { name: "main", volumeMounts: [{ name: "agentbox-daemon", mountPath: "/.envd", readOnly: true }] },
       { name: "side" },
@@ -223,7 +224,9 @@ describe("a log", () => {
         .end(JSON.stringify({ kind: "Status", reason: "BadRequest", message }));
     });
     await expect(read(pods, {})).rejects.toMatchObject({ name: "PodAccessError", code: "not_running" });
-    kubelet.pod = undefined;
-    await expect(read(pods, {})).rejects.toMatchObject({ name: "PodAccessError", code: "not_found" });
+    for (const pod of [undefined, { ...aPod, spec: { containers: aPod.spec.containers } }]) {
+      kubelet.pod = pod;
+      await expect(read(pods, {})).rejects.toMatchObject({ name: "PodAccessError", code: "not_found" });
+    }
   });
 });

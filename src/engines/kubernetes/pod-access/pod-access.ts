@@ -30,7 +30,10 @@ export class KubernetesPodAccess implements PodAccess {
 
   async *readLogs(request: ReadLogs): AsyncGenerator<Buffer, void> {
     const { tail, sinceMs, previous, follow } = request;
-    const { container } = await this.#find(request, follow);
+    const { pod, container } = await this.#find(request, follow);
+    if (pod.spec.nodeName === undefined) {
+      throw new PodAccessError("not_found", `the container ${container.name} of ${nameOf(pod)} has not been started yet`);
+    }
     const parameters = {
       container: container.name,
       tailLines: tail,
