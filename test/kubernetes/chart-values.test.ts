@@ -101,6 +101,13 @@ describe("what is rendered", () => {
     expect(env).toContainEqual({ name: "AGENTBOX_RETENTION", value: "48h" });
   });
 
+  test("variables that Kubernetes makes of our Services do not reach our settings", async () => {
+    const pods = (await rendered())
+      .filter(({ kind }) => kind === "Deployment")
+      .map((object) => (object as unknown as { spec: { template: Pod } }).spec.template);
+    expect(pods.map(({ spec }) => (spec as { readonly enableServiceLinks?: boolean }).enableServiceLinks)).toEqual([false, false, false]);
+  });
+
   test("sandboxes reach what they reach on the embedded engine", async () => {
     const values = parse(await readFile(join(chartFolder, "values.yaml"), "utf8")) as {
       networkPolicies: { sandboxes: { closedNetworks: string[] } };

@@ -18,6 +18,8 @@ metadata:
     {{- end }}
 spec:
   serviceAccountName: {{ include "agentbox.fullname" $root }}-{{ .component }}
+  # The variables that Kubernetes makes of our own Services have the names of our settings (AGENTBOX_GATEWAY_PORT).
+  enableServiceLinks: false
   {{- with include "agentbox.priorityClassName" $root }}
   priorityClassName: {{ . }}
   {{- end }}
