@@ -52,6 +52,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly poolNamespace?: string | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
+  /** False where no node does what egress policies say; true when left out. */
+  readonly enforcesEgress?: boolean;
   /** True while the object server is known not to answer. */
   readonly isServerGone?: () => boolean;
   /** How many creates may wait at a time; as usual when left out. */

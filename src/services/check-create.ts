@@ -1,6 +1,5 @@
 /** What is wrong with a request to create a sandbox, before anything is looked up. Each complaint names its field. */
 import { checkUserMetadata, type TakenKeys } from "#sandbox/user-metadata.ts";
-import { checkEgress } from "./check-egress.ts";
 import type { CreateSandbox, PostStartHook } from "./sandbox-service.ts";
 import { ServiceError } from "./service-error.ts";
 
@@ -30,7 +29,6 @@ export function checkCreate(command: CreateSandbox): void {
   checkTime("lifetimeMs", command.lifetimeMs, createLimits.lifetime);
   checkEnvVars(command.envVars ?? {});
   checkHooks(command.postStartHooks ?? []);
-  checkEgress(command.egress);
   const { idempotencyKey } = command;
   if (idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > createLimits.idempotencyKeyLength)) {
     throw invalid("idempotencyKey", `must have 1 to ${createLimits.idempotencyKeyLength} characters, not ${idempotencyKey.length}`);

@@ -36,6 +36,8 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   readonly keysNamespace?: string;
   /** Where pools are that are asked for without a namespace; `default` when left out. */
   readonly poolNamespace?: string | undefined;
+  /** False where no node does what egress policies say; true when left out. */
+  readonly enforcesEgress?: boolean | undefined;
   /** True while the object server is known not to answer: creates are told so at once. Never, when left out. */
   readonly isServerGone?: (() => boolean) | undefined;
   readonly limits?: ClaimQueueOptions;

@@ -21,6 +21,7 @@ import { BackgroundWork } from "./background-work.ts";
 import { BootIds } from "./boot-ids.ts";
 import type { Caller } from "./caller.ts";
 import { checkCreate } from "./check-create.ts";
+import { checkEgress } from "./check-egress.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { SandboxClaimsDeps } from "./claim-deps.ts";
 import { claimMetrics } from "./claim-metrics.ts";
@@ -105,6 +106,7 @@ async function createChecked(
   options: CreateOptions,
 ): Promise<CreatedSandbox> {
   checkCreate(command);
+  checkEgress(command.egress, context.enforcesEgress);
   const { clock, client, keysNamespace, stopped, isServerGone = () => false } = context;
   if (stopped.aborted) throw serverStops();
   if (isServerGone()) throw serverGone();

@@ -35,6 +35,8 @@ export interface SandboxServiceDeps {
   readonly live: LiveSandboxes;
   readonly activity: Pick<ExecActivity, "begin">;
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
+  /** False where no node does what egress policies say; true when left out. */
+  readonly enforcesEgress?: boolean | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

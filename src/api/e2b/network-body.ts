@@ -20,10 +20,10 @@ export type NetworkBody = Static<typeof networkBody>;
 
 const everywhere = "0.0.0.0/0";
 
-/** Undefined where nothing is said. */
+/** Undefined where nothing is said that would not hold anyway: their clients always say that the Internet is open. */
 export function egressOf(body: { readonly allow_internet_access?: boolean | undefined } & Omit<NetworkBody, "allow_internet_access">) {
-  const { allow_internet_access: internet, allowOut = [], denyOut = [] } = body;
-  if (internet === undefined && allowOut.length === 0 && denyOut.length === 0) return undefined;
+  const { allow_internet_access: internet = true, allowOut = [], denyOut = [] } = body;
+  if (internet && allowOut.length === 0 && denyOut.length === 0) return undefined;
   const denied = denyOut.find(isName);
   if (denied !== undefined) {
     throw new ServiceError("invalid_request", `denyOut: takes addresses and CIDR networks, not ${JSON.stringify(denied)}`, {
@@ -33,7 +33,7 @@ export function egressOf(body: { readonly allow_internet_access?: boolean | unde
   const name = allowOut.find(isName);
   if (name !== undefined) throw notYet(`network rules by domain name (${JSON.stringify(name)}): give addresses or CIDR networks`);
   // Denying all and allowing some is how their clients say "only these".
-  const isClosed = internet === false || denyOut.includes(everywhere);
+  const isClosed = !internet || denyOut.includes(everywhere);
   return { internet: !isClosed, allow: allowOut, deny: denyOut.filter((one) => one !== everywhere) } satisfies EgressPolicy;
 }
 

@@ -38,6 +38,8 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
       metrics: parts.metrics.metrics,
       activity: execTraffic(cache, traffic),
       keysNamespace: namespace,
+      // Kubelets know nothing of them.
+      enforcesEgress: false,
       isServerGone: () => reach.isGone,
     }),
   );
