@@ -39,7 +39,7 @@ describeInterpreters("results", (use) => {
 Shown()`;
     const [result] = (await use.sandbox.runCode(code)).results;
     expect(result).toMatchObject({ text: "shown", html: "<i>shown</i>", pdf: "JVBERg==", markdown: "*shown*" });
-    expect(result?.formats().toSorted()).toEqual(["html", "markdown", "pdf", "text"]);
+    expect(result?.formats().toSorted()).toEqual(["html", "markdown", "pdf"]);
   });
 
   test("what is displayed comes before the value, and only that is the main result", async () => {

@@ -164,9 +164,13 @@ describeInterpreters("runs", (use) => {
     expect((await use.sandbox.runCode("'ü' * 2_500_000")).text).toBe("ü".repeat(2_500_000));
   });
 
-  test("runs in one context wait for each other, in their order", async () => {
-    const runs = Array.from({ length: 8 }, (_, n) => use.sandbox.runCode(`order = [*globals().get('order', []), ${n}]; order`));
-    expect((await Promise.all(runs)).at(-1)?.text?.replaceAll(/\s/g, "")).toBe("[0,1,2,3,4,5,6,7]");
+  test("runs in one context wait for each other", async () => {
+    const context = await use.sandbox.createCodeContext();
+    const code = "import time\nbefore = globals().get('count', 0)\ntime.sleep(0.02)\ncount = before + 1\ncount";
+    const runs = await Promise.all(Array.from({ length: 8 }, () => use.sandbox.runCode(code, { context })));
+    const counted = runs.map(({ text, executionCount }) => `${text} in run ${executionCount}`);
+    expect(counted.toSorted()).toEqual(Array.from({ length: 8 }, (_, n) => `${n + 1} in run ${n + 1}`));
+    await use.sandbox.removeCodeContext(context);
   });
 
   test("a process that dies is an error, and the next run has a new one", async () => {
@@ -184,7 +188,8 @@ describeInterpreters("runs", (use) => {
       .catch((error: unknown) => error);
     await eventually(() => expect(isIn).toBe(true));
     await sandbox.kill();
-    expect(await ended).toBeInstanceOf(use.sdk.TimeoutError);
+    // By hosts it is a stream of HTTP/2 that is reset, for which the SDK has no error of its own.
+    expect(await ended).toBeInstanceOf(use.mode === "headers" ? use.sdk.TimeoutError : Error);
   });
 
   test("private traffic does not keep its owner from running code", async () => {

@@ -187,6 +187,12 @@ describe("a client that goes away interrupts", () => {
     { ...python, what: "busy Python", endless: "print('in')\nwhile True: pass" },
     { ...javascript, what: "busy JavaScript", endless: "console.log('in'); for (;;);" },
     { ...javascript, what: "waiting JavaScript", endless: "setTimeout(() => console.log('in'), 50); await new Promise(() => {})" },
+    { ...javascript, what: "JavaScript that is busy after it has waited", endless: "await null; console.log('in'); for (;;);" },
+    {
+      ...javascript,
+      what: "JavaScript that is busy in a timer",
+      endless: "setTimeout(() => { console.log('in'); for (;;); }); await new Promise(() => {})",
+    },
     { ...bash, what: "bash", endless: "echo in; while :; do sleep 600; done; echo never" },
   ])("$what", async ({ language, before, endless, after }) => {
     const { id } = await interpreter.context({ language });
@@ -199,6 +205,19 @@ describe("a client that goes away interrupts", () => {
     expect((await interpreter.run(after, { context_id: id })).stdout).toBe("5\n");
     await interpreter.ask(`/contexts/${id}`, "DELETE");
   });
+});
+
+test("an interrupt of JavaScript in any moment of a run leaves the names", async () => {
+  const { id } = await interpreter.context({ language: "javascript" });
+  await interpreter.run("const kept = 5", { context_id: id });
+  for (let n = 0; n < 30; n++) {
+    const leaving = new AbortController();
+    const events = interpreter.events(`for (let at = performance.now() + 3; performance.now() < at;);`, { context_id: id }, leaving.signal);
+    // Before, in and after the three milliseconds that it takes.
+    setTimeout(() => leaving.abort(), n % 10);
+    await Array.fromAsync(events).catch(() => undefined);
+    expect((await interpreter.run("kept", { context_id: id })).text).toBe("5");
+  }
 });
 
 test("executions in one context come one after the other, and a silent one is told to be alive", async () => {

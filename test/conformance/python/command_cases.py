@@ -128,11 +128,13 @@ async def _(use):
         raise NotInThisVersion("there is no stream_input")
     command = await use.run("head -n 3 | tac", background=True, stdin=True)
 
-    async def later():
+    if use.is_async:
+        into = use.sandbox.commands.stream_input(command.pid)
         for n in range(3):
-            yield f"{n}\n"
-
-    await done(use.sandbox.commands.stream_input(command.pid, later() if use.is_async else (f"{n}\n" for n in range(3))))
+            await into.send(f"{n}\n")
+        await into.close()
+    else:
+        use.sandbox.commands.stream_input(command.pid, (f"{n}\n" for n in range(3)))
     assert (await done(command.wait())).stdout == "2\n1\n0\n"
 
 

@@ -90,7 +90,7 @@ def own_bundle(value):
 def encoded(kind, shown):
     if isinstance(shown, (bytes, bytearray)):
         return base64.b64encode(shown).decode()
-    return jsonable(shown) if kind == "application/json" else str(shown)
+    return jsonable(shown) if kind == "application/json" or isinstance(shown, (dict, list)) else str(shown)
 
 
 def jsonable(value):
