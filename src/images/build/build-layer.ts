@@ -18,7 +18,7 @@ export interface BuiltLayer {
 const gzipLevel = 6;
 
 /**
- * Compresses an archive into the layout, unless the same one has been before: hashing is twenty times faster. Node writes
+ * Compresses an archive into the layout, unless the same one has been before: hashing is thirty times faster. Node writes
  * gzip without a time, and with gzip every runtime and tool can do something.
  */
 export async function buildLayer(layout: LayoutFolder, archive: Archive, signal?: AbortSignal): Promise<BuiltLayer> {
