@@ -7,6 +7,7 @@ export default defineConfig({
     alias: [{ find: /^fast-check$/, replacement: `${import.meta.dirname}/test/world/fast-check.ts` }],
     // Real servers answer when they can; a test says what happens, never how fast.
     testTimeout: 30_000,
+    expect: { poll: { timeout: 25_000 } },
     projects: [
       {
         extends: true,

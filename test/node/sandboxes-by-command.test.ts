@@ -15,7 +15,7 @@ test("sandboxes are made, used, paused, looked at and ended from the command lin
   });
   // A stopping one is shown until its record is written.
   await expect
-    .poll(() => up.agentbox("ls"), { timeout: 10_000 })
+    .poll(() => up.agentbox("ls"))
     .toMatchObject({
       stdout: "",
       stderr: "No live sandboxes (ended ones: agentbox ls --all)\n",

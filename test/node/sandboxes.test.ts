@@ -116,7 +116,7 @@ test("a person at a terminal in a sandbox sees what is typed run, and how it end
   const { sandboxes } = new AgentBoxClient(await up.access());
   const terminal = await sandboxes.terminal(sandboxId, { rows: 33, cols: 99 }, { onOutput });
   terminal.type("stty size\n");
-  await expect.poll(() => seen, { timeout: 10_000 }).toContain("33 99");
+  await expect.poll(() => seen).toContain("33 99");
   terminal.resize(44, 111);
   terminal.type("stty size; exit 5\n");
   expect(await terminal.exitCode).toBe(5);
@@ -129,7 +129,7 @@ test("creates that wait are answered when the server ends, and leave nothing beh
   await Promise.all([create(up), create(up), create(up)]);
   const waiting = http(up, "POST", "/sandboxes", { poolName: "base" });
   const waits = async (): Promise<unknown> => (await up.client.get(SandboxPools, { namespace: "default", name: "base" })).status;
-  await expect.poll(waits, { timeout: 10_000 }).toMatchObject({ pendingRequests: 1 });
+  await expect.poll(waits).toMatchObject({ pendingRequests: 1 });
   await up.process.stop();
   expect(await waiting).toMatchObject({ status: 503, body: { code: "unavailable" } });
   await up.start();

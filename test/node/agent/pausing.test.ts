@@ -87,6 +87,6 @@ test("a frozen pod with several containers can be removed from the machine at on
     const { metadata } = await until(world.store, name, isRunning);
     await ask(name, new Date().toISOString());
     await world.store.delete(Pods, key(name), { gracePeriodSeconds: 0 });
-    await expect.poll(() => world.node.runtime.inspect(metadata.uid ?? ""), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => world.node.runtime.inspect(metadata.uid ?? "")).toBeUndefined();
   }
 });

@@ -32,7 +32,7 @@ describe("a real pod", () => {
   test("is still heard when it has ended and nothing of it is left on the machine", async () => {
     await create("heard", { restartPolicy: "Never", containers: [script("echo last words")] });
     const pod = await until(world.store, "heard", isOver);
-    await expect.poll(() => world.node.runtime.inspect(pod.metadata.uid ?? ""), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => world.node.runtime.inspect(pod.metadata.uid ?? "")).toBeUndefined();
     expect(await logsOf("heard")).toBe("last words\n");
     await world.remove("heard");
   });

@@ -125,14 +125,14 @@ test("a fork bomb stops at the limit of processes, and its daemon and its neighb
       "printf 'bomb() { bomb | bomb & }; bomb; sleep 3' > /tmp/bomb.sh; timeout -s KILL 4 bash /tmp/bomb.sh >/dev/null 2>&1 & disown",
       user,
     );
-    await expect.poll(refusals, { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(refusals).toBeGreaterThan(before);
     expect(box.mine.pids().length).toBeLessThanOrEqual(100);
     await bothAnswer();
     expect(await box.other.says("echo still here")).toBe("still here");
     for (let round = 0; round < 20 && box.mine.pids().length > 4; round++) {
       for (const pid of box.mine.pids()) defuse(pid);
     }
-    await expect.poll(() => box.mine.pids().length, { timeout: 10_000 }).toBeLessThan(6);
+    await expect.poll(() => box.mine.pids().length).toBeLessThan(6);
   }
 });
 
@@ -170,7 +170,7 @@ test("the log of a sandbox that floods it is cut, and keeps to its size", async 
   await box.mine.says("head -c 30000000 /dev/zero | tr '\\0' 'x' > /proc/1/fd/1");
   const logs = (): string[] => globSync(`${box.world.home}/logs/pods/*${box.mine.uid}/main/*`);
   const sizes = (): number => logs().reduce((sum, path) => sum + statSync(path).size, 0);
-  await expect.poll(sizes, { timeout: 10_000 }).toBeLessThanOrEqual(20 * MiB + 4096);
+  await expect.poll(sizes).toBeLessThanOrEqual(20 * MiB + 4096);
   await expect.poll(() => logs().length).toBeGreaterThan(1);
   await bothAnswer();
 });
@@ -178,7 +178,7 @@ test("the log of a sandbox that floods it is cut, and keeps to its size", async 
 test("the log of a sandbox that makes it look endless is cut without being copied", async () => {
   await box.mine.says("truncate -s 1T /proc/1/fd/1");
   const logs = (): string[] => globSync(`${box.world.home}/logs/pods/*${box.mine.uid}/main/*`);
-  await expect.poll(() => Math.max(...logs().map((path) => statSync(path).size)), { timeout: 10_000 }).toBeLessThanOrEqual(10 * MiB);
+  await expect.poll(() => Math.max(...logs().map((path) => statSync(path).size))).toBeLessThanOrEqual(10 * MiB);
 });
 
 test("a sandbox cannot take the machine's disk by way of its log", async () => {

@@ -9,7 +9,7 @@ import { NodeWorld } from "./node-world.ts";
 
 /** The trash is emptied in the background, and the kernel takes a moment to remove a port. */
 async function expectState(world: NodeWorld, before: MachineState): Promise<void> {
-  await expect.poll(() => machineState(world), { timeout: 10_000 }).toEqual(before);
+  await expect.poll(() => machineState(world)).toEqual(before);
 }
 
 /** The state of a node that has had a pod: folders and groups of the instance itself, and what is made ahead, are there. */
@@ -109,7 +109,7 @@ test("a pod that gets the slot of another one finds nothing that was done to its
   await world.runtime.removePod(first.uid);
   const again = (): Promise<PodState | string> => world.pod().catch(String);
   // The port of the first one goes away in its own time.
-  await expect.poll(again, { timeout: 10_000 }).toMatchObject({ slot: 0 });
+  await expect.poll(again).toMatchObject({ slot: 0 });
   expect(inside(look)).toBe(clean);
 });
 
@@ -118,7 +118,7 @@ test("when all slots are taken a pod is refused with the reason, and a removed p
   const [first] = [await world.pod(), await world.pod()];
   await expect(world.pod()).rejects.toThrow("all 2 slots of this node are in use");
   await world.runtime.removePod(first.uid);
-  await expect.poll(() => world.pod().then(({ slot }) => slot, String), { timeout: 5000 }).toBe(first.slot);
+  await expect.poll(() => world.pod().then(({ slot }) => slot, String)).toBe(first.slot);
 });
 
 test("an erased instance leaves nothing at all", async () => {
@@ -141,6 +141,6 @@ test("an instance whose records this version cannot read is erased all the same"
   writeFileSync(join(pods, second.uid, "pod.json"), "not even JSON");
   await world[Symbol.asyncDispose]();
   await expect
-    .poll(() => machineState(world), { timeout: 10_000 })
+    .poll(() => machineState(world))
     .toEqual({ mounts: [], groups: [], links: [], rules: [], folders: [], loops: [], processes: [] });
 });

@@ -45,7 +45,7 @@ test("a container has its share of the processors and no more", async () => {
   await expect.poll(async () => (await world.runtime.usage(uid)).cpuNanos).toBeGreaterThan(40_000_000);
   const started = performance.now();
   const before = (await world.runtime.usage(uid)).cpuNanos;
-  await expect.poll(() => performance.now() - started, { timeout: 5000 }).toBeGreaterThan(1000);
+  await expect.poll(() => performance.now() - started).toBeGreaterThan(1000);
   const used = ((await world.runtime.usage(uid)).cpuNanos - before) / 1e6 / (performance.now() - started);
   expect(used).toBeLessThan(0.3);
   await world.runtime.removeContainer(plan.id);
