@@ -104,6 +104,24 @@ test("bodies that nobody takes leave a connection of HTTP/2 as good as it was", 
   session.close();
 });
 
+test("who sends a body along with the wish to upgrade is not left waiting", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  const port = await world.program(async (request, response) => response.end(await text(request)));
+  world.sandbox("abc");
+  const headers = { host: host(port), connection: "Upgrade", upgrade: "h2c" };
+  const outgoing = httpsRequest({
+    host: "127.0.0.1",
+    port: world.server.port,
+    method: "POST",
+    headers,
+    ca: authority,
+    servername: host(port),
+  });
+  outgoing.end("body");
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  expect(await text(response)).toBe("body");
+});
+
 test("who speaks HTTP/1.1 is understood on the same port, and so are WebSockets", async () => {
   await using world = await gatewayWorld({}, { tls });
   const program = createServer((_, response) => response.end("plain old"));

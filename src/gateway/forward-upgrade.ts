@@ -51,7 +51,11 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
     // It does not want to: its answer is an ordinary one, and the last on this connection.
     socket.write(headText(answer, ["Connection", "close"]));
     answer.pipe(socket);
-    answer.on("close", resolve);
+    answer.on("close", () => {
+      // Cut short: the client must see that, and would wait for the rest.
+      if (!answer.complete) socket.destroy();
+      resolve();
+    });
   });
   outgoing.on("error", (error) => {
     endWith(socket, failureOf(upstream, error));

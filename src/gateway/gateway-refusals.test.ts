@@ -65,6 +65,20 @@ describe("an answer that does not come", () => {
     expect((await get(world, "/", { ...to("abc", mine), trailer: "X-T" })).body).toBe("fine");
   });
 
+  test("one to an upgrade that is cut short ends the connection", async () => {
+    await using world = await gatewayWorld();
+    const said = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nte";
+    const port = await world.program(createHttpServer().on("connection", (socket: Socket) => socket.once("data", () => socket.end(said))));
+    world.sandbox("abc");
+    const socket = await world.raw();
+    socket.write(
+      `GET / HTTP/1.1\r\nHost: x\r\nE2b-Sandbox-Id: abc\r\nE2b-Sandbox-Port: ${port}\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.on("error", resolve).on("close", resolve).on("end", resolve).resume());
+    socket.destroy();
+    expect(world.traffic.of("abc")?.open).toBe(0);
+  });
+
   test("who goes away takes his request along", async () => {
     await using world = await gatewayWorld();
     const gone = Promise.withResolvers<void>();

@@ -189,6 +189,17 @@ describe("a connection becomes something else", () => {
     expect(await text(socket)).toMatch(/^HTTP\/1.1 101 [^]*\r\n\r\nheard bye$/);
   });
 
+  test("who sends a body along with the wish to upgrade makes an ordinary request", async () => {
+    await using world = await gatewayWorld();
+    const port = await world.program(async (request, response) =>
+      response.end(`${request.headers.upgrade ?? "none"} ${await text(request)}`),
+    );
+    world.sandbox("abc");
+    const headers = { ...to("abc", port), connection: "Upgrade, HTTP2-Settings", upgrade: "h2c" };
+    const [response] = await send(world, { method: "POST", headers, body: "body" });
+    expect(await text(response)).toBe("none body");
+  });
+
   test("an upgrade to nobody is told so", async () => {
     await using world = await gatewayWorld();
     const client = new WebSocket(world.url.replace("http", "ws"), { headers: to("nobody", 80) });

@@ -1,9 +1,10 @@
 /** The servers in front of a gateway: plain, and encrypted with HTTP/1.1 and HTTP/2. */
-import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { badRequest } from "./answers.ts";
+import { hasBody } from "./exchange.ts";
 import { endWith } from "./forward-upgrade.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -34,6 +35,9 @@ const options = {
 
 export async function listen(gateway: Gateway, { host, port, tls }: Listening): Promise<GatewayServer> {
   const server = tls === undefined ? createServer(options) : createSecureServer({ ...options, ...tls, allowHTTP1: true });
+  // Who sends a body along does not wait to be upgraded, as HTTP clients of Java do not: it is an ordinary request. Node takes this as
+  // an option too, but not for the encrypted server.
+  Object.assign(server, { shouldUpgradeCallback: (request: IncomingMessage) => !hasBody(request) });
   server.on("request", (request, response) => void gateway.serve(request, response));
   // The sandbox says whether to go on.
   server.on("checkContinue", (request, response) => void gateway.serve(request, response));

@@ -70,6 +70,9 @@ function enclosed(cage: string, program: string, argv: readonly string[]): reado
     `mkdir -p ${root}${program}`,
     `mount --bind ${program} ${root}${program}`,
     `mount -o remount,bind,ro ${root}${program}`,
+    // Whoever may write anything may write away the users, and then everybody is sent away.
+    `mount --bind ${root}/etc ${root}/etc`,
+    `mount -o remount,bind,ro ${root}/etc`,
     `mount -t proc -o ro proc ${root}/proc`,
     `mount -t tmpfs -o size=64k tmpfs ${root}/dev`,
     `mknod -m 666 ${root}/dev/null c 1 3`,
