@@ -27,6 +27,10 @@ export type PoolScaleUpAttemptResult = (typeof scaleUpAttemptResults)[number];
 export const poolDaemonDeliveries = ["ImageVolume", "InitContainer"] as const;
 export type PoolDaemonDelivery = (typeof poolDaemonDeliveries)[number];
 
+/** Digest: images stand in new pods with their digest alone, because a container runtime takes no tag beside it. */
+export const poolImageForms = ["Digest"] as const;
+export type PoolImageForm = (typeof poolImageForms)[number];
+
 /** Also the snapshot inside an Env member. There, the template may still come from the Env; so the rule about it is the kind's. */
 const specProperties = {
   replicas: count("Pods wanted in all: idle, starting, running and stopping. Set by the Env's autoscaler when an Env owns the pool."),
@@ -115,6 +119,12 @@ const statusSchema = Type.Object(
       choice(
         poolDaemonDeliveries,
         "How AgentBox's daemon comes into new pods: as an image volume, or by an init container where the cluster has no image volumes. Absent where nodes bring it.",
+      ),
+    ),
+    imageForm: Type.Optional(
+      choice(
+        poolImageForms,
+        "Digest: a container runtime was seen to refuse a tag beside a digest, so images are written without one, and pods are replaced after each use. Absent: pods are used again.",
       ),
     ),
     autoscaling: Type.Optional(autoscalingStatusSchema),

@@ -8,6 +8,7 @@ import type { JsonPatch } from "#model/patch.ts";
 import type { Pod } from "#model/pod.ts";
 import { formatSeconds, formatTime } from "./annotation-values.ts";
 import { type NotClaimable, useCountOf, whyNotClaimable } from "./claimable.ts";
+import { hasPlainImages } from "./image-form.ts";
 import { differingTargets, pinTargets, type TargetImages } from "./images.ts";
 import { type InplaceUpdateState, serializeInplaceUpdateState } from "./inplace-state.ts";
 import { triggerUpdate, type UpdateRefusal } from "./inplace-update.ts";
@@ -74,7 +75,7 @@ function planSlow(pod: Pod, claim: Claim, differing: TargetImages, now: number):
   const plan = triggerUpdate(
     pod,
     {
-      containerImages: pinTargets(differing, useCountOf(pod) ?? 0),
+      containerImages: pinTargets(differing, hasPlainImages(pod) ? undefined : (useCountOf(pod) ?? 0)),
       labels: labelsOf(claim),
       annotations: annotationsOf(claim, now),
       removeAnnotations: left,

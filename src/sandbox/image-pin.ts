@@ -13,10 +13,14 @@ interface Parts {
   readonly digest: string | undefined;
 }
 
-/** The image at this digest, written for the pod's nth use. What is pinned already is pinned anew. */
-export function pinImage(image: string, digest: string, use: number): string {
+/**
+ * The image at this digest, written for the pod's nth use. What is pinned already is pinned anew. Without a use it is the digest alone,
+ * for runtimes that take no tag beside it (image-form.ts).
+ */
+export function pinImage(image: string, digest: string, use: number | undefined): string {
   if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" of image ${image} is not sha256: and 64 hexadecimal digits`);
   const { name } = split(image);
+  if (use === undefined) return `${name}@${digest}`;
   const base = baseTag(image);
   const suffix = `u${use}`;
   const tag = base === undefined ? suffix : `${base.slice(0, maxTagLength - suffix.length - 1)}-${suffix}`;
@@ -26,6 +30,11 @@ export function pinImage(image: string, digest: string, use: number): string {
 /** The digest at the end of an image reference or of a status's imageID, whose beginnings differ between runtimes. */
 export function digestIn(text: string | undefined): string | undefined {
   return text === undefined ? undefined : digestAtEnd.exec(text)?.[0];
+}
+
+export function isDigestAlone(image: string): boolean {
+  const { tag, digest } = split(image);
+  return tag === undefined && digest !== undefined;
 }
 
 /** By digest only: nodes report any tag of the same content, and what has no digest is equal to nothing. */

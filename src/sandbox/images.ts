@@ -83,7 +83,7 @@ export function targetsOf(images: ContainerImages, digests: Readonly<Record<stri
   return { kind: "targets", targets: Object.fromEntries(entries) };
 }
 
-export function pinTargets(targets: TargetImages, use: number): ContainerImages {
+export function pinTargets(targets: TargetImages, use: number | undefined): ContainerImages {
   return Object.fromEntries(Object.entries(targets).map(([name, { image, digest }]) => [name, pinImage(image, digest, use)]));
 }
 

@@ -7,6 +7,7 @@ import { annotationKeys, type RecyclePolicy, recyclePolicies } from "#model/keys
 import type { Container, Pod, Volume } from "#model/pod.ts";
 import { parseCount } from "./annotation-values.ts";
 import { useCountOf } from "./claimable.ts";
+import { hasPlainImages } from "./image-form.ts";
 import { type ContainerImages, pinTargets, type TargetImages } from "./images.ts";
 
 export type Fate =
@@ -49,6 +50,7 @@ function whyWornOut(pod: Pod, { waiting, maxUses, templateHash }: RecyclingOptio
     ...whyUsedUp(pod, maxUses),
     ...(policyOf(pod) === "Never" ? ["the template wants a new pod for every sandbox"] : []),
     ...(isOutdated ? ["the template has changed"] : []),
+    ...(hasPlainImages(pod) ? ["its container runtime takes no tag beside a digest, without which an exchange is put off"] : []),
     ...(targetOf(waiting, first) === undefined ? ["the digest of the waiting image is not known"] : []),
   ];
 }

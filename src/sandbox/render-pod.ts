@@ -2,7 +2,7 @@
 import { annotationKeys, finalizers, labelKeys, managedBySandboxApiServer, ownGroup, ownVersion } from "#model/keys.ts";
 import type { ObjectMeta, OwnerReference } from "#model/meta.ts";
 import type { Container, Pod, PodSpec } from "#model/pod.ts";
-import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { PoolImageForm, SandboxPool } from "#model/sandbox-pool.ts";
 import { type DaemonSettings, deliveryOf, runsEntrypoint, withDaemonDelivered } from "./daemon-delivery.ts";
 import { pinTargets, targetsOf, type Unresolved } from "./images.ts";
 import { type BlueprintResult, type PodBlueprint, podBlueprint } from "./pod-blueprint.ts";
@@ -17,6 +17,8 @@ export interface PodToRender extends DaemonSettings {
   readonly name: string;
   /** Image to digest. */
   readonly digests: Readonly<Record<string, string>>;
+  /** Digest: with the digest alone, for runtimes that take no tag beside it. */
+  readonly imageForm?: PoolImageForm | undefined;
   /** Whether the nodes can give a pod users of its own; left out: not known of them. */
   readonly userNamespaces?: boolean | undefined;
 }
@@ -26,12 +28,13 @@ export type RenderedPod =
   | Unresolved
   | Extract<BlueprintResult, { kind: "refused" }>;
 
-export function renderPod({ pool, template, name, digests, userNamespaces = false, ...settings }: PodToRender): RenderedPod {
+export function renderPod({ pool, template, name, digests, imageForm, userNamespaces = false, ...settings }: PodToRender): RenderedPod {
   const result = podBlueprint(template, settings);
   if (result.kind === "refused") return result;
   const { blueprint } = result;
-  const containers = pinned(blueprint.spec.containers, digests);
-  const initContainers = pinned(blueprint.spec.initContainers ?? [], digests);
+  const use = imageForm === "Digest" ? undefined : 0;
+  const containers = pinned(blueprint.spec.containers, digests, use);
+  const initContainers = pinned(blueprint.spec.initContainers ?? [], digests, use);
   const missing = [...containers.missing, ...initContainers.missing];
   if (missing.length > 0) return { kind: "unresolved", missing };
   const init = blueprint.spec.initContainers === undefined ? {} : { initContainers: initContainers.containers };
@@ -52,11 +55,11 @@ interface Pinned {
   readonly missing: readonly string[];
 }
 
-function pinned(containers: readonly Container[], digests: Readonly<Record<string, string>>): Pinned {
+function pinned(containers: readonly Container[], digests: Readonly<Record<string, string>>, use: number | undefined): Pinned {
   const images = Object.fromEntries(containers.map(({ name, image }) => [name, image ?? ""]));
   const resolved = targetsOf(images, digests);
   if (resolved.kind === "unresolved") return { containers, missing: resolved.missing };
-  const pins = pinTargets(resolved.targets, 0);
+  const pins = pinTargets(resolved.targets, use);
   return { containers: containers.map((container) => ({ ...container, image: pins[container.name] ?? "" })), missing: [] };
 }
 

@@ -64,7 +64,9 @@ async function createdOnce({ client }: PoolTools, pod: Pod, signal: AbortSignal)
 function rendered(tools: PoolTools, pool: SandboxPool, parts: Omit<NewPods, "count">): Pod {
   const { publicKey, delivery, random } = tools;
   const name = `${pool.metadata.name ?? ""}-${suffix(random)}`;
-  const result = renderPod({ pool, ...parts, name, publicKey, delivery, userNamespaces: tools.userNamespaces?.() });
+  const userNamespaces = tools.userNamespaces?.();
+  const imageForm = tools.memories.of(keyOf(pool)).imageForm ?? pool.status?.imageForm;
+  const result = renderPod({ pool, ...parts, name, publicKey, delivery, userNamespaces, imageForm });
   if (result.kind === "pod") return result.pod;
   throw new Error(result.kind === "unresolved" ? `no digest is known of ${result.missing.join(", ")}` : result.message);
 }

@@ -3,9 +3,11 @@
  * from it mostly keeps the next from it too. A pod that is on its way may become ready until its delete arrives, and then stays (I4).
  */
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { isFormRefused } from "#sandbox/image-form.ts";
 import type { PodNote } from "./pod-note.ts";
 import { keyOf, type PoolTools } from "./pool-deps.ts";
 import { removePods } from "./remove-pods.ts";
+import { tellPool } from "./tell-pool.ts";
 
 /** Resolves with when to look again. */
 export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<number | undefined> {
@@ -15,6 +17,7 @@ export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal:
   const now = tools.clock.now();
   if (book.unready.size === 0) return undefined;
   losses.observe(book, now);
+  await giveUpRefused(tools, pool, signal);
   const dueInMs = ({ pod }: PodNote): number => tools.pace.unreadyMs - tools.unready.forMs(pod);
   const oldest = book.unready.oldestFirst().take(tools.creationsAtOnce).toArray();
   const waitMs = Math.max(losses.waitMs(now), Math.min(...oldest.map(dueInMs)));
@@ -22,4 +25,20 @@ export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal:
   const due = oldest.filter((note) => dueInMs(note) <= 0);
   if ((await removePods(tools, key, due, signal)) > 0) losses.lost(now);
   return Math.max(1, losses.waitMs(now));
+}
+
+/** Pods whose node does not understand how their images are written will never be ready, and the next ones are written otherwise. */
+async function giveUpRefused(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<void> {
+  const key = keyOf(pool);
+  const oldest = tools.ledger.of(key).unready.oldestFirst().take(tools.pace.removalsAtOnce);
+  const refused = oldest.filter(({ pod }) => isFormRefused(pod)).toArray();
+  if (refused.length === 0) return;
+  const memory = tools.memories.of(key);
+  if ((memory.imageForm ?? pool.status?.imageForm) === undefined) {
+    const message =
+      "a node's container runtime takes no tag beside a digest: images are written without one, and pods are replaced after each use";
+    tellPool(tools, pool, { type: "Warning", reason: "ImageFormRefused", message });
+  }
+  memory.imageForm = "Digest";
+  await removePods(tools, key, refused, signal);
 }

@@ -57,6 +57,24 @@ describe("pods that never become ready", () => {
     expect(left).not.toContain(stuck?.metadata.name);
   });
 
+  test("pods whose node takes no tag beside a digest are replaced at once by pods without one, and the pool says so", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.quiet();
+    const [stuck] = await scene.pods();
+    const state = { waiting: { reason: "InvalidImageName", message: "invalid reference format" } };
+    const containerStatuses = [{ name: "main", image: "", imageID: "", ready: false, restartCount: 0, state }];
+    await scene.nodeReports(stuck as Pod, { phase: "Pending", conditions: [{ type: "Ready", status: "False" }], containerStatuses });
+    await clock.step(minute);
+    await world.quiet();
+    const [fresh] = await scene.pods();
+    expect(fresh?.metadata.name).not.toBe(stuck?.metadata.name);
+    expect(fresh?.spec.containers[0]?.image).toMatch(/^registry\.invalid\/app@sha256:/);
+    expect((await scene.pool()).status?.imageForm).toBe("Digest");
+    expect((await scene.told()).join()).toContain("ImageFormRefused");
+  });
+
   test("a pod that becomes ready while it is being given up stays", async () => {
     await using world = await embeddedPoolScene();
     const { scene, clock } = world;

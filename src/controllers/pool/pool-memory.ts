@@ -1,7 +1,7 @@
 /** What is remembered of a pool between two looks, and may be lost with the process: when to try again, and what was told already. */
 import { formatKey, type Key } from "#kube/controller/key.ts";
 import type { Random } from "#lib/backoff.ts";
-import type { ResolvedPoolImage } from "#model/sandbox-pool.ts";
+import type { PoolImageForm, ResolvedPoolImage } from "#model/sandbox-pool.ts";
 import { LossBackoff } from "./loss-backoff.ts";
 import type { PoolPace } from "./pool-deps.ts";
 
@@ -28,6 +28,8 @@ export interface PoolMemory {
   statusAtMs: number | undefined;
   /** What the pool's tags meant when they were last asked for. */
   resolvedImages: readonly ResolvedPoolImage[] | undefined;
+  /** How new pods have their images written; undefined: as the pool's status says. */
+  imageForm: PoolImageForm | undefined;
   /** Hash of the template whose warnings were told. */
   warnedOf: string | undefined;
   /** Something was wrong and was told, and the pool has not been well since. */
@@ -55,6 +57,7 @@ export class PoolMemories {
       heldSinceMs: undefined,
       statusAtMs: undefined,
       resolvedImages: undefined,
+      imageForm: undefined,
       warnedOf: undefined,
       isTroubleTold: false,
     };

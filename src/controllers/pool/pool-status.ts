@@ -2,7 +2,7 @@
 import { statedCondition } from "#model/conditions.ts";
 import { labelKeys, poolConditionReasons as reasons, poolConditions, phaseSelectorKeys } from "#model/keys.ts";
 import type { Condition } from "#model/meta.ts";
-import type { PoolDaemonDelivery, ResolvedPoolImage, SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
+import type { PoolDaemonDelivery, PoolImageForm, ResolvedPoolImage, SandboxPool, SandboxPoolStatus } from "#model/sandbox-pool.ts";
 import { type PoolCounts, replicasOf } from "./pool-counts.ts";
 import type { Trouble } from "./pool-memory.ts";
 
@@ -17,13 +17,15 @@ export interface PoolFacts {
   /** Requests that wait; unknown when left out. */
   readonly waiting?: number | undefined;
   readonly resolvedImages?: readonly ResolvedPoolImage[] | undefined;
+  /** Undefined: as it was. */
+  readonly imageForm?: PoolImageForm | undefined;
   /** How new pods get their daemon; undefined where nodes bring it. */
   readonly daemonDelivery?: PoolDaemonDelivery | undefined;
 }
 
 /** What others keep in the status stays. */
 export function poolStatus(pool: SandboxPool, facts: PoolFacts, now: string): SandboxPoolStatus {
-  const { counts, outdated = 0, waiting, resolvedImages, daemonDelivery } = facts;
+  const { counts, outdated = 0, waiting, resolvedImages, daemonDelivery, imageForm } = facts;
   const label = `${labelKeys.sandboxPool}=${pool.metadata.name ?? ""}`;
   const selectors = phaseSelectorKeys.map((phase) => [phase, phase === "all" ? label : `${label},${labelKeys.sandboxPhase}=${phase}`]);
   return {
@@ -43,6 +45,7 @@ export function poolStatus(pool: SandboxPool, facts: PoolFacts, now: string): Sa
     ...(waiting === undefined ? {} : { pendingRequests: waiting }),
     ...(resolvedImages === undefined ? {} : { resolvedImages }),
     ...(daemonDelivery === undefined ? {} : { daemonDelivery }),
+    ...(imageForm === undefined ? {} : { imageForm }),
     conditions: [...conditions(pool, facts, now), ...(pool.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type))],
   };
 }

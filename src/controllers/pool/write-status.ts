@@ -31,6 +31,7 @@ export async function writeStatus(tools: PoolTools, pool: SandboxPool, signal: A
       outdated: outdatedOf(tools, pool),
       waiting: tools.pressure?.waiting(key),
       resolvedImages: memory.resolvedImages,
+      imageForm: memory.imageForm,
       daemonDelivery: deliveryName(deliveryOf(tools)),
     },
     kubernetesTime(now),
