@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 import { cliProgram } from "./install.ts";
-import { environment, type Mode, modes } from "./server-under-test.ts";
+import { type Mode, modes, processEnvironment } from "./server-under-test.ts";
 
 interface Said {
   readonly stdout: string;
@@ -14,7 +14,7 @@ interface Said {
 const names = join(import.meta.dirname, "local-names/lookup.ts");
 
 async function e2b(mode: Mode, args: readonly string[], stdin = ""): Promise<Said> {
-  const env = { ...process.env, ...environment(inject("conformance"), mode) };
+  const env = processEnvironment(inject("conformance"), mode);
   const program = ["--import", names, cliProgram(), ...args];
   const child = spawn(process.execPath, program, { env, stdio: ["pipe", "pipe", "inherit"], timeout: 50_000 });
   child.stdin.end(stdin);

@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { interpreterPythonProgram, jsModule, jsVersions, pythonProgram, pythonVersions } from "./install.ts";
-import { environment } from "./server-under-test.ts";
+import { type Mode, modes, processEnvironment } from "./server-under-test.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -26,14 +26,6 @@ const pages: Readonly<Record<string, RegExp>> = {
 };
 const printed: readonly Printed[] = (await Promise.all(Object.keys(pages).map(programsOf))).flat();
 
-let variables: NodeJS.ProcessEnv = {};
-
-beforeAll(async () => {
-  const server = inject("conformance");
-  const set = server.home === undefined ? { ...environment(server, "headers"), E2B_DOMAIN: server.domain } : await saidBy(server.home);
-  variables = { ...process.env, ...set };
-});
-
 test("the first page has a program of five lines in each language", () => {
   const first = printed.filter(({ page }) => page === "README.md");
   expect(first.map(({ language, text }) => [language, text.trimEnd().split("\n").length])).toEqual([
@@ -42,27 +34,40 @@ test("the first page has a program of five lines in each language", () => {
   ]);
 });
 
-test.each(printed)("the $language program of $page does what it says: $text", async ({ page, language, text }) => {
-  const { stdout } = language === "js" ? await runJs(text) : await runPython(text);
-  expect(stdout).toMatch(pages[page] ?? "");
+describe.each(modes)("by %s:", (mode) => {
+  let env: NodeJS.ProcessEnv = {};
+
+  beforeAll(async () => {
+    const server = inject("conformance");
+    const set = server.home === undefined ? {} : await saidBy(server.home, mode);
+    env = { ...processEnvironment(server, mode), ...set };
+  });
+
+  test.each(printed)("the $language program of $page does what it says: $text", async ({ page, language, text }) => {
+    const { stdout } = language === "js" ? await runJs(text, env) : await runPython(text, env);
+    expect(stdout).toMatch(pages[page] ?? "");
+  });
 });
 
-async function saidBy(home: string): Promise<Record<string, string>> {
-  const { stdout } = await run(join(root, "bin/agentbox"), ["env", "-o", "json"], { env: { ...process.env, AGENTBOX_HOME: home } });
+/** What a user gets to set. */
+async function saidBy(home: string, mode: Mode): Promise<Record<string, string>> {
+  const args = ["env", ...(mode === "hosts" ? ["--hosts"] : []), "-o", "json"];
+  const { stdout } = await run(join(root, "bin/agentbox"), args, { env: { ...process.env, AGENTBOX_HOME: home } });
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-function runPython(text: string): Promise<{ readonly stdout: string }> {
+function runPython(text: string, env: NodeJS.ProcessEnv): Promise<{ readonly stdout: string }> {
   const program = text.includes("e2b_code_interpreter") ? interpreterPythonProgram() : pythonProgram(pythonVersions[0]);
-  return run(program, ["-c", text], { env: variables, ...patience });
+  return run(program, ["-c", text], { env, ...patience });
 }
 
-async function runJs(text: string): Promise<{ readonly stdout: string }> {
+async function runJs(text: string, env: NodeJS.ProcessEnv): Promise<{ readonly stdout: string }> {
   const folder = await mkdtemp(join(tmpdir(), "agentbox-printed-"));
   try {
     await symlink(join(dirname(jsModule(jsVersions[0])), "../.."), join(folder, "node_modules"));
     await writeFile(join(folder, "program.mjs"), text);
-    return await run(process.execPath, ["program.mjs"], { cwd: folder, env: variables, ...patience });
+    const names = join(import.meta.dirname, "local-names/lookup.ts");
+    return await run(process.execPath, ["--import", names, "program.mjs"], { cwd: folder, env, ...patience });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { beforeAll, expect, inject, test } from "vitest";
 import { describeNeeding } from "./describe-sdks.ts";
 import { interpreterPythonProgram, interpreterVersions, pythonProgram, type PythonVersion, pythonVersions } from "./install.ts";
-import { type Ability, environment, type Mode, modes } from "./server-under-test.ts";
+import { type Ability, type Mode, modes, processEnvironment } from "./server-under-test.ts";
 
 const run = promisify(execFile);
 const script = join(import.meta.dirname, "python/run_cases.py");
@@ -59,7 +59,7 @@ function describeFace({ suite, program, limits }: PythonSdk, cases: readonly Cas
   const outcomes = new Map<string, Outcome>();
 
   beforeAll(async () => {
-    const options = { env: { ...process.env, ...environment(inject("conformance"), mode) }, timeout: patienceMs };
+    const options = { env: processEnvironment(inject("conformance"), mode), timeout: patienceMs };
     const { stdout } = await run(program, [script, suite, face, ...without], options).catch(
       // Whatever was not said before it failed is missed by the tests below.
       (error: unknown) => error as { readonly stdout: string },

@@ -18,6 +18,7 @@ import { join } from "node:path";
 
 /** What cases need and not every server can do. */
 export const abilities = {
+  "api-host": "the API at api.<domain>; without it, SDKs are told where the API is by hosts too",
   interpreter: "a pool code-interpreter-v1",
   metrics: "metrics of sandboxes",
   pausing: "pods that can be frozen where they are",
@@ -79,13 +80,19 @@ function abilityOf(name: string): Ability {
 
 /** What a user sets to point an SDK at the server, and what stands in for his resolver and his trust. */
 export function environment(server: ServerUnderTest, mode: Mode): Readonly<Record<string, string>> {
-  const { apiKey, apiUrl, gatewayUrl, domain, authorityFile, hostsAt } = server;
+  const { apiKey, apiUrl, gatewayUrl, domain, authorityFile, hostsAt, without } = server;
   return {
     E2B_API_KEY: apiKey,
-    E2B_API_URL: apiUrl,
+    ...(mode === "headers" || without.includes("api-host") ? { E2B_API_URL: apiUrl } : {}),
     ...(mode === "headers" ? { E2B_SANDBOX_URL: gatewayUrl } : { E2B_DOMAIN: domain }),
     ...(authorityFile === undefined ? {} : { SSL_CERT_FILE: authorityFile, NODE_EXTRA_CA_CERTS: authorityFile }),
     ...(hostsAt === undefined ? {} : { AGENTBOX_LOCAL_NAMES: `${domain.split(":", 1)[0]}=${hostsAt}` }),
     PYTHONPATH: join(import.meta.dirname, "local-names"),
   };
+}
+
+/** The same for a process of its own, whatever the SDKs of this one are pointed at. */
+export function processEnvironment(server: ServerUnderTest, mode: Mode): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("E2B_"));
+  return { ...Object.fromEntries(others), ...environment(server, mode) };
 }
