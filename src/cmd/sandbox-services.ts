@@ -18,12 +18,14 @@ import type { Metrics } from "#lib/metrics.ts";
 import type { Tracer } from "#lib/tracing.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
 import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/exec-tokens.ts";
 import { LiveSandboxes } from "#services/live-sandboxes.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
+import { poolSize, type PoolSize } from "#services/pool-size.ts";
 import type { SandboxClaims } from "#services/sandbox-claims.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { type SandboxTokens, sandboxTokens } from "#services/sandbox-tokens.ts";
@@ -87,6 +89,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const sampler = new UsageSampler({ ...options, live, read, whom: podUse === undefined ? "asked" : "all" });
   const usage = sandboxUsage({ cache, sampler });
+  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
   return {
     claims,
     sandboxes,
@@ -94,7 +97,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     faces: (domain) => [
       nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace(fleet),
-      e2bFace({ sandboxes, pools: fleet.pools, usage, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, pools: fleet.pools, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
     ],
     refuseCreates,
     [Symbol.asyncDispose]: async () => {

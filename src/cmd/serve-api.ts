@@ -1,4 +1,6 @@
 /** The APIs at their address, with their keys. */
+import { e2bErrors } from "#api/e2b/error-shape.ts";
+import { keyRoutes as e2bKeyRoutes } from "#api/e2b/key-routes.ts";
 import { apiServer, type ApiFace } from "#api/http/api-server.ts";
 import { drainServer, listenAt } from "#api/http/listen.ts";
 import type { RateLimit } from "#api/http/rate-limiter.ts";
@@ -52,7 +54,11 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
   const { host, port, metrics } = options;
   const app = await apiServer({
     ...options,
-    faces: [{ errors: problemShape, routes: (face) => keyRoutes(face, options.keys) }, ...options.faces],
+    faces: [
+      { errors: problemShape, routes: (face) => keyRoutes(face, options.keys) },
+      { errors: e2bErrors, routes: (face) => e2bKeyRoutes(face, options.keys) },
+      ...options.faces,
+    ],
     metrics: metrics.metrics,
     metricsText: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
     // Who opens the server to a network says who may reach it by other means.

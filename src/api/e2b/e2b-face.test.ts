@@ -118,6 +118,7 @@ class Scene {
           sandboxes: this.sandboxes,
           pools: { get: async () => pool, list: async () => ({ items: [pool] }) },
           usage: this.usage,
+          sizeOf: () => ({ cpu: "500m", memory: "2Gi", disk: "4Gi" }),
           accessTokenOf: (id) => `access-${id}`,
           trafficTokenOf: (id) => `traffic-${id}`,
           domain: "box.test:8443",
@@ -195,7 +196,7 @@ describe("a list", () => {
     expect(scene.asked).toMatchObject([{ metadata: { "a&b": "c=d e+100%ü", x: "1" } }]);
   });
 
-  test.each(["state=gone", "metadata=novalue", "metadata=%25zz%3D1", "order=up", "limit=101", "limit=x"])(
+  test.each(["state=gone", "template=base:v1", "metadata=novalue", "metadata=%25zz%3D1", "order=up", "limit=101", "limit=x"])(
     "%s is refused",
     async (query) => {
       expect(await new Scene().ask(`GET /v2/sandboxes?${query}`)).toMatchObject({ status: 400, json: { code: 400 } });
@@ -221,7 +222,7 @@ describe("connecting", () => {
     const scene = new Scene();
     scene.detail = { ...running, status: "Paused" };
     expect((await scene.ask("POST /sandboxes/abc/connect", { timeout: 60 })).status).toBe(201);
-    expect(scene.asked[0]).toBe("resume");
+    expect(scene.asked).toEqual(["resume", ["abc", { lifetimeMs: 60_000, onlyLater: false }]]);
   });
 });
 
@@ -359,3 +360,49 @@ describe("the network of a running sandbox", () => {
     expect((await new Scene().ask("PUT /sandboxes/nope/network", {})).status).toBe(404);
   });
 });
+
+describe("the end of a sandbox", () => {
+  test("comes at once with a timeout of 0", async () => {
+    const scene = new Scene();
+    expect((await scene.ask("POST /sandboxes/abc/timeout", { timeout: 0 })).status).toBe(204);
+    expect(scene.asked).toEqual([["abc", { lifetimeMs: 1 }]]);
+  });
+
+  test("is put off by a refresh, which need not say by how much", async () => {
+    const scene = new Scene();
+    expect((await scene.ask("POST /sandboxes/abc/refreshes")).status).toBe(204);
+    expect((await scene.ask("POST /sandboxes/abc/refreshes", { duration: 5 })).status).toBe(204);
+    expect(scene.asked).toEqual([
+      ["abc", { lifetimeMs: 60_000, onlyLater: true }],
+      ["abc", { lifetimeMs: 5000, onlyLater: true }],
+    ]);
+    expect((await scene.ask("POST /sandboxes/abc/refreshes", { duration: 3601 })).status).toBe(400);
+  });
+});
+
+test.each(["/templates", "/v2/templates", "/templates/base"])("GET %s shows how big its sandboxes are", async (path) => {
+  const { json } = await new Scene().ask(`GET ${path}`);
+  expect([json].flat()).toMatchObject([{ templateID: "base", cpuCount: 1, memoryMB: 2048, diskSizeMB: 4096 }]);
+});
+
+test.each([
+  ["limit=1", ["two"]],
+  ["limit=0", []],
+  ["direction=backward", ["two", "one"]],
+  ["search=ne", ["one"]],
+  ["level=error", []],
+  ["level=info", ["one", "two"]],
+])("logs with %s are those that are asked for", async (query, messages) => {
+  const { json } = await new Scene().ask(`GET /v2/sandboxes/abc/logs?${query}`);
+  expect((json as { logs: { message: string }[] }).logs.map(({ message }) => message)).toEqual(messages);
+});
+
+test.each(["GET /volumes/x", "PUT /volumecontent/x/file", "DELETE /secrets/x", "GET /events/sandboxes", "GET /templates/a/builds/b/logs"])(
+  "%s is answered in E2B's form",
+  async (line) => {
+    expect(await new Scene().ask(line)).toMatchObject({
+      status: 501,
+      json: { code: 501, message: expect.stringContaining("does not have") },
+    });
+  },
+);

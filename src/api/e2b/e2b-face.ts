@@ -5,13 +5,15 @@
  * - `sandbox-routes.ts`   create, connect, read, end, time      - `sandbox-body.ts`  how one is shown
  * - `list-routes.ts`      lists and their pages                 - `create-command.ts` what a request for one means
  * - `template-routes.ts`  what there is to create from          - `log-routes.ts`    what sandboxes have written
- * - `metric-routes.ts`    what sandboxes use
+ * - `metric-routes.ts`    what sandboxes use                    - `key-routes.ts`    API keys, a face of their own
  * - `other-routes.ts`     teams and health, and what is not there yet
  * - `network-body.ts`     where one may connect to             - `not-yet.ts`       what is answered for what is missing
  * - `error-shape.ts`      failures in their form
  */
 import type { ApiFace } from "../http/api-server.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolService } from "#services/pool-service.ts";
+import type { PoolSize } from "#services/pool-size.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
 import { e2bErrors } from "./error-shape.ts";
@@ -26,6 +28,8 @@ export interface E2bServices {
   readonly sandboxes: SandboxService;
   readonly pools: Pick<PoolService, "get" | "list">;
   readonly usage: SandboxUsage;
+  /** Of a pool's sandboxes. */
+  readonly sizeOf: (pool: SandboxPool) => PoolSize;
   /** The daemon's token of a sandbox. */
   readonly accessTokenOf: (sandboxId: string) => string;
   readonly trafficTokenOf: (sandboxId: string) => string;

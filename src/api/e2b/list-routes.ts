@@ -11,7 +11,7 @@ import { listedBody } from "./sandbox-body.ts";
 const listQuery = Type.Object({
   metadata: Type.Optional(Type.String()),
   state: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
-  order: Type.Optional(Type.Union([Type.Literal("asc"), Type.Literal("desc")])),
+  order: Type.Optional(Type.String()),
   startedAfter: Type.Optional(Type.String()),
   template: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
@@ -25,6 +25,8 @@ const statusesOf: Readonly<Record<string, readonly SandboxRecordStatus[]>> = { r
 export function listRoutes(app: FastifyInstance, { sandboxes }: E2bServices): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, status: readonly SandboxRecordStatus[]): Promise<unknown> => {
     const { metadata, order = "desc", startedAfter, template, limit = 100, nextToken } = request.query as ListQuery;
+    if (order !== "asc" && order !== "desc") throw invalid("order", `must be asc or desc, not ${JSON.stringify(order)}`);
+    if (template?.includes(":") === true) throw invalid("template", "takes a template without a tag");
     const page = await sandboxes.list(callerOf(request), {
       limit,
       status,

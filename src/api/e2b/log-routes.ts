@@ -6,7 +6,13 @@ import { alive } from "./sandbox-body.ts";
 import type { E2bServices } from "./e2b-face.ts";
 import { idOf } from "./sandbox-routes.ts";
 
-const logQuery = Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })) });
+const logQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
+  direction: Type.Optional(Type.String()),
+  /** The least that is wanted; all lines are of the level info. */
+  level: Type.Optional(Type.String()),
+  search: Type.Optional(Type.String()),
+});
 const defaultLines = 1000;
 const longestBytes = 1024 * 1024;
 
@@ -31,12 +37,20 @@ interface LogEntry {
 async function entriesOf({ sandboxes }: E2bServices, request: FastifyRequest): Promise<readonly LogEntry[]> {
   const caller = callerOf(request);
   const { sandboxId, startedAt, claimedAt } = alive(await sandboxes.get(caller, idOf(request)));
-  const { limit = defaultLines } = request.query as Static<typeof logQuery>;
+  const { limit = defaultLines, direction, level, search = "" } = request.query as Static<typeof logQuery>;
+  if (limit === 0 || level === "warn" || level === "error") return [];
   let text = Buffer.alloc(0);
-  for await (const piece of sandboxes.logs(caller, sandboxId, { tail: limit })) text = Buffer.concat([text, piece]).subarray(-longestBytes);
+  for await (const piece of sandboxes.logs(caller, sandboxId, search === "" ? { tail: limit } : {}))
+    text = Buffer.concat([text, piece]).subarray(-longestBytes);
   const lines = text
     .toString("utf8")
     .split("\n")
-    .filter((line) => line !== "");
-  return lines.slice(-limit).map((message) => ({ timestamp: startedAt ?? claimedAt, level: "info", message, fields: {} }));
+    .filter((line) => line !== "" && line.includes(search))
+    .slice(-limit);
+  return (direction === "backward" ? lines.toReversed() : lines).map((message) => ({
+    timestamp: startedAt ?? claimedAt,
+    level: "info",
+    message,
+    fields: {},
+  }));
 }

@@ -1,4 +1,5 @@
 /** Sandboxes as E2B's SDKs read them. */
+import type { PoolSize } from "#services/pool-size.ts";
 import type { CreatedSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { parseQuantity } from "#model/quantity.ts";
@@ -41,9 +42,18 @@ export function tokensOf({ accessToken, trafficToken }: CreatedSandbox): Pick<Bo
   return { envdAccessToken: accessToken, trafficAccessToken: trafficToken };
 }
 
+/** In whole processors and mebibytes. */
+export function sizeBody({ cpu, memory, disk }: PoolSize) {
+  return {
+    cpuCount: Math.max(1, Math.ceil(parseQuantity(cpu) ?? 1)),
+    memoryMB: Math.floor((parseQuantity(memory) ?? assumed.memory) / mebibyte),
+    diskSizeMB: Math.floor((parseQuantity(disk) ?? assumed.disk) / mebibyte),
+  };
+}
+
 /** One of a list. Only live ones are shown; what has ended is not there any more for E2B's clients. */
 export function listedBody(view: SandboxView) {
-  const { sandboxId, templateName, poolName, startedAt, claimedAt, endTime, cpu, memory, disk, metadata, status } = view;
+  const { sandboxId, templateName, poolName, startedAt, claimedAt, endTime, metadata, status } = view;
   return {
     templateID: templateName ?? poolName,
     alias: poolName,
@@ -51,9 +61,7 @@ export function listedBody(view: SandboxView) {
     clientID: clientId,
     startedAt: startedAt ?? claimedAt,
     endAt: endTime ?? farAway,
-    cpuCount: Math.max(1, Math.ceil(parseQuantity(cpu) ?? 1)),
-    memoryMB: Math.floor((parseQuantity(memory) ?? assumed.memory) / mebibyte),
-    diskSizeMB: Math.floor((parseQuantity(disk) ?? assumed.disk) / mebibyte),
+    ...sizeBody(view),
     metadata,
     state: status === "Paused" ? "paused" : "running",
     envdVersion,

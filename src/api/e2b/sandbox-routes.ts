@@ -15,7 +15,7 @@ import { alive, type BodyOptions, createdBody, detailBody, tokensOf } from "./sa
 const idParams = Type.Object({ sandboxID: Type.String() });
 const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
 const connectBody = Type.Object({ timeout: Type.Optional(Type.Integer({ minimum: 1 })), memory: Type.Optional(Type.Boolean()) });
-const refreshBody = Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) });
+const refreshBody = Type.Union([Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }), Type.Null()]);
 
 /** What the two generations of the API take where a request says nothing. */
 const generations = [
@@ -72,14 +72,15 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
     const { timeout } = request.body as Static<typeof timeoutBody>;
     const { sandboxId } = await aliveOne(services, request);
     await services.sandboxes.setTimeouts(callerOf(request), sandboxId, {
-      lifetimeMs: timeoutOf(timeout, services.maxTimeoutSeconds) * 1000,
+      // 0 is how clients say "now".
+      lifetimeMs: Math.max(1, timeoutOf(timeout, services.maxTimeoutSeconds) * 1000),
     });
     return reply.code(204).send();
   });
   app.post("/sandboxes/:sandboxID/refreshes", { schema: { params: idParams, body: refreshBody } }, async (request, reply) => {
-    const { duration = defaultRefreshSeconds } = (request.body ?? {}) as Static<typeof refreshBody>;
+    const { duration = defaultRefreshSeconds } = (request.body as Static<typeof refreshBody>) ?? {};
     const { sandboxId } = await aliveOne(services, request);
-    await services.sandboxes.setTimeouts(callerOf(request), sandboxId, { lifetimeMs: duration * 1000, onlyLater: true });
+    await services.sandboxes.setTimeouts(callerOf(request), sandboxId, { lifetimeMs: Math.max(1, duration * 1000), onlyLater: true });
     return reply.code(204).send();
   });
   app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams } }, async (request, reply) => {
@@ -107,7 +108,7 @@ interface Connected {
   readonly isResumed: boolean;
 }
 
-/** Thaws what is paused; never makes the end come earlier. */
+/** Thaws what is paused, which then lives as long as is asked for; the end of one that runs never comes earlier. */
 async function connected(services: E2bServices, { request, reply }: Exchange, timeout: number): Promise<Connected> {
   const { sandboxes, maxTimeoutSeconds } = services;
   const caller = callerOf(request);
@@ -115,7 +116,7 @@ async function connected(services: E2bServices, { request, reply }: Exchange, ti
   const found = await aliveOne(services, request);
   const isResumed = found.status === "Paused";
   if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
-  return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater: true }), isResumed };
+  return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater: !isResumed }), isResumed };
 }
 
 async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Promise<SandboxView> {

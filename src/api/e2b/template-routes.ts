@@ -2,13 +2,15 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { callerOf } from "../http/caller-of.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { PoolSize } from "#services/pool-size.ts";
 import { poolOfTemplate } from "./create-command.ts";
 import type { E2bServices } from "./e2b-face.ts";
-import { envdVersion } from "./sandbox-body.ts";
+import { envdVersion, sizeBody } from "./sandbox-body.ts";
 
 const pageSize = 500;
 
-export function templateRoutes(app: FastifyInstance, { pools }: E2bServices): void {
+export function templateRoutes(app: FastifyInstance, { pools, sizeOf }: E2bServices): void {
+  const shown = (pool: SandboxPool) => templateBody(pool, sizeOf(pool));
   const list = async (request: FastifyRequest): Promise<unknown> => {
     const all: SandboxPool[] = [];
     let cursor: string | undefined;
@@ -17,7 +19,7 @@ export function templateRoutes(app: FastifyInstance, { pools }: E2bServices): vo
       all.push(...page.items);
       cursor = page.next;
     } while (cursor !== undefined);
-    return all.map(templateBody);
+    return all.map(shown);
   };
   app.get("/templates", list);
   app.get("/v2/templates", list);
@@ -27,7 +29,7 @@ export function templateRoutes(app: FastifyInstance, { pools }: E2bServices): vo
   });
   app.get("/templates/:templateID", async (request) => {
     const pool = await named(pools, request, (request.params as { readonly templateID: string }).templateID);
-    return { ...templateBody(pool), builds: [] };
+    return { ...shown(pool), builds: [] };
   });
 }
 
@@ -36,7 +38,7 @@ function named(pools: E2bServices["pools"], request: FastifyRequest, templateId:
   return pools.get(callerOf(request), { name, ...(namespace === undefined ? {} : { namespace }) });
 }
 
-function templateBody(pool: SandboxPool) {
+function templateBody(pool: SandboxPool, size: PoolSize) {
   const { name = "", creationTimestamp = "", uid = "" } = pool.metadata;
   return {
     templateID: name,
@@ -44,9 +46,7 @@ function templateBody(pool: SandboxPool) {
     names: [name],
     aliases: [name],
     public: isPublic(pool),
-    cpuCount: 1,
-    memoryMB: 512,
-    diskSizeMB: 1024,
+    ...sizeBody(size),
     createdAt: creationTimestamp,
     updatedAt: creationTimestamp,
     createdBy: null,
