@@ -34,7 +34,9 @@ describe("the host api.<domain> is the API", () => {
     let address: ApiAddress | undefined;
     await using world = await withApi(() => address);
     const server = createServer();
-    new WebSocketServer({ server }).on("connection", (socket) => socket.on("message", (data: Buffer) => socket.send(`heard ${data.toString()}`)));
+    new WebSocketServer({ server }).on("connection", (socket) =>
+      socket.on("message", (data: Buffer) => socket.send(`heard ${data.toString()}`)),
+    );
     address = { host: "127.0.0.1", port: await world.program(server) };
     const socket = new WebSocket(world.url.replace("http", "ws"), { headers: { host } });
     await once(socket, "open");

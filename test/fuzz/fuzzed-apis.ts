@@ -48,6 +48,16 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   const pools = poolService(scene);
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey: generateKeyPairSync("ed25519").privateKey });
   const sampler = { ask: async () => {}, log: new UsageLog(), limitsOf: () => undefined };
+  const e2bServices = {
+    sandboxes,
+    pools,
+    usage: sandboxUsage({ cache, sampler }),
+    accessTokenOf: (id) => `access-${id}`,
+    trafficTokenOf: (id) => `traffic-${id}`,
+    domain: "box.test",
+    maxTimeoutSeconds: 3600,
+    sizeOf: () => ({ cpu: "1", memory: "1Gi", disk: "1Gi" }),
+  };
   const app = await apiServer({
     keys: { authenticate: (key) => callers.get(key) },
     clock,
@@ -57,15 +67,7 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
     faces: [
       nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace({ pools, templates: templateService(scene), statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted) }),
-      e2bFace({
-        sandboxes,
-        pools,
-        usage: sandboxUsage({ cache, sampler }),
-        accessTokenOf: (id) => `access-${id}`,
-        trafficTokenOf: (id) => `traffic-${id}`,
-        domain: "box.test",
-        maxTimeoutSeconds: 3600,
-      }),
+      e2bFace(e2bServices),
     ],
     ready: () => true,
     metricsText: async () => ({ contentType: "text/plain", text: "" }),
