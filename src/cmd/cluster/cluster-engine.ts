@@ -9,6 +9,7 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import { clusterDigests } from "#lifecycle/cluster-digests.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
 import type { DaemonDelivery, DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { HomeFolder } from "../home-folder.ts";
@@ -36,8 +37,8 @@ export async function openClusterEngine(options: ClusterEngineOptions): Promise<
   const { home, clock, parts, daemonImage: image = "" } = options;
   await using made = new AsyncDisposableStack();
   const registries = await readRegistryFile(join(home.folder, "registries.json"));
-  const client = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
-  const digests = new CachingDigestResolver({ client, clock });
+  const registryClient = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
+  const digests = clusterDigests({ ...options, resolver: new CachingDigestResolver({ client: registryClient, clock }) });
   // Whoever makes pods must know what the cluster can do; to others only the image makes a difference.
   const features = parts.includes("controllers")
     ? made.use(await watchClusterFeatures({ ...options, namespace: options.poolNamespace }))
