@@ -111,13 +111,14 @@ async function measured(order: Order): Promise<readonly Asked[]> {
 
 await allIdle(up);
 say("one after the other");
-const sequential = await measured({ count });
+const sequential = await measured({ count, again: true });
 row("one after the other", sequential, (ms) => ["p50 ≤ 60", percentile(ms, 0.5) <= 60]);
 say("one every 200 ms");
 row("one every 200 ms", await measured({ count, everyMs: 200 }));
 say("all at once");
 row("all at once", await measured({ count, everyMs: 0 }), (ms) => ["all within 2000", Math.max(...ms) <= 2000]);
+const again = sequential.filter(isRan).map(({ againMs }) => againMs);
 console.log(table(["create p50", "p50", "p95", "p99", "max", "failed", "target"], rows));
 console.log(
-  `\nmilliseconds from the create to the output of a first command; e2b 2.51.0, ${count} of each; load of the machine before: ${loadBefore.toFixed(1)}, after: ${(loadavg()[0] ?? 0).toFixed(1)}`,
+  `\nmilliseconds from the create to the output of a first command; e2b 2.51.0, ${count} of each; a second command in the same sandbox: p50 ${percentile(again, 0.5).toFixed(0)}; load of the machine before: ${loadBefore.toFixed(1)}, after: ${(loadavg()[0] ?? 0).toFixed(1)}`,
 );
