@@ -18,7 +18,7 @@ spec:
       port: 49983
       readinessProbe:
         httpGet: { path: /health, port: 49983 }
-        periodSeconds: 10
+        periodSeconds: 2
   template:
     spec:
       terminationGracePeriodSeconds: 1
