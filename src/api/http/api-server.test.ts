@@ -240,6 +240,25 @@ describe("the rate limit", () => {
     expect([(await ask(tenantKey)).statusCode, (await ask(tenantKey)).statusCode]).toEqual([200, 429]);
   });
 
+  test("is shared by the processes that serve a key, also while one comes or goes", async () => {
+    let processes = 4;
+    const { app, clock } = await start({ rateLimit: { perSecond: 8, burst: 16, processes: () => processes } });
+    const answered = async (): Promise<number> => {
+      for (let count = 0; ; count++) {
+        if ((await app.inject({ url: "/v1/me", headers: { "x-api-key": tenantKey } })).statusCode === 429) return count;
+      }
+    };
+    expect(await answered()).toBe(4);
+    await clock.step(1000);
+    expect(await answered()).toBe(2);
+    processes = 1;
+    await clock.step(1000);
+    expect(await answered()).toBe(8);
+    processes = 2.5;
+    await clock.step(60_000);
+    expect(await answered()).toBe(6);
+  });
+
   test("is not spent by health checks", async () => {
     const { app } = await start({ rateLimit: { perSecond: 1, burst: 1 } });
     for (let turn = 0; turn < 5; turn++) expect((await app.inject("/healthz")).statusCode).toBe(200);

@@ -26,3 +26,42 @@ test.each(["agentbox-api", "agentbox-api:0", "agentbox-api:70000", "http://agent
     expect([stderr, code]).toEqual([expect.stringContaining("--api-address must be HOST:PORT"), 2]);
   },
 );
+
+const image = { AGENTBOX_DAEMON_IMAGE: "registry.invalid/daemon:1" };
+
+test("parts are named once each, in any order, and everything else is as usual", async () => {
+  const { request } = await asked(["gateway", "api", "controllers", "api"], image);
+  expect(request).toMatchObject({
+    parts: ["api", "controllers", "gateway"],
+    namespace: undefined,
+    poolNamespace: "default",
+    host: "0.0.0.0",
+    port: 8080,
+    healthPort: 9090,
+    gateway: { port: 8081, tlsPort: 8443 },
+    domain: "agentbox.localhost",
+    databaseUrl: undefined,
+  });
+});
+
+test("a flag goes before its variable", async () => {
+  const env = { AGENTBOX_NAMESPACE: "a", AGENTBOX_POOL_NAMESPACE: "pools", AGENTBOX_HEALTH_PORT: "1", AGENTBOX_DOMAIN: "x.example:8443" };
+  const { request } = await asked(["gateway", "--namespace", "b", "--health-port", "2"], env);
+  expect(request).toMatchObject({ namespace: "b", poolNamespace: "pools", healthPort: 2, domain: "x.example:8443" });
+});
+
+test.each([
+  [[], {}, "say what to run: api, controllers or gateway"],
+  [["apis"], {}, 'there is no part "apis"'],
+  [["api"], image, "DATABASE_URL is needed"],
+  [["controllers", "gateway"], { ...image, DATABASE_URL: "" }, "DATABASE_URL is needed"],
+  [["api", "controllers"], {}, "--daemon-image (or AGENTBOX_DAEMON_IMAGE) is needed"],
+  [["gateway", "--domain", "Example.com"], {}, "--domain must be a DNS name in lower case"],
+  [["gateway", "--domain", "example.com:70000"], {}, "--domain must be a DNS name in lower case"],
+  [["gateway", "--tls-cert", "x"], {}, "--tls-cert and --tls-key are only good together"],
+  [["gateway"], { AGENTBOX_GATEWAY_PORT: "x" }, "AGENTBOX_GATEWAY_PORT must be a port"],
+] as const)("serve %j with %j is refused, and says why", async (argv, env, why) => {
+  const { request, stderr, code } = await asked(argv, { ...env });
+  expect([request, code]).toEqual([undefined, 2]);
+  expect(stderr).toContain(why);
+});
