@@ -30,10 +30,10 @@ interface Manifest {
 const manifests: readonly Manifest[] = [
   {
     file: "agentbox.yaml",
-    comment: ` AgentBox as plain manifests. Generated from deploy/chart by \`make manifests\`. Do not edit.
- Put your registry in the place of registry.example.com/platform, and make the Secret agentbox-database (key url) first:
+    comment: ` AgentBox as plain manifests, beside those in deploy/crds. Generated from deploy/chart by \`make manifests\`. Do not edit.
+ Put your registry in the place of registry.example.com/platform, and make the Secret agentbox-database (key url):
  docs/running-on-kubernetes.md.`,
-    args: [],
+    args: ["--set", "crds.install=false"],
     before: `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${namespace}\n---\n`,
   },
   {

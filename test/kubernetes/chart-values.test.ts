@@ -1,5 +1,5 @@
 /** What the chart makes of values, without a server. */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
@@ -7,6 +7,7 @@ import { renderRuleset } from "#engines/embedded/node/network/ruleset.ts";
 import { parseSubnet } from "#lib/subnet.ts";
 import type { Pod } from "#model/pod.ts";
 import { chartFolder, manifestsFolder, renderManifests } from "../../tools/render-manifests.ts";
+import { ownCrds } from "./admin-requests.ts";
 import { type ChartObject, neededValues, objectsIn, renderChart } from "./chart.ts";
 
 const { bin } = inject("kubernetes");
@@ -124,6 +125,12 @@ test("deploy/manifests is what the chart renders: `make manifests`", async () =>
     Array.from(wanted.keys(), async (file) => [file, await readFile(join(manifestsFolder, file), "utf8")] as const),
   );
   expect(new Map(files)).toEqual(wanted);
+});
+
+test("the chart carries the definitions of deploy/crds: `make generate`", async () => {
+  const filesIn = async (folder: string) =>
+    Promise.all((await readdir(folder)).sort().map(async (file) => [file, await readFile(join(folder, file), "utf8")]));
+  expect(await filesIn(join(chartFolder, "files/crds"))).toEqual(await filesIn(ownCrds()));
 });
 
 test("the chart has the version of the package", async () => {

@@ -8,6 +8,7 @@ import { type Pod, Pods } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.ts";
 import { chartFolder, manifestsFolder } from "../../tools/render-manifests.ts";
+import { ownCrds } from "./admin-requests.ts";
 import { type KubernetesBed, startKubernetes } from "./bed.ts";
 import { type ChartObject, neededValues, objectsIn, renderChart, setArgs } from "./chart.ts";
 import { runProgram } from "./run-program.ts";
@@ -128,9 +129,9 @@ describe("an installation", () => {
 test("plain manifests are taken by the server, field by field, twice", async () => {
   await kubectl("delete", "crd", "-l", "app.kubernetes.io/instance=agentbox");
   for (const _ of ["first", "again"]) {
-    await kubectl("apply", "--server-side", "--validate=strict", "-f", join(manifestsFolder, "agentbox.yaml"));
+    await kubectl("apply", "--server-side", "--validate=strict", "-f", ownCrds(), "-f", join(manifestsFolder, "agentbox.yaml"));
   }
-  await kubectl("wait", "crd", "-l", "app.kubernetes.io/instance=agentbox", "--for=condition=Established");
+  await kubectl("wait", "--for=condition=Established", "-f", ownCrds());
   await kubectl("apply", "--server-side", "--validate=strict", "-f", join(manifestsFolder, "first-pool.yaml"));
   expect(await client.get(SandboxPools, base)).toMatchObject({ spec: { templateName: "base" } });
 });
