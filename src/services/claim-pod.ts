@@ -60,7 +60,7 @@ async function turnOf(deps: ClaimContext, wish: PodWish, instead: Reservation | 
     throw poolGone(pool);
   }
   const since = deps.clock.now();
-  const request = { tenant, pools: [{ pool, digest }], signal: time.left, late: time.late };
+  const request = { tenant, pools: [{ pool, digest }], signal: time.left, late: time.waited };
   const turn = await deps.queue.take(instead === undefined ? request : { ...request, instead });
   deps.meters.waited(pool, deps.clock.now() - since);
   if (turn.kind === "pod") return turn.reservation;
@@ -71,10 +71,17 @@ function refusalOf(deps: ClaimContext, pool: PoolRef, turn: Exclude<Turn, { kind
   if (turn.kind === "gone") return poolGone(pool);
   if (turn.kind === "canceled") return time.left.reason as Error;
   if (turn.kind === "stopped") return serverStops();
-  const details = { retryAfterSeconds: 1, pool: standingOf(deps, pool) };
-  if (turn.kind === "late") return new ServiceError("no_capacity", `no pod of pool ${pool.name} became free in time`, details);
+  const standing = standingOf(deps, pool);
+  const details = { retryAfterSeconds: 1, pool: standing };
+  if (turn.kind === "late") return new ServiceError("no_capacity", noneFree(pool, standing, time), details);
   const whose = turn.of === "tenant" ? "of this team" : "in all";
   return new ServiceError("queue_full", `too many requests ${whose} wait for a sandbox already`, details);
+}
+
+/** With what the pool has: whoever is told can see to that. */
+function noneFree({ name }: PoolRef, { idle, starting, running, stopping, waiting }: PoolStanding, { waitMs }: CreateTime): string {
+  const used = starting + running + stopping;
+  return `no pod of pool ${name} became free within ${waitMs / 1000} s: ${used} of its ${idle + used} pods are in use, and ${waiting} more requests wait`;
 }
 
 function poolGone({ name }: PoolRef): ServiceError {

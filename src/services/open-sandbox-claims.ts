@@ -112,7 +112,7 @@ async function createChecked(
   if (isServerGone()) throw serverGone();
   // Before anything is noted: a request that means nothing is no use of its key.
   const { startupTimeoutMs: timeoutMs } = resolveCreate(context, caller, command);
-  using time = new CreateTime({ clock, timeoutMs, caller: options.signal, stopped });
+  using time = new CreateTime({ clock, timeoutMs, waitMs: command.waitMs, caller: options.signal, stopped });
   const once: IdempotencyDeps = { client, clock, keysNamespace, longestCreateMs: timeoutMs + marginMs };
   const request = { wait: options.wait, time, caller, command };
   const making: Making = {

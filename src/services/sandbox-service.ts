@@ -41,6 +41,8 @@ export interface CreateSandbox {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly startupTimeoutMs?: number;
+  /** How much of that may go by without a pod; all of it when left out. */
+  readonly waitMs?: number;
   /** 0: none, whatever the pool says. */
   readonly idleTimeoutMs?: number;
   /** How long it lives at most, from its start. */

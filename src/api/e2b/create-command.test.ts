@@ -5,7 +5,14 @@ const defaults = { timeoutSeconds: 300, alwaysSecure: true, maxTimeoutSeconds: 3
 const command = (body: Partial<CreateBody>, over = {}) => createCommand({ templateID: "base", ...body }, { ...defaults, ...over });
 
 test("what a request does not say is as the API has it", () => {
-  expect(command({})).toEqual({ from: "base", secure: true, lifetimeMs: 300_000, onTimeout: "kill", envVars: { E2B_TEMPLATE_ID: "base" } });
+  expect(command({})).toEqual({
+    from: "base",
+    secure: true,
+    waitMs: 45_000,
+    lifetimeMs: 300_000,
+    onTimeout: "kill",
+    envVars: { E2B_TEMPLATE_ID: "base" },
+  });
 });
 
 test("the older API gives a token only where one is asked for", () => {

@@ -41,6 +41,9 @@ export interface CreateDefaults {
   readonly maxTimeoutSeconds: number;
 }
 
+/** Their clients give up after a minute: until then they should know that there is no place, and not only that nothing came. */
+const waitMs = 45_000;
+
 export function createCommand(body: CreateBody, defaults: CreateDefaults): CreateSandbox {
   refuseMissing(body);
   const { network = {} } = body;
@@ -51,6 +54,7 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): Creat
   return {
     from: poolOfTemplate(body.templateID),
     secure,
+    waitMs,
     lifetimeMs: timeoutOf(body.timeout ?? defaults.timeoutSeconds, defaults.maxTimeoutSeconds) * 1000,
     onTimeout: body.autoPause === true ? "pause" : "kill",
     envVars: { E2B_TEMPLATE_ID: body.templateID, ...body.envVars },
