@@ -123,6 +123,8 @@ export interface ServeLimits {
   readonly maxUses?: number;
   /** How many creates may wait at a time. */
   readonly queueSize?: number;
+  /** The longest timeout that E2B's clients may ask for. */
+  readonly maxTimeoutMs?: number;
   /** How many requests and connections may be open to all sandboxes, and to one. */
   readonly maxOpen?: number;
   readonly maxOpenOfSandbox?: number;

@@ -153,11 +153,13 @@ describe("up", () => {
     });
   });
 
-  test("takes limits of what may be open", async () => {
+  test("takes limits of what may be open and asked for", async () => {
+    expect(await asked(["--max-timeout", "2h"])).toMatchObject({ maxTimeoutMs: 7_200_000 });
     expect(await asked(["--max-open", "10"], { AGENTBOX_MAX_OPEN_EACH: "5" })).toMatchObject({ maxOpen: 10, maxOpenOfSandbox: 5 });
   });
 
   test.each([
+    [["--max-timeout", "721h"], "--max-timeout must be from 1s to 720h"],
     [["--max-open-each", "0"], "--max-open-each must be a number of at least 1"],
     [["--domain", "Box.test:443"], "--domain must be a DNS name in lower case without a port"],
     [["--tls-cert", "c.pem"], "--tls-cert and --tls-key are only good together"],

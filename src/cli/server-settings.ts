@@ -10,6 +10,7 @@ export const limitFlags: Flags = {
   "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
   "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
   "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
+  "max-timeout": { value: "DURATION", help: "Longest timeout that E2B's clients may ask for (default: AGENTBOX_MAX_TIMEOUT or 720h)" },
   "max-open": { value: "NUMBER", help: "Requests and connections to sandboxes that may be open (default: AGENTBOX_MAX_OPEN or 20000)" },
   "max-open-each": { value: "NUMBER", help: "… and to a single sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
 };
@@ -23,6 +24,7 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     rateBurst: number("rate-burst", 1),
     maxUses: number("max-uses", 1),
     queueSize: number("queue-size", 0),
+    maxTimeoutMs: longTimeout(given(context, args, "max-timeout")),
     maxOpen: number("max-open", 1),
     maxOpenOfSandbox: number("max-open-each", 1),
   };
@@ -63,6 +65,15 @@ function wholeNumber({ text, from }: Given, least: number, most: number, what: s
   if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   throw new UsageError(`${from} must be ${what} ${range}, not ${JSON.stringify(text)}`);
+}
+
+/** Beyond a month a sandbox has no use for a timeout, and below a second none can be asked for. */
+const [leastTimeoutMs, mostTimeoutMs] = [1000, 30 * 24 * 3_600_000];
+
+function longTimeout(setting: Given): number | undefined {
+  const ms = duration(setting);
+  if (ms === undefined || (ms >= leastTimeoutMs && ms <= mostTimeoutMs)) return ms;
+  throw new UsageError(`${setting.from} must be from 1s to 720h, not ${JSON.stringify(setting.text)}`);
 }
 
 function duration({ text, from }: Given): number | undefined {

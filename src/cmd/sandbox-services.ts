@@ -29,6 +29,7 @@ import { poolSize, type PoolSize } from "#services/pool-size.ts";
 import type { SandboxClaims } from "#services/sandbox-claims.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { type SandboxTokens, sandboxTokens } from "#services/sandbox-tokens.ts";
+import { createLimits } from "#services/check-create.ts";
 import { daemonUse } from "#services/usage/daemon-use.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
@@ -60,6 +61,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly isServerGone?: () => boolean;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
+  /** The longest that E2B's clients may ask for; as on the native API when left out. */
+  readonly maxTimeoutMs?: number | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -89,6 +92,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const sampler = new UsageSampler({ ...options, live, read, whom: podUse === undefined ? "asked" : "all" });
   const usage = sandboxUsage({ cache, sampler });
+  const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
   const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
   return {
     claims,
@@ -108,8 +112,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   };
 }
 
-/** The longest that E2B's clients may ask for: a month, as on the native API. */
-const maxTimeoutSeconds = 30 * 24 * 3600;
+const usualMaxTimeoutMs = createLimits.lifetime.max;
 
 /** One tenant alone may take a quarter of the places. */
 function queueLimits(size: number | undefined): ClaimQueueOptions | undefined {

@@ -39,6 +39,7 @@ export interface SandboxesOptions {
   readonly retentionMs?: number | undefined;
   readonly maxUses?: number | undefined;
   readonly queueSize?: number | undefined;
+  readonly maxTimeoutMs?: number | undefined;
   readonly gateway: GatewaySettings;
   readonly maxOpen?: number | undefined;
   readonly maxOpenOfSandbox?: number | undefined;
@@ -73,10 +74,10 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const { queueSize } = options;
+  const { queueSize, maxTimeoutMs } = options;
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { daemons, pods: node.agent, podUse, http, privateKey };
-  const services = parts.use(openSandboxServices({ ...common, ...access, activity, tracer, queueSize }));
+  const services = parts.use(openSandboxServices({ ...common, ...access, activity, tracer, queueSize, maxTimeoutMs }));
   const pressure = pressureOf(services.claims);
   parts.use(startControlPlane({ ...common, pressure, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));
   await cache.run();
