@@ -87,8 +87,14 @@ export class RenderedPods {
     return new RenderedPods(client, namespace);
   }
 
+  async create(wishes: Wishes): Promise<Pod> {
+    const made = await this.render(wishes);
+    // The server refuses pods in a namespace that has no account yet.
+    return until(() => this.client.create(Pods, made));
+  }
+
   /** Without what a pool controller, should one run in the cluster, would take for its own or would have to take off again. */
-  async create({ image, delivery, container = {}, spec = {}, annotations = {} }: Wishes): Promise<Pod> {
+  async render({ image, delivery, container = {}, spec = {}, annotations = {} }: Wishes): Promise<Pod> {
     const containers = [{ name: "main", image, ...container }];
     const template = {
       podCreationImagePolicy: "PoolDefaultImage",
@@ -104,9 +110,7 @@ export class RenderedPods {
     });
     if (rendered.kind !== "pod") throw new Error(JSON.stringify(rendered));
     const { ownerReferences: _owner, finalizers: _finalizers, labels: _labels, ...metadata } = rendered.pod.metadata;
-    const made: Pod = { ...rendered.pod, metadata, spec: { ...rendered.pod.spec, terminationGracePeriodSeconds: 1 } };
-    // The server refuses pods in a namespace that has no account yet.
-    return until(() => this.client.create(Pods, made));
+    return { ...rendered.pod, metadata, spec: { ...rendered.pod.spec, terminationGracePeriodSeconds: 1 } };
   }
 
   async ready(pod: Pod, when: (pod: Pod) => boolean = () => true): Promise<Pod> {

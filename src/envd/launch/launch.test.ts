@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const launcher = [join(import.meta.dirname, "launch.ts")];
+const launcher = [fileURLToPath(import.meta.resolve("./launch.ts"))];
 
 interface Ran {
   readonly status: number | null;
