@@ -98,6 +98,8 @@ export interface ServePartsRequest extends ServeLimits {
   readonly namespace: string | undefined;
   /** Where pools are when nobody says where. */
   readonly poolNamespace: string;
+  /** Pools of this namespace alone are looked after; left out: those of the whole cluster. */
+  readonly onlyNamespace?: string | undefined;
   readonly host: string;
   readonly port: number;
   readonly healthPort: number;

@@ -49,6 +49,8 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly lastActive?: LastActiveSource;
   /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
   readonly maxUses?: number | undefined;
+  /** Whether templates are told how they stand. They are when left out. */
+  readonly templateStatus?: boolean | undefined;
 }
 
 const creationsAtOnce = 8;
@@ -64,14 +66,14 @@ export function startControlPlane(options: ControlPlaneOptions): AsyncDisposable
 }
 
 function startControllers(options: ControlPlaneOptions): readonly Controller[] {
-  const { clock, metrics, daemon, lastActive = annotatedActivity, maxUses = defaultMaxUses } = options;
+  const { clock, metrics, daemon, lastActive = annotatedActivity, maxUses = defaultMaxUses, templateStatus = true } = options;
   const events = new EventRecorder({ ...options, component: "agentbox-controller", host: hostname() });
   const observer = podMetrics({ metrics, clock });
   const random = Math.random;
   const common = { ...options, events, observer, random, maxUses };
   return [
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
-    startTemplateController(common),
+    ...(templateStatus ? [startTemplateController(common)] : []),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];

@@ -29,7 +29,14 @@ export const serve: Command = {
       value: "NAME",
       help: "AgentBox's own: keys, leases (default: AGENTBOX_NAMESPACE, or where the pod or the kubeconfig's context is)",
     },
-    "pool-namespace": { value: "NAME", help: "Where pools are when nobody says where (default: AGENTBOX_POOL_NAMESPACE or default)" },
+    "pool-namespace": {
+      value: "NAME",
+      help: "Where pools are when nobody says where (default: AGENTBOX_POOL_NAMESPACE, --only-namespace, or default)",
+    },
+    "only-namespace": {
+      value: "NAME",
+      help: "Look after the pools of one namespace and no others (default: AGENTBOX_ONLY_NAMESPACE, or the whole cluster)",
+    },
     "daemon-image": {
       value: "IMAGE",
       help: "What brings the daemon into sandboxes (default: AGENTBOX_DAEMON_IMAGE; needed by api and controllers)",
@@ -71,7 +78,8 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
     parts,
     kubeconfig: args.text("kubeconfig"),
     namespace: text("namespace"),
-    poolNamespace: text("pool-namespace") ?? "default",
+    poolNamespace: text("pool-namespace") ?? text("only-namespace") ?? "default",
+    onlyNamespace: text("only-namespace"),
     host: text("listen") ?? defaults.host,
     port: port("port", defaults.port),
     healthPort: port("health-port", defaults.healthPort),

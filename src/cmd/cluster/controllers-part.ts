@@ -9,7 +9,7 @@ import type { OpenedApi } from "./api-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
 import { leaderLease } from "./connect-cluster.ts";
 
-export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs"> {
+export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "onlyNamespace"> {
   readonly members: ApiMembers;
   /** That of this process, if it has one. */
   readonly api: Pick<OpenedApi, "pressure"> | undefined;
@@ -30,7 +30,11 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 }
 
 /** From its end on nothing is written any more, whatever was being decided. */
-async function leadUntil(parts: ClusterParts, { members, api, retentionMs }: LeadOptions, signal: AbortSignal): Promise<void> {
+async function leadUntil(
+  parts: ClusterParts,
+  { members, api, retentionMs, onlyNamespace }: LeadOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const { history, engine, log } = parts;
   if (history === undefined) throw new Error("the controllers have no history");
   await using leading = new AsyncDisposableStack();
@@ -45,6 +49,8 @@ async function leadUntil(parts: ClusterParts, { members, api, retentionMs }: Lea
       pressure: summedPressure({ members: members.members, own }),
       daemon: parts.daemons,
       lastActive: parts.traffic,
+      // Their status tells of all pools that use them, and who sees some of these would contradict whoever sees others.
+      templateStatus: onlyNamespace === undefined,
     }),
   );
   leading.use(startRetention({ ...parts, history, keepMs: retentionMs }));
