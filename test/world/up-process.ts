@@ -18,6 +18,8 @@ const launcher = join(import.meta.dirname, "../../bin/agentbox");
 
 export class UpProcess implements AsyncDisposable {
   readonly home: string;
+  /** Of its pools. */
+  readonly namespace = "default";
   readonly instance: string;
   readonly process: ServerProcess;
   readonly #pools: readonly string[] | undefined;

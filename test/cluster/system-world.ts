@@ -1,0 +1,157 @@
+/**
+ * AgentBox on the cluster of `make cluster`: all its parts in one process on this machine, which reaches pods over the bridge. Everything
+ * is in a namespace of its own, so several may stand side by side, and all of it goes at the end. For tests and benchmarks.
+ *
+ * - `system-process.ts`  the process
+ */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AgentBoxClient } from "#client/agentbox-client.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
+import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
+import { Leases, Namespaces, Secrets } from "#model/core-kinds.ts";
+import { type Container, type Pod, Pods } from "#model/pod.ts";
+import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+import { type ClusterDescription, clusterLayout } from "../../tools/cluster/layout.ts";
+import { SystemProcess } from "./system-process.ts";
+
+const root = join(import.meta.dirname, "../..");
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+
+/** Of all that look after one namespace only; who finds another leader knows by it that they do not meet. */
+const apart = "agentbox-test-system";
+const leaseSeconds = 20;
+
+/** What `make cluster` has written. */
+export async function describedCluster(): Promise<ClusterDescription> {
+  return JSON.parse(await readFile(clusterLayout().description, "utf8")) as ClusterDescription;
+}
+
+/** What `make images` has pushed. */
+export function systemImage({ registry }: ClusterDescription, name: "agentbox-daemon" | "agentbox-base"): string {
+  return `${registry}/${name}:${version}`;
+}
+
+export interface PoolWish {
+  readonly replicas: number;
+  readonly image?: string;
+  readonly container?: Partial<Container>;
+  readonly spec?: Partial<SandboxPool["spec"]>;
+}
+
+export class SystemWorld implements AsyncDisposable {
+  readonly cluster: ClusterDescription;
+  readonly client: KubernetesClient;
+  readonly namespace: string;
+  readonly process: SystemProcess;
+  readonly #home: string;
+
+  private constructor(cluster: ClusterDescription, client: KubernetesClient, namespace: string, home: string) {
+    this.cluster = cluster;
+    this.client = client;
+    this.namespace = namespace;
+    this.#home = home;
+    const where = ["--kubeconfig", cluster.kubeconfig, "--namespace", namespace, "--only-namespace", namespace];
+    const ports = ["--listen", "127.0.0.1", "--port", "0", "--gateway-port", "0", "--health-port", "0"];
+    const image = ["--daemon-image", systemImage(cluster, "agentbox-daemon")];
+    // A benchmark asks as fast as it can, with one key.
+    this.process = new SystemProcess([...where, ...ports, ...image, "--rate-limit", "0"], { AGENTBOX_HOME: home, DATABASE_URL: "" });
+  }
+
+  /** Not started yet, and without a pool. */
+  static async open(cluster: ClusterDescription): Promise<SystemWorld> {
+    const client = await kubernetesClient({ kubeconfig: cluster.kubeconfig });
+    try {
+      await haveKinds(cluster);
+      await refuseCompany(client);
+      const namespace = `system-${randomUUID().slice(0, 8)}`;
+      await client.create(Namespaces, { metadata: { name: namespace, labels: { [apart]: "" } } });
+      return new SystemWorld(cluster, client, namespace, await mkdtemp(join(tmpdir(), "agentbox-system-")));
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+
+  start(): Promise<void> {
+    return this.process.start();
+  }
+
+  /** Where its API is, and the key that its administrator reads with kubectl. */
+  async access(): Promise<{ readonly url: string; readonly apiKey: string }> {
+    const { data = {} } = await this.client.get(Secrets, { namespace: this.namespace, name: "agentbox-admin-key" });
+    return { url: this.process.listening.api, apiKey: Buffer.from(data["key"] ?? "", "base64").toString() };
+  }
+
+  async api(): Promise<AgentBoxClient> {
+    return new AgentBoxClient(await this.access());
+  }
+
+  /** One container that is ready as soon as the daemon answers, on the base image unless told otherwise. */
+  async pool(name: string, { replicas, image, container = {}, spec = {} }: PoolWish): Promise<void> {
+    const main = { name: "main", image: image ?? systemImage(this.cluster, "agentbox-base"), ...container };
+    await this.client.create(SandboxPools, {
+      metadata: { namespace: this.namespace, name },
+      spec: {
+        replicas,
+        podCreationImagePolicy: "PoolDefaultImage",
+        template: { spec: { terminationGracePeriodSeconds: 1, containers: [main] } },
+        ...spec,
+      },
+    });
+  }
+
+  async resize(name: string, replicas: number): Promise<void> {
+    await this.client.patch(SandboxPools, { namespace: this.namespace, name }, { type: "merge", body: { spec: { replicas } } });
+  }
+
+  async pods(): Promise<readonly Pod[]> {
+    return (await this.client.list(Pods, { namespace: this.namespace })).items;
+  }
+
+  /** With all pods: nobody is left who would take off their finalizers. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { client, namespace } = this;
+    await this.process.kill();
+    await rm(this.#home, { recursive: true, force: true });
+    const { items: pools } = await client.list(SandboxPools, { namespace });
+    const body = { metadata: { finalizers: null } };
+    for (const { metadata } of pools) {
+      const key = { namespace, name: metadata.name ?? "" };
+      await client.delete(SandboxPools, key);
+      if ((metadata.finalizers ?? []).length > 0) await client.patch(SandboxPools, key, { type: "merge", body }).catch(() => {});
+    }
+    for (const { metadata } of await this.pods()) {
+      await client.patch(Pods, { namespace, name: metadata.name ?? "" }, { type: "merge", body }).catch(() => {});
+    }
+    await client.delete(Namespaces, { name: namespace });
+    await client.close();
+  }
+}
+
+/** The kinds stay: whoever has installed AgentBox here has the same. */
+async function haveKinds({ bin, kubeconfig }: ClusterDescription): Promise<void> {
+  const kubectl = (...args: readonly string[]): Promise<string> =>
+    runCommand([join(bin, "kubectl"), `--kubeconfig=${kubeconfig}`, ...args]);
+  const known = await kubectl("get", "crds", "-o", "name");
+  if (!known.includes("sandboxpools.agents.navix.sh")) await kubectl("apply", "-f", join(root, "deploy/chart/files/crds"));
+  await kubectl("wait", "crds", "--all", "--for=condition=Established", "--timeout=60s");
+}
+
+/** An AgentBox that looks after the whole cluster would look after our pools too, with another key for their daemons. */
+async function refuseCompany(client: KubernetesClient): Promise<void> {
+  const ours = new Set((await client.list(Namespaces, { labelSelector: apart })).items.map(({ metadata }) => metadata.name));
+  const { items } = await client.list(Leases, { fieldSelector: "metadata.name=agentbox-controllers" });
+  const other = items.find(({ metadata: { namespace }, spec }) => {
+    const renewed = Date.parse(spec?.renewTime ?? "");
+    return !ours.has(namespace) && (spec?.holderIdentity ?? "") !== "" && renewed > Date.now() - leaseSeconds * 1000;
+  });
+  if (other === undefined) return;
+  throw new Error(
+    `an AgentBox in namespace ${other.metadata.namespace} looks after this whole cluster, and would look after our pools as well: ` +
+      `take it away first (helm uninstall, or scale its controllers to 0)`,
+  );
+}
