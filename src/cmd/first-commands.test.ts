@@ -12,3 +12,9 @@ test("first commands work from elsewhere, and find a data folder that is not the
   expect(firstCommands(where, true)[0]).toBe(`${home} /opt/agentbox/bin/agentbox run base -- echo hi`);
   expect(firstCommands(where, false)).toContain(`${home} /opt/agentbox/bin/agentbox apply -f /opt/agentbox/deploy/examples`);
 });
+
+test("programs with E2B's SDK are pointed at a server that has sandboxes, and at no other", () => {
+  const where = { root: "/opt/agentbox", cwd: "/opt/agentbox", homeFolder: "/data" };
+  expect(firstCommands(where, true)).toContain(`eval "$(AGENTBOX_HOME=/data bin/agentbox env)"   # and programs with E2B's SDK run here`);
+  expect(firstCommands(where, false).filter((line) => line.includes("env"))).toEqual([]);
+});

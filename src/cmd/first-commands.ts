@@ -14,7 +14,8 @@ export function firstCommands(where: Surroundings, runsSandboxes: boolean): read
   const program = `${home}${shellWord(nearPath(where, "bin/agentbox"))}`;
   const examples = shellWord(nearPath(where, "deploy/examples"));
   const lines = runsSandboxes ? ["run base -- echo hi", "ls --all", "get sandboxpools"] : ["key ls", `apply -f ${examples}`];
-  return [...lines, "help"].map((line) => `${program} ${line}`);
+  const sdks = runsSandboxes ? [`eval "$(${program} env)"   # and programs with E2B's SDK run here`] : [];
+  return [...lines.map((line) => `${program} ${line}`), ...sdks, `${program} help`];
 }
 
 /** Relative to where the user is when it is below that, as he would type it. */
