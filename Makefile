@@ -75,6 +75,11 @@ test-cluster: cluster ## Run the tests of real pods on that cluster
 test-cluster-life: cluster ## Kill that cluster's programs, take it down and start it anew: nothing may be left (minutes)
 	@node tools/run-tests.ts cluster-life
 
+.PHONY: test-many
+test-many: $(STAMP) ## Many processes of AgentBox on a real API server: leaders killed, a minute without the server, shared limits (minutes)
+	@tools/kubernetes-bed/build.sh >/dev/null
+	@node tools/run-tests.ts many
+
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)
 	@$(NODE_PACKAGES)

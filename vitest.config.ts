@@ -65,6 +65,11 @@ export default defineConfig({
       },
       {
         extends: true,
+        // Processes of AgentBox on API servers of their own, killed and left alone for long: minutes, in `make test-many`.
+        test: { name: "many", include: ["test/many/**/*.test.ts"], fileParallelism: false, testTimeout: 240_000 },
+      },
+      {
+        extends: true,
         test: {
           name: "kubernetes",
           include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],

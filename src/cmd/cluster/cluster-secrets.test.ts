@@ -48,7 +48,10 @@ test.for([
 ] as const)("a Secret with %s is told where and what to do, and not what is in it", async ([, pem]) => {
   const data = { "private.pem": Buffer.from(pem).toString("base64") };
   await store.create(Secrets, { metadata: { namespace, name: "agentbox-signing-key" }, data });
-  const { message } = await signingKey({ client: store, namespace }).then(expect.unreachable, (failed: unknown) => failed as Error);
+  const { message } = await signingKey({ client: store, namespace }).then(
+    () => expect.unreachable(),
+    (failed: unknown) => failed as Error,
+  );
   expect(message).toMatch(/Secret agentbox\/agentbox-signing-key holds no private key under private.pem: put back/);
   expect(message).not.toContain("c2VjcmV0");
 });
