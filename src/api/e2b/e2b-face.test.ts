@@ -88,6 +88,14 @@ describe("connecting", () => {
     expect((await scene.ask("POST /sandboxes/abc/connect", { timeout: 60 })).status).toBe(201);
     expect(scene.asked).toEqual(["resume", ["abc", { lifetimeMs: 60_000, onlyLater: false }]]);
   });
+
+  test("to a paused one that never ends leaves it so", async () => {
+    const scene = new E2bScene();
+    const { endTime: _, ...endless } = running;
+    scene.detail = { ...endless, status: "Paused" };
+    expect((await scene.ask("POST /v2/sandboxes/abc/connect", {})).status).toBe(201);
+    expect(scene.asked).toEqual(["resume", ["abc", { lifetimeMs: 300_000, onlyLater: true }]]);
+  });
 });
 
 test("a timeout may be shortened, a refresh only makes the end later", async () => {

@@ -116,7 +116,9 @@ async function connected(services: E2bServices, { request, reply }: Exchange, ti
   const found = await aliveOne(services, request);
   const isResumed = found.status === "Paused";
   if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
-  return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater: !isResumed }), isResumed };
+  // One that was made to live on is not given an end by who merely connects to it.
+  const onlyLater = !isResumed || found.endTime === undefined;
+  return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater }), isResumed };
 }
 
 async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Promise<SandboxView> {
