@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { request as httpsRequest } from "node:https";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -86,6 +87,20 @@ test("an answer over HTTP/2 that the sandbox breaks off is no whole answer", asy
   const stream = session.request({ ":path": "/" });
   await expect(text(stream)).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR/);
   session.close();
+});
+
+test.each([
+  ["a header twice that may be there once", "HTTP/1.1 200 OK\r\nDate: a\r\nDate: b\r\nContent-Length: 2\r\n\r\nok", 200],
+  ["a status that there is not", "HTTP/1.1 099 What\r\nDate: a\r\nContent-Length: 2\r\n\r\nok", 502],
+])("an answer with %s does no harm over HTTP/2", async (_, said, status) => {
+  await using world = await gatewayWorld({}, { tls });
+  const port = await world.program(createServer().on("connection", (socket: Socket) => socket.once("data", () => socket.end(said))));
+  world.sandbox("abc");
+  const session = openHttp2(world, port);
+  const stream = session.request({ ":path": "/" });
+  const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+  expect(headers[":status"]).toBe(status);
+  session.destroy();
 });
 
 test("bodies that nobody takes leave a connection of HTTP/2 as good as it was", async () => {

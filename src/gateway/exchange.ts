@@ -45,6 +45,8 @@ export function sendAnswer(
     ...answer.headers,
     ...more,
   };
+  // What could not be said of another answer would be said with this one, and refused again.
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
   writeHead(response, answer.status, Object.entries(headers).flat());
   response.end(request.method === "HEAD" ? "" : text);
   // Nobody takes the rest of the body: unread it would hold up the connection, and over HTTP/2 fill the memory that all requests of it share.

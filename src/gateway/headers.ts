@@ -73,7 +73,10 @@ export function responseHeaders(raw: readonly string[]): string[] {
   return headers;
 }
 
-/** One value per name, lists where a name comes several times: for HTTP/2, which takes no list of pairs. */
+/**
+ * One value per name: for HTTP/2, which takes no list of pairs, and refuses lists for names that should come once. What comes several times
+ * is one list with commas to every reader, except for cookies.
+ */
 export function headerMap(raw: readonly string[]): Record<string, string | string[]> {
   const map: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (let at = 0; at < raw.length; at += 2) {
@@ -81,8 +84,8 @@ export function headerMap(raw: readonly string[]): Record<string, string | strin
     const value = raw[at + 1] ?? "";
     const before = map[name];
     if (before === undefined) map[name] = value;
-    else if (typeof before === "string") map[name] = [before, value];
-    else before.push(value);
+    else if (name !== "set-cookie") map[name] = `${String(before)}, ${value}`;
+    else map[name] = [before, value].flat();
   }
   return map;
 }
