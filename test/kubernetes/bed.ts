@@ -29,6 +29,8 @@ export interface BedOptions {
   readonly fsync?: boolean;
   /** A folder of CustomResourceDefinitions to start with. */
   readonly crds?: string;
+  /** Writes down in `audit.log` of the folder what service accounts do, one JSON line for each answer. */
+  readonly audit?: boolean;
 }
 
 export interface KubernetesBed {
@@ -69,7 +71,7 @@ export async function startKubernetes(options: BedOptions = {}): Promise<Kuberne
     await Promise.all([...running.values()].map((component) => component.kill()));
   };
   const startApiServer = async (): Promise<void> => {
-    start("kube-apiserver", apiServerArgs(new URL(access.url).port));
+    start("kube-apiserver", [...apiServerArgs(new URL(access.url).port), ...(options.audit === true ? auditArgs : [])]);
     await waitUntil("the API server's readiness", () => isReady(admin), [...running.values()]);
   };
   const killApiServer = async (): Promise<void> => {
@@ -151,6 +153,14 @@ function apiServerArgs(port: string): readonly string[] {
   ];
 }
 
+const auditArgs = ["--audit-policy-file=audit-policy.json", "--audit-log-path=audit.log"];
+const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived", "ResponseStarted"],
+  rules: [{ level: "Metadata", userGroups: ["system:serviceaccounts"] }, { level: "None" }],
+};
+
 function controllerManagerArgs(kubeconfig: string): readonly string[] {
   return [
     `--kubeconfig=${kubeconfig}`,
@@ -171,6 +181,7 @@ async function writeFiles(folder: string, access: { url: string; token: string; 
   await writeFile(join(folder, "server.key"), server.key, secret);
   await writeFile(join(folder, "service-account.key"), signing, secret);
   await writeFile(join(folder, "tokens.csv"), `${access.token},admin,admin,system:masters\n`, secret);
+  await writeFile(join(folder, "audit-policy.json"), JSON.stringify(auditPolicy));
   await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(access), null, 2), secret);
   return kubeconfig;
 }

@@ -1,12 +1,12 @@
 /** The service accounts of the chart with exactly its rights, on a server that has nothing else of it. */
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { Namespaces } from "#model/core-kinds.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { KubernetesBed } from "./bed.ts";
-import { neededValues, renderChart } from "./chart.ts";
+import { type ChartObject, neededValues, objectsIn, renderChart } from "./chart.ts";
 import { runProgram } from "./run-program.ts";
 
 export const accountNames = ["api", "controllers", "gateway"] as const;
@@ -67,6 +67,50 @@ export async function makeAccounts(
     return [name, await accountWith(bed, name, token)] as const;
   });
   return Object.fromEntries(await Promise.all(made)) as Record<AccountName, Account>;
+}
+
+/** Rights as `verb resource`, by account: what the chart grants, and what the server was asked for. */
+export type RightsByAccount = Readonly<Record<AccountName, ReadonlySet<string>>>;
+
+export async function grantedRights(bed: KubernetesBed): Promise<RightsByAccount> {
+  const roles = objectsIn(await renderChart(bed.bin, { only: "rbac.yaml" })) as readonly (ChartObject & {
+    readonly rules?: readonly RoleRule[];
+  })[];
+  const of = (name: AccountName): ReadonlySet<string> =>
+    new Set(
+      roles
+        .filter(({ metadata }) => metadata.name === `agentbox-${name}`)
+        .flatMap(({ rules = [] }) => rules)
+        .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))),
+    );
+  return { api: of("api"), controllers: of("controllers"), gateway: of("gateway") };
+}
+
+/** Needs a bed with `audit`. */
+export async function usedRights(bed: KubernetesBed, { namespace }: AccountPlaces): Promise<RightsByAccount> {
+  const lines = (await readFile(join(bed.folder, "audit.log"), "utf8")).split("\n").filter(Boolean);
+  const asked = lines.map((line) => JSON.parse(line) as AuditEvent);
+  const of = (name: AccountName): ReadonlySet<string> =>
+    new Set(
+      asked
+        .filter(({ user }) => user.username === `system:serviceaccount:${namespace}:agentbox-${name}`)
+        .map(
+          ({ verb, objectRef: { resource = "", subresource } = {} }) =>
+            `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`,
+        ),
+    );
+  return { api: of("api"), controllers: of("controllers"), gateway: of("gateway") };
+}
+
+interface RoleRule {
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface AuditEvent {
+  readonly user: { readonly username: string };
+  readonly verb: string;
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
 }
 
 async function accountWith(bed: KubernetesBed, name: string, token: string): Promise<Account> {

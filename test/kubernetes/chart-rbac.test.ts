@@ -26,7 +26,7 @@ import type { RecordedLine } from "../world/recorded-log.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
 import { ownCrds } from "./admin-requests.ts";
 import { type KubernetesBed, startKubernetes } from "./bed.ts";
-import { type Account, type AccountName, accountNames, makeAccounts, type Right } from "./chart-accounts.ts";
+import { type Account, type AccountName, accountNames, grantedRights, makeAccounts, type Right, usedRights } from "./chart-accounts.ts";
 
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred" };
 const { namespace, sandboxNamespace } = places;
@@ -38,7 +38,7 @@ let bed: KubernetesBed;
 let admin: KubernetesClient;
 let accounts: Record<AccountName, Account>;
 beforeAll(async () => {
-  bed = await startKubernetes({ crds: ownCrds() });
+  bed = await startKubernetes({ crds: ownCrds(), audit: true });
   admin = await kubernetesClient({ kubeconfig: bed.kubeconfig });
   accounts = await makeAccounts(bed, admin, places);
 }, 120_000);
@@ -129,6 +129,8 @@ test("api, controllers and gateway start and do their work, and nothing is refus
   });
   const { id } = await caller.json<{ readonly id: string }>({ method: "POST", path: "/v1/keys", body: { team: "red", name: "CI" } });
   await caller.json({ method: "DELETE", path: `/v1/keys/${id}` });
+  await caller.json({ method: "PUT", path: "/v1/templates/t", body: { metadata: { name: "t" }, spec: { version: "v1.0.1", template } } });
+  await caller.json({ method: "PUT", path: "/v1/pools/py", body: { metadata: { name: "py" }, spec: { replicas: 3, templateName: "t" } } });
   await caller.json({ method: "PUT", path: "/v1/pools/py/scale", body: { replicas: 1 } });
   await until(admin, SandboxPools, pool, (now) => now?.status?.replicas === 1);
   for (const name of ["py", "lost"]) {
@@ -177,6 +179,36 @@ test("a sandbox is claimed by the API, used through the gateway, ended, and its 
   await scene.nodeReports();
   const idle = await until(admin, Pods, pod, (now) => now !== undefined && sandboxPhaseOf(now) === "idle");
   expect(idle && sandboxIdOf(idle)).toBeUndefined();
+});
+
+/** Rights that the two tests above may have no occasion for, and what that would be. */
+const withoutOccasion: Readonly<Record<string, string>> = {
+  "api: create pods/exec": "a command in a sandbox: there is no kubelet",
+  "api: get pods/exec": "the same, on servers before 1.35",
+  "api: get pods/log": "logs of a sandbox: there is no kubelet",
+  "api: delete configmaps": "an idempotency key whose create failed, or that is old",
+  "api: delete pods": "a sandbox that could not be armed, and cannot be asked whether it was",
+  "api: get leases": "is the API server back?",
+  "api: get pods": "a claim or an end whose answer was lost",
+  "api: get sandboxpools": "a pool that somebody else changed meanwhile",
+  "controllers: delete leases": "an API process that died and left its lease",
+  "controllers: get events": "something that happens again",
+  "controllers: patch events": "something that happens again",
+  "controllers: get pods": "a create or an end whose answer was lost",
+  "controllers: get sandboxpools": "a pod whose pool is not in the cache",
+  "controllers: update sandboxpools/finalizers": "a server that checks who may block the deletion of an owner",
+  "gateway: get leases": "is the API server back?",
+  "gateway: get pods": "a paused sandbox that is woken",
+};
+
+test("no right is given that nobody uses", async () => {
+  const used = await usedRights(bed, places);
+  const granted = Object.entries(await grantedRights(bed)) as [AccountName, ReadonlySet<string>][];
+  const listed = granted.flatMap(([name, rights]) =>
+    [...rights].map((right) => ({ right: `${name}: ${right}`, isUsed: used[name].has(right) })),
+  );
+  expect(listed.filter(({ right, isUsed }) => !isUsed && withoutOccasion[right] === undefined)).toEqual([]);
+  expect(listed.map(({ right }) => right)).toEqual(expect.arrayContaining(Object.keys(withoutOccasion)));
 });
 
 const everywhere = { namespace: "default" };

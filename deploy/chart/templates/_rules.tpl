@@ -9,14 +9,14 @@
 - { apiGroups: [""], resources: [events], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [get, list, watch, create, update, delete] }
-- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [get, list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
 {{- end -}}
 
 {{- define "agentbox.systemRules.api" -}}
 # API keys are Secrets named by their hash; the signing key and the first admin key are made by whoever is first.
 - { apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, delete] }
-# Idempotency keys, and notes of what was done once.
-- { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete] }
+# Idempotency keys, and the note that there was a first admin key.
+- { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, delete] }
 # One for each API process, in which it says how many creates wait there.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, patch, delete] }
 {{- end -}}
@@ -30,9 +30,9 @@
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
 # Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/finalizers], verbs: [update] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [get, list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [list, watch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxtemplates/status], verbs: [patch] }
-- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [get, list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
 {{- end -}}
 
 {{- define "agentbox.systemRules.controllers" -}}
@@ -47,7 +47,7 @@
 {{- define "agentbox.clusterRules.gateway" -}}
 # Its only writes: when a sandbox last had traffic, and waking a paused one.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxpools, sandboxtemplates, checkpoints], verbs: [get, list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools, sandboxtemplates, checkpoints], verbs: [list, watch] }
 {{- end -}}
 
 {{- define "agentbox.systemRules.gateway" -}}
