@@ -1,4 +1,11 @@
-/** The chart as a test renders it: with what must be set, and what the test says. */
+/**
+ * The chart as a test renders it: with what must be set, and what the test says.
+ *
+ * - `chart-values.test.ts` what it makes of values, without a server,
+ * - `chart.test.ts` installs, upgrades and removes it on a server of its own,
+ * - `chart-rbac.test.ts` runs every part under its rights; `chart-accounts.ts` makes the accounts and reads what they asked for,
+ * - `run-program.ts` runs helm and kubectl.
+ */
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { ApiObject } from "#model/meta.ts";
