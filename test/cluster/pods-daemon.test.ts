@@ -45,6 +45,17 @@ describe.each(["image-volume", "init-container"] as const)("as %s", (delivery) =
   });
 });
 
+test("sudo is of use where the template asks for escalation, and nowhere else", async () => {
+  const pods = await RenderedPods.open();
+  const image = ourImage("agentbox-base");
+  const sudo = { argv: ["sudo", "-n", "sh", "-c", "id -u; touch /root/x && chown user /root/x && stat -c %U /root/x"], user: "user" };
+  const securityContext = { allowPrivilegeEscalation: true };
+  const asking = await pods.ready(await pods.create({ image, delivery: "image-volume", container: { securityContext } }));
+  expect(await pods.run(asking, sudo)).toMatchObject({ out: "0\nuser\n", code: 0 });
+  const other = await pods.ready(await pods.create({ image, delivery: "image-volume" }));
+  expect(await pods.run(other, sudo)).toMatchObject({ out: "", code: 1, errors: expect.stringContaining("no new privileges") as string });
+});
+
 test("the command of a template runs when its sandbox is armed, with variables filled in by the kubelet", async () => {
   const pods = await RenderedPods.open();
   const image = await push({ name: "tests/shell:1" });
