@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ann, eve, failureOf, podKey, ServiceScene, wordsOf } from "../../test/world/service-scene.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
+import { DaemonError } from "#daemon-client/daemon-client.ts";
 import { PodAccessError } from "#kube/pod-access.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { execInSandbox } from "./exec-in-sandbox.ts";
@@ -52,6 +53,23 @@ test("a sandbox that starts, is paused, stops or has ended refuses commands, and
   expect(await told("i-stopping")).toBe("conflict: sandbox i-stopping is stopping: running a command in it is not possible any more");
   expect(await told("i-ended")).toContain("has ended (Completed)");
   expect(scene.pods.ran).toEqual([]);
+});
+
+test("a sandbox whose daemon is armed for it takes commands, though its pod does not say yet that it has started", async () => {
+  await using scene = await ServiceScene.open();
+  const { metadata } = await scene.sandbox("i-1", { phase: "starting" });
+  const podUid = metadata.uid ?? "";
+  const armedFor = (sandboxId: string | undefined) => ({
+    ...scene,
+    daemons: { health: async () => ({ podUid, bootId: "boot", ...(sandboxId === undefined ? {} : { sandboxId }) }) },
+  });
+  const gone = { ...scene, daemons: { health: () => Promise.reject(new DaemonError("unreachable", "nobody answers")) } };
+  for (const deps of [armedFor(undefined), armedFor("i-before"), gone]) {
+    expect((await failureOf(execInSandbox(deps, ann, "i-1", command))).message).toContain("is starting");
+  }
+  expect(scene.pods.ran).toEqual([]);
+  await execInSandbox(armedFor("i-1"), ann, "i-1", command);
+  expect(scene.pods.ran).toHaveLength(1);
 });
 
 test("what is wrong with a command is named", async () => {

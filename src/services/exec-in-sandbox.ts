@@ -1,4 +1,5 @@
 /** Runs a program in a running sandbox. */
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { ExecSession, PodAccess } from "#kube/pod-access.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
@@ -7,6 +8,7 @@ import type { Pod } from "#model/pod.ts";
 import type { Caller } from "./caller.ts";
 import { type CarriedDeps, carriedPod, containerIn } from "./carried-pod.ts";
 import type { ExecActivity } from "./exec-activity.ts";
+import { isArmed } from "./is-armed.ts";
 import type { ExecRequest } from "./sandbox-service.ts";
 import { ServiceError } from "./service-error.ts";
 import { translated } from "./service-failure.ts";
@@ -14,13 +16,15 @@ import { translated } from "./service-failure.ts";
 export interface ExecDeps extends CarriedDeps {
   readonly pods: Pick<PodAccess, "exec">;
   readonly activity: Pick<ExecActivity, "begin">;
+  /** Says that a sandbox has started before that stands on its pod. Left out: what stands there counts. */
+  readonly daemons?: Pick<DaemonClient, "health"> | undefined;
 }
 
 export async function execInSandbox(deps: ExecDeps, caller: Caller, sandboxId: string, request: ExecRequest): Promise<ExecSession> {
   const { container, ...command } = request;
   if (command.argv.length === 0) throw new ServiceError("invalid_request", "a command is needed", { field: "command" });
   const pod = await carriedPod(deps, { caller, sandboxId, wish: "running a command in it" }, request.signal);
-  refuseUnready(pod, sandboxId);
+  await refuseUnready(deps, pod, sandboxId, request.signal);
   const name = containerIn(pod, container);
   const end = deps.activity.begin(sandboxId);
   try {
@@ -35,11 +39,12 @@ export async function execInSandbox(deps: ExecDeps, caller: Caller, sandboxId: s
 }
 
 /** A container that is about to be exchanged loses what is started in it, and a frozen one does not answer. */
-function refuseUnready(pod: Pod, sandboxId: string): void {
-  if (sandboxPhaseOf(pod) !== "running") {
-    throw new ServiceError("conflict", `sandbox ${sandboxId} is starting: a command can be run when it is running`);
-  }
+async function refuseUnready({ daemons }: ExecDeps, pod: Pod, sandboxId: string, signal: AbortSignal | undefined): Promise<void> {
   if (isFrozen(pod) || pauseWish(pod) !== undefined) {
     throw new ServiceError("conflict", `sandbox ${sandboxId} is paused: resume it to run a command`);
   }
+  if (sandboxPhaseOf(pod) === "running") return;
+  // Whoever made it was answered when its daemon was armed; until that stands on the pod, a kubelet may take seconds.
+  if (daemons !== undefined && (await isArmed(daemons, pod, sandboxId, signal))) return;
+  throw new ServiceError("conflict", `sandbox ${sandboxId} is starting: a command can be run when it is running`);
 }

@@ -6,8 +6,8 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { captureStopRecord } from "#sandbox/stop-record.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { CreateRequest } from "./create-sandbox.ts";
-import { daemonAddress } from "./daemon-address.ts";
 import { findPod, findRecord } from "./find-sandbox.ts";
+import { isArmed } from "./is-armed.ts";
 import type { CreatedSandbox, SandboxView } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
 
@@ -25,7 +25,7 @@ export async function findCreated(deps: FindCreatedDeps, request: CreateRequest)
 async function living(deps: FindCreatedDeps, pod: Pod, { sandboxId, wait, time }: CreateRequest): Promise<SandboxView | undefined> {
   const view = viewOf(pod);
   if (view === undefined) return undefined;
-  const isReady = !deps.creating.has(sandboxId) && (await isArmed(deps, pod, sandboxId, time.over));
+  const isReady = !deps.creating.has(sandboxId) && (await isArmed(deps.daemons, pod, sandboxId, time.over));
   if (isReady) return { ...view, status: view.status === "Starting" ? "Running" : view.status };
   return wait ? undefined : { ...view, status: "Starting" };
 }
@@ -41,14 +41,4 @@ async function ended(deps: FindCreatedDeps, pod: Pod | undefined, { caller, sand
 /** False for one that ended before it was ready: its request was not answered with it. */
 function wasMade({ status, failureReason }: SandboxRecord): boolean {
   return status !== "Canceled" && failureReason !== failureReasons.startupTimeout;
-}
-
-async function isArmed({ daemons }: FindCreatedDeps, pod: Pod, sandboxId: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    const health = await daemons.health(daemonAddress(pod), { signal });
-    return health.podUid === pod.metadata.uid && health.sandboxId === sandboxId;
-  } catch {
-    signal.throwIfAborted();
-    return false;
-  }
 }

@@ -22,6 +22,7 @@ import { BootIds } from "./boot-ids.ts";
 import type { Caller } from "./caller.ts";
 import { checkCreate } from "./check-create.ts";
 import { checkEgress } from "./check-egress.ts";
+import { checkPausing } from "./check-pausing.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { SandboxClaimsDeps } from "./claim-deps.ts";
 import { claimMetrics } from "./claim-metrics.ts";
@@ -107,6 +108,7 @@ async function createChecked(
 ): Promise<CreatedSandbox> {
   checkCreate(command);
   checkEgress(command.egress, context.enforcesEgress);
+  if (command.onTimeout === "pause") checkPausing(context, "onTimeout");
   const { clock, client, keysNamespace, stopped, isServerGone = () => false } = context;
   if (stopped.aborted) throw serverStops();
   if (isServerGone()) throw serverGone();

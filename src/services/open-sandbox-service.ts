@@ -14,7 +14,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import type { ExecActivity } from "./exec-activity.ts";
-import { execInSandbox } from "./exec-in-sandbox.ts";
+import { type ExecDeps, execInSandbox } from "./exec-in-sandbox.ts";
 import { getSandbox } from "./get-sandbox.ts";
 import { listSandboxes } from "./list-sandboxes.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
@@ -34,9 +34,12 @@ export interface SandboxServiceDeps {
   /** Made over the pods of the same cache. */
   readonly live: LiveSandboxes;
   readonly activity: Pick<ExecActivity, "begin">;
+  readonly daemons?: ExecDeps["daemons"];
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
   /** False where no node does what egress policies say; true when left out. */
   readonly enforcesEgress?: boolean | undefined;
+  /** False where no node can freeze a sandbox; true when left out. */
+  readonly freezes?: boolean | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -36,6 +36,15 @@ test("a pause is a wish, and is answered when the node has frozen the sandbox", 
   expect((await pauseSandbox(scene, ann, "i-1", signal)).status).toBe("Paused");
 });
 
+test("where no node freezes a pause is refused, and leaves no wish behind that nobody would answer", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.sandbox("i-1");
+  const deps = { ...scene, freezes: false };
+  expect(await failureOf(pauseSandbox(deps, ann, "i-1", signal))).toMatchObject({ code: "not_implemented" });
+  expect(await wishOf(scene)).toBeUndefined();
+  expect((await failureOf(pauseSandbox(deps, eve, "i-1", signal))).code).toBe("not_found");
+});
+
 test("a resume gives back the time that was left, and begins the idle timeout anew", async () => {
   await using scene = await ServiceScene.open();
   const paused = { [annotationKeys.paused]: scene.now, [annotationKeys.endTime]: "2026-01-01T02:00:00.000Z" };

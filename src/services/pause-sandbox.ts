@@ -19,6 +19,7 @@ import type { PodChange } from "#sandbox/pod-patch.ts";
 import type { Caller } from "./caller.ts";
 import type { Wanted } from "./carried-pod.ts";
 import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
+import { checkPausing } from "./check-pausing.ts";
 import { livePod, noSuchSandbox } from "./find-sandbox.ts";
 import type { SandboxView } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
@@ -28,6 +29,8 @@ import { asServiceError } from "./service-failure.ts";
 export interface PauseDeps extends ChangeDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "pods" | "pauseTask" | "resumeTask">;
   readonly clock: Clock;
+  /** False where no node can freeze a sandbox; true when left out. */
+  readonly freezes?: boolean | undefined;
 }
 
 /** A node freezes in milliseconds; one that takes longer than this has other troubles, and does it later. */
@@ -37,7 +40,7 @@ export const leastAfterResumeMs = 5 * 60_000;
 export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
   const wanted: Wanted = { caller, sandboxId, wish: "pausing it" };
   using task = await begin(deps, wanted, (pod) => deps.cache.pauseTask(pod));
-  await changeSandbox(deps, wanted, (pod) => planPause(pod, deps.clock.now()), signal);
+  await changeSandbox(deps, wanted, (pod) => planPause(deps, pod), signal);
   try {
     return await outcome(task, sandboxId, signal);
   } catch (error) {
@@ -73,11 +76,12 @@ async function outcome(task: WaitTask<Pod>, sandboxId: string, signal: AbortSign
   return view;
 }
 
-function planPause(pod: Pod, now: number): PodChange | undefined {
+function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
+  checkPausing(deps);
   if (sandboxPhaseOf(pod) !== "running") {
     throw new ServiceError("conflict", "the sandbox is starting: it can be paused when it is running");
   }
-  return pauseWish(pod) === undefined ? { annotations: { [annotationKeys.paused]: formatTime(now) } } : undefined;
+  return pauseWish(pod) === undefined ? { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()) } } : undefined;
 }
 
 function planResume(pod: Pod, now: number): PodChange | undefined {

@@ -38,8 +38,9 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
       metrics: parts.metrics.metrics,
       activity: execTraffic(cache, traffic),
       keysNamespace: namespace,
-      // Kubelets know nothing of them.
+      // Kubelets know nothing of either.
       enforcesEgress: false,
+      freezes: false,
       isServerGone: () => reach.isGone,
     }),
   );
