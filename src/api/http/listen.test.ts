@@ -1,5 +1,5 @@
 import { createServer, get, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { FastifyInstance } from "fastify";
@@ -104,6 +104,26 @@ test("a caller who goes away is noticed, one who got his answer is not", async (
   await gone.promise;
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
   await app.close();
+});
+
+test("who asks for another protocol before he has his answers is hung up on, and nobody else", async () => {
+  const answer = Promise.withResolvers<string>();
+  const app = await serve((face) => {
+    face.get("/slow", open, () => answer.promise);
+    face.get("/fast", open, async () => "fine");
+  });
+  const url = await listenAt(app, { host: "127.0.0.1", port: 0 });
+  const upgrade = "GET /fast HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+  const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write(`GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${upgrade}`));
+  await new Promise((resolve) =>
+    socket
+      .on("error", () => {})
+      .on("close", resolve)
+      .resume(),
+  );
+  expect(await text(await ask(`${url}/fast`))).toBe("fine");
+  answer.resolve("late");
+  await drainServer(app, 0);
 });
 
 test("an address that is taken is refused with the machine's reason", async () => {

@@ -27,7 +27,13 @@ export function routeUpgrades(app: FastifyInstance): void {
     socket.on("error", () => {});
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
-    response.assignSocket(socket);
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // An answer to a request before it is still under way. Nobody asks so who waits for answers, and there is no right order of them.
+      socket.destroy();
+      return;
+    }
     response.once("finish", () => socket.end());
     app.routing(request, response);
   });
