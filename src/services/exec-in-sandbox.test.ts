@@ -59,11 +59,13 @@ test("a sandbox whose daemon is armed for it takes commands, though its pod does
   await using scene = await ServiceScene.open();
   const { metadata } = await scene.sandbox("i-1", { phase: "starting" });
   const podUid = metadata.uid ?? "";
+  const { client, cache, history, clock, log, pods, activity } = scene;
+  const parts = { client, cache, history, clock, log, pods, activity };
   const armedFor = (sandboxId: string | undefined) => ({
-    ...scene,
+    ...parts,
     daemons: { health: async () => ({ podUid, bootId: "boot", ...(sandboxId === undefined ? {} : { sandboxId }) }) },
   });
-  const gone = { ...scene, daemons: { health: () => Promise.reject(new DaemonError("unreachable", "nobody answers")) } };
+  const gone = { ...parts, daemons: { health: () => Promise.reject(new DaemonError("unreachable", "nobody answers")) } };
   for (const deps of [armedFor(undefined), armedFor("i-before"), gone]) {
     expect((await failureOf(execInSandbox(deps, ann, "i-1", command))).message).toContain("is starting");
   }

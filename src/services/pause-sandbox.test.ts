@@ -39,7 +39,8 @@ test("a pause is a wish, and is answered when the node has frozen the sandbox", 
 test("where no node freezes a pause is refused, and leaves no wish behind that nobody would answer", async () => {
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1");
-  const deps = { ...scene, freezes: false };
+  const { client, cache, history, clock, log } = scene;
+  const deps = { client, cache, history, clock, log, freezes: false };
   expect(await failureOf(pauseSandbox(deps, ann, "i-1", signal))).toMatchObject({ code: "not_implemented" });
   expect(await wishOf(scene)).toBeUndefined();
   expect((await failureOf(pauseSandbox(deps, eve, "i-1", signal))).code).toBe("not_found");
