@@ -109,6 +109,10 @@ bench-claims: $(STAMP) ## Measure creates, from the request to an armed sandbox,
 	@$(TEST_PACKAGES)
 	@node bench/claims/run.ts
 
+.PHONY: bench-kubernetes
+bench-kubernetes: cluster ## Measure creates on that cluster beside one write and one call (needs `make images`; a quarter of an hour)
+	@node bench/kubernetes/run.ts
+
 .PHONY: bench-gateway
 bench-gateway: $(STAMP) ## Measure the gateway beside a direct connection and Envoy (downloads it the first time, 37 MB)
 	@node bench/gateway/run.ts

@@ -11,6 +11,10 @@ export interface Order {
   readonly parallel: number;
   /** Left out: as fast as answers come. */
   readonly perSecond?: number;
+  /** At random, as independent clients come, instead of evenly. */
+  readonly isPoisson?: boolean;
+  /** So long after its answer each sandbox is ended, and its pod can come back. Left out: by whoever asks. */
+  readonly endAfterMs?: number;
 }
 
 export interface Answer {
@@ -24,9 +28,16 @@ export interface Answer {
 export class Asker implements Disposable {
   readonly #child = fork(join(import.meta.dirname, "load.ts"));
 
-  async ask(order: Order): Promise<Answer> {
+  /** Whatever comes of it. */
+  async tell(order: Order): Promise<Answer> {
     this.#child.send(order);
     const [answer] = (await once(this.#child, "message")) as [Answer];
+    return answer;
+  }
+
+  /** Throws unless all of them get a sandbox. */
+  async ask(order: Order): Promise<Answer> {
+    const answer = await this.tell(order);
     const failed = Object.entries(answer.failures);
     if (failed.length > 0) throw new Error(`not all were answered: ${failed.map(([why, times]) => `${times} × ${why}`).join("; ")}`);
     return answer;

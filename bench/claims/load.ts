@@ -5,11 +5,23 @@ import type { Answer, Order } from "./ask.ts";
 process.on("message", (order: Order) => void run(order).then((answer) => process.send?.(answer)));
 process.on("disconnect", () => process.exit(0));
 
-async function run({ url, apiKey, body, count, parallel, perSecond }: Order): Promise<Answer> {
+async function run(order: Order): Promise<Answer> {
+  const { url, apiKey, body, count, parallel, perSecond, endAfterMs } = order;
   const agent = new Agent({ connections: 512, pipelining: 1 });
   const ms: number[] = [];
   const ids: string[] = [];
   const failures: Record<string, number> = {};
+  const ends: Promise<void>[] = [];
+  const end = async (id: string): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, endAfterMs));
+    const answer = await agent.request({
+      origin: url,
+      path: `/v1/sandboxes/${id}`,
+      method: "DELETE",
+      headers: { "agentbox-api-key": apiKey },
+    });
+    await answer.body.dump();
+  };
   const one = async (since: number): Promise<void> => {
     const answer = await agent.request({
       origin: url,
@@ -21,7 +33,9 @@ async function run({ url, apiKey, body, count, parallel, perSecond }: Order): Pr
     const text = await answer.body.text();
     if (answer.statusCode === 201) {
       ms.push(performance.now() - since);
-      ids.push((JSON.parse(text) as { sandbox: { sandboxId: string } }).sandbox.sandboxId);
+      const { sandboxId } = (JSON.parse(text) as { sandbox: { sandboxId: string } }).sandbox;
+      ids.push(sandboxId);
+      if (endAfterMs !== undefined) ends.push(end(sandboxId));
     } else {
       const why = `${answer.statusCode} ${text.slice(0, 200)}`;
       failures[why] = (failures[why] ?? 0) + 1;
@@ -29,8 +43,9 @@ async function run({ url, apiKey, body, count, parallel, perSecond }: Order): Pr
   };
   const began = performance.now();
   if (perSecond === undefined) await closedLoop(count, parallel, one);
-  else await openLoop(count, perSecond, one);
+  else await openLoop(dueTimes(order), one);
   const tookMs = performance.now() - began;
+  await Promise.all(ends);
   await agent.close();
   return { ms, ids, failures, tookMs };
 }
@@ -43,12 +58,19 @@ async function closedLoop(count: number, parallel: number, one: (since: number) 
   await Promise.all(Array.from({ length: parallel }, worker));
 }
 
+/** Milliseconds from the beginning. */
+function dueTimes({ count, perSecond = 1, isPoisson = false }: Order): readonly number[] {
+  const times: number[] = [];
+  for (let at = 0; times.length < count; at += (isPoisson ? -Math.log(1 - Math.random()) : 1) * (1000 / perSecond)) times.push(at);
+  return times;
+}
+
 /** Whether or not those before have been answered; each is timed from when it was due. */
-async function openLoop(count: number, perSecond: number, one: (since: number) => Promise<void>): Promise<void> {
+async function openLoop(times: readonly number[], one: (since: number) => Promise<void>): Promise<void> {
   const began = performance.now();
   const under: Promise<void>[] = [];
-  for (let index = 0; index < count; index++) {
-    const due = began + (index * 1000) / perSecond;
+  for (const time of times) {
+    const due = began + time;
     while (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
     under.push(one(due));
   }

@@ -1,0 +1,114 @@
+/**
+ * `make bench-kubernetes`: from a request over HTTP to an armed sandbox on the cluster of `make cluster`, beside the least that it can cost,
+ * in one run. Sandboxes are ended meanwhile and their pods come back (refill). Siblings: pool.ts (pods that wait), floor.ts (the least),
+ * api-writes.ts (what the API server was asked), recycling.ts (one pod again and again), report.ts (the table and the goals).
+ *   --pool N      pods that wait (default 120)
+ *   --seconds N   how long creates come at random (default 20)
+ *   --recycles N  how often the one pod is used (default 50)
+ */
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { describedCluster, SystemWorld } from "../../test/cluster/system-world.ts";
+import { pushTinyImage } from "../../test/cluster/tiny-image.ts";
+import { type Answer, Asker, type Order } from "../claims/ask.ts";
+import { perEach, writesSoFar } from "./api-writes.ts";
+import { floorOf } from "./floor.ts";
+import { BenchPool } from "./pool.ts";
+import { recycle } from "./recycling.ts";
+import { Report } from "./report.ts";
+
+const { values: args } = parseArgs({
+  options: {
+    pool: { type: "string", default: "120" },
+    seconds: { type: "string", default: "20" },
+    recycles: { type: "string", default: "50" },
+  },
+});
+
+const report = new Report();
+const say = (text: string): void => console.error(`  ${text} … (load ${loadavg()[0]?.toFixed(1)})`);
+/** How long a sandbox is used where creates come at random. */
+const useMs = 500;
+
+interface Measured {
+  readonly world: SystemWorld;
+  readonly pool: BenchPool;
+  readonly ask: (more: Partial<Order>) => Promise<Answer>;
+  /** Ends them, and waits until their pods wait again. */
+  readonly back: (answer: Answer) => Promise<void>;
+}
+
+async function sequential({ world, pool, ask, back }: Measured): Promise<void> {
+  say("one after another");
+  const count = Math.min(100, pool.replicas);
+  await back(await ask({ count: Math.min(20, count) }));
+  const before = await writesSoFar(world.cluster);
+  const made = await ask({ count });
+  const claimed = await writesSoFar(world.cluster);
+  report.sequential(made.ms, perEach(before, claimed, count));
+  await back(made);
+  report.ends(perEach(claimed, await writesSoFar(world.cluster), count));
+}
+
+async function atRandom({ pool, ask }: Measured, perSecond: number): Promise<void> {
+  say(`${perSecond} a second`);
+  report.atRandom(perSecond, await ask({ count: perSecond * Number(args.seconds), perSecond, isPoisson: true, endAfterMs: useMs }));
+  await pool.full();
+}
+
+async function bursts({ pool, ask, back }: Measured): Promise<void> {
+  for (const count of [50, 100].filter((size) => size <= pool.replicas)) {
+    say(`a burst of ${count}`);
+    const made = await ask({ count, parallel: count });
+    report.burst(count, made);
+    await back(made);
+  }
+}
+
+/** Five pods that wait on another image, four times; the node has this one after the first. */
+async function freshImage(world: SystemWorld, ask: Measured["ask"]): Promise<void> {
+  say("another image than the one that waits");
+  const image = await pushTinyImage(world.cluster.registry, { name: "bench/fresh:1", files: { which: "fresh" } });
+  const pool = await BenchPool.filled(world, "fresh", { replicas: 5 });
+  const body = { poolName: pool.name, image };
+  const ms: number[] = [];
+  await ask({ body, count: 1, endAfterMs: 0 });
+  for (let round = 0; round < 4; round++) {
+    await pool.full();
+    ms.push(...(await ask({ body, count: 5, endAfterMs: 0 })).ms);
+  }
+  report.freshImage(ms);
+}
+
+async function measure(): Promise<void> {
+  await using world = await SystemWorld.open(await describedCluster());
+  const leave = (): void => void world[Symbol.asyncDispose]().finally(() => process.exit(130));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
+  await world.start();
+  using asker = new Asker();
+  const { sandboxes } = await world.api();
+  const { url, apiKey } = await world.access();
+  const ask = (more: Partial<Order>): Promise<Answer> =>
+    asker.tell({ url, apiKey, body: { poolName: "bench" }, count: 1, parallel: 1, ...more });
+  say(`a pool of ${args.pool}`);
+  const pool = await BenchPool.filled(world, "bench", { replicas: Number(args.pool) });
+  const back = async ({ ids }: Answer): Promise<void> => {
+    await Promise.all(ids.map((id) => sandboxes.end(id)));
+    await pool.full();
+  };
+  const measured: Measured = { world, pool, ask, back };
+  say("the floor");
+  report.floor(await floorOf(world, await pool.full(), 100));
+  await sequential(measured);
+  await bursts(measured);
+  for (const perSecond of [10, 45]) await atRandom(measured, perSecond);
+  await world.resize("bench", 0);
+  await freshImage(world, ask);
+  say("one pod again and again");
+  report.recycled(await recycle(world, Number(args.recycles)), Number(args.recycles));
+}
+
+report.loadBefore = loadavg();
+await measure();
+report.loadAfter = loadavg();
+console.log(report.text());
