@@ -1,4 +1,5 @@
 /** What was measured, beside the goals of the project and the floor of the same run. */
+import { loadavg } from "node:os";
 import { percentile, type Row, table } from "../lib/measure.ts";
 import type { Answer } from "../claims/ask.ts";
 import type { perEach } from "./api-writes.ts";
@@ -15,8 +16,7 @@ export class Report {
   readonly #rows: Row[] = [];
   readonly #more: string[] = [];
   #floor = Number.NaN;
-  loadBefore: readonly number[] = [];
-  loadAfter: readonly number[] = [];
+  readonly #loadBefore = loadavg();
 
   floor({ patch, call, both }: Floor): void {
     this.#row("floor: one PATCH of a pod", patch);
@@ -63,10 +63,10 @@ export class Report {
     this.#more.push(`Seen waiting for: ${waitedFor.join(", ") || "nothing"}; ${restarts} starts of its container.`);
   }
 
-  text(): string {
+  print(): void {
     const load = (loads: readonly number[]): string => loads.map((each) => each.toFixed(1)).join(" ");
-    const about = `milliseconds from the HTTP request to the answer with an armed sandbox; load of the machine ${load(this.loadBefore)} before, ${load(this.loadAfter)} after`;
-    return [table(columns, this.#rows), about, ...this.#more].join("\n\n");
+    const about = `milliseconds from the HTTP request to the answer with an armed sandbox; load of the machine ${load(this.#loadBefore)} before, ${load(loadavg())} after`;
+    console.log([table(columns, this.#rows), about, ...this.#more].join("\n\n"));
   }
 
   #row(what: string, ms: readonly number[], { goal, tookMs }: { goal?: string | undefined; tookMs?: number } = {}): void {

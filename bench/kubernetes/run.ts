@@ -70,19 +70,26 @@ async function freshImage(world: SystemWorld, ask: Measured["ask"]): Promise<voi
   say("another image than the one that waits");
   const image = await pushTinyImage(world.cluster.registry, { name: "bench/fresh:1", files: { which: "fresh" } });
   const pool = await BenchPool.filled(world, "fresh", { replicas: 5 });
+  const { sandboxes } = await world.api();
   const body = { poolName: pool.name, image };
   const ms: number[] = [];
   await ask({ body, count: 1, endAfterMs: 0 });
   for (let round = 0; round < 4; round++) {
     await pool.full();
-    ms.push(...(await ask({ body, count: 5, endAfterMs: 0 })).ms);
+    const made = await ask({ body, count: pool.replicas });
+    ms.push(...made.ms);
+    await Promise.all(made.ids.map((id) => sandboxes.end(id)));
   }
   report.freshImage(ms);
 }
 
 async function measure(): Promise<void> {
   await using world = await SystemWorld.open(await describedCluster());
-  const leave = (): void => void world[Symbol.asyncDispose]().finally(() => process.exit(130));
+  // Whoever has no more patience has what there is.
+  const leave = (): void => {
+    report.print();
+    void world[Symbol.asyncDispose]().finally(() => process.exit(130));
+  };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   await world.start();
   using asker = new Asker();
@@ -108,7 +115,5 @@ async function measure(): Promise<void> {
   report.recycled(await recycle(world, Number(args.recycles)), Number(args.recycles));
 }
 
-report.loadBefore = loadavg();
 await measure();
-report.loadAfter = loadavg();
-console.log(report.text());
+report.print();
