@@ -57,6 +57,56 @@ test("a leader that is killed is followed within 20 s, and every sandbox has its
   expect(await second.ended()).toBe(0);
 });
 
+test("API processes and controllers are exchanged under load, and whoever asks once more has a sandbox that nobody else has", async () => {
+  await using scene = await ClusterScene.open();
+  const controllers = scene.serve("controllers");
+  const serving = [scene.serve("api"), scene.serve("api")];
+  const addresses = await Promise.all(serving.map((process) => process.api()));
+  const key = await scene.adminKey();
+  await scene.createPool("py", 12);
+  await idle(scene, 12);
+  const made: string[] = [];
+  let again = 0;
+  const user = async (turn: number): Promise<void> => {
+    // A balancer that has not heard yet sends one in two to whoever is ending.
+    for (let tries = 0; tries < 2; tries++) {
+      const address = addresses[(turn + tries) % addresses.length] ?? "";
+      const answer = await scene.ask(key, `POST ${address}/v1/sandboxes`, { poolName: "py" }).catch(() => undefined);
+      if (answer?.status === 201) {
+        const { sandboxId } = (answer.json as Created).sandbox;
+        made.push(sandboxId);
+        const ended = await scene.ask(key, `DELETE ${address}/v1/sandboxes/${sandboxId}`).catch(() => undefined);
+        if (ended?.status !== 202) await scene.ask(key, `DELETE ${addresses[(turn + 1) % 2] ?? ""}/v1/sandboxes/${sandboxId}`);
+        return;
+      }
+      again++;
+    }
+    throw new Error("twice without a sandbox");
+  };
+  const users: Promise<void>[] = [];
+  const load = setInterval(() => users.push(user(users.length)), 150);
+  await using ending = new AsyncDisposableStack();
+  ending.defer(() => clearInterval(load));
+  for (const index of [0, 1]) {
+    const [before, next] = [serving[index], scene.serve("api")];
+    const address = await next.api();
+    before?.signal("SIGTERM");
+    expect(await before?.ended()).toBe(0);
+    addresses[index] = address;
+  }
+  const successor = scene.serve("controllers");
+  await successor.says("agentbox is ready");
+  controllers.signal("SIGTERM");
+  await successor.says("controllers run");
+  await ending.disposeAsync();
+  await Promise.all(users);
+  expect(new Set(made).size).toBe(made.length);
+  expect(made.length).toBeGreaterThan(20);
+  await idle(scene, 12);
+  // Only who met the ending process in the moment between its last answer and the balancer's hearing of it had to ask again.
+  expect(again).toBeLessThan(made.length / 2);
+});
+
 test("keys and limits hold in all API processes, and each takes its lease away when it ends", async () => {
   await using scene = await ClusterScene.open();
   const flags = ["api", "controllers", "--rate-limit", "40", "--rate-burst", "40"];

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { eventually } from "./eventually.ts";
+import { vi } from "vitest";
 
 const launcher = join(import.meta.dirname, "../../bin/agentbox");
 
@@ -42,10 +42,13 @@ export class ServeProcess implements AsyncDisposable {
 
   /** Resolves when it has said so; fails when it ends instead. */
   async says(msg: string): Promise<LogLine> {
-    await eventually(() => {
+    // On a busy machine several processes that start at once take longer than anything else.
+    const patience = { timeout: 60_000, interval: 20 };
+    await vi.waitFor(() => {
       if (this.#child.exitCode !== null) throw new Error(`it ended with ${this.#child.exitCode}: ${this.#stderr}`);
-      if (!this.has(msg)) throw new Error(`it has not said ${JSON.stringify(msg)}: ${this.#stderr}`);
-    });
+      if (!this.has(msg))
+        throw new Error(`it has not said ${JSON.stringify(msg)}, but last ${JSON.stringify(this.lines.at(-1))}: ${this.#stderr}`);
+    }, patience);
     return this.lines.findLast((line) => line.msg === msg) as LogLine;
   }
 
