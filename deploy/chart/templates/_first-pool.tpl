@@ -31,6 +31,9 @@ spec:
       containers:
         - name: sandbox
           image: {{ include "agentbox.image" (dict "root" .root "whole" .root.Values.images.base "name" "agentbox-base") }}
+          # For sudo, which the SDKs' users expect.
+          securityContext:
+            allowPrivilegeEscalation: true
           resources:
             {{- toYaml $pool.resources | nindent 12 }}
 {{- end -}}
