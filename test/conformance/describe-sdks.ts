@@ -81,7 +81,7 @@ function underTest<S extends Sdk, B extends Sandbox>(version: string, mode: Mode
     await reachHosts(server);
     loaded = (await import(module)) as S;
     shared = await start({ timeoutMs: 600_000 });
-  });
+  }, 60_000);
   // Places in the pool are few: the next case may need them.
   afterEach(() => end(created.splice(0)));
   afterAll(async () => {
