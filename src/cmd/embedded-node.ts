@@ -15,7 +15,7 @@ import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
 import { CachingDigestResolver, type DigestResolver } from "#images/resolve-digest.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { nodeSettings } from "./node-settings.ts";
@@ -24,7 +24,7 @@ export interface NodeOptions {
   /** AgentBox's data folder. */
   readonly home: string;
   readonly store: ObjectStore;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly publicKey: string;

@@ -1,14 +1,14 @@
 /** `agentbox down`: the opposite of `up`, containers included. */
 import { CliError } from "#cli/failure.ts";
 import type { TextSink } from "#cli/context.ts";
-import { type Clock, sleep } from "#lib/clock.ts";
+import { type MonotonicClock, sleep } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import type { HomeFolder } from "./home-folder.ts";
 import { isListening, readServerFile } from "./server-file.ts";
 
 export interface TakeDownOptions {
   readonly home: HomeFolder;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly stdout: TextSink;
 }
 
@@ -29,7 +29,7 @@ export async function takeDown({ home, clock, stdout }: TakeDownOptions): Promis
 
 const endingMs = 15_000;
 
-async function endServer(home: HomeFolder, clock: Clock, stdout: TextSink): Promise<void> {
+async function endServer(home: HomeFolder, clock: MonotonicClock, stdout: TextSink): Promise<void> {
   if (!(await isListening(home.socketPath))) return;
   const until = clock.now() + endingMs;
   let facts = await readServerFile(home.serverFile);

@@ -56,6 +56,8 @@ class Connection<T extends ApiObject> {
   }
 
   #carry(event: WatchEvent<T>): "on" | "over" {
+    // What the server had sent already when its reader left.
+    if (this.#abort.signal.aborted) return "over";
     const { random, weather, process } = this.#deps;
     const { cut, silenced, doubled } = weather();
     if (random.chance(silenced)) {

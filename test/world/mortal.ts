@@ -1,4 +1,4 @@
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 
 /** Objects in the hands of a process that may be killed: from then on its calls are never answered and nothing calls it back. */
 export class Life {
@@ -40,9 +40,10 @@ export class Life {
   }
 
   /** Time goes on for the dead, but nothing of theirs happens in it. */
-  clock(clock: Clock): Clock {
+  clock(clock: MonotonicClock): MonotonicClock {
     return {
       now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
       after: (ms, run) => clock.after(ms, () => (this.#over ? undefined : run())),
     };
   }

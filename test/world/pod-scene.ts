@@ -12,7 +12,7 @@ import { type DaemonClient, DaemonError, type DaemonHealth } from "#daemon-clien
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import { type Metrics, prometheusMetrics } from "#lib/metrics.ts";
 import { releaseSandbox, type WantedRelease } from "#lifecycle/release-sandbox.ts";
 import type { JsonObject } from "#model/meta.ts";
@@ -35,7 +35,7 @@ export const image = (name: string) => ({ image: `registry.invalid/${name}:1`, d
 
 export interface PodSceneOptions {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly namespace: string;
   readonly pool?: Partial<SandboxPool["spec"]>;
 }
@@ -45,7 +45,7 @@ export type Answer = Pick<DaemonHealth, "sandboxId"> & Partial<DaemonHealth>;
 
 export class PodScene implements AsyncDisposable {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly cache: SandboxCache;
   readonly history: HistoryStore;
   readonly registry = new Registry();

@@ -11,7 +11,7 @@ import { Expectations } from "#kube/controller/expectations.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { Events } from "#model/core-kinds.ts";
 import type { JsonObject } from "#model/meta.ts";
@@ -26,7 +26,7 @@ import { WatchedClient } from "./watched-client.ts";
 
 export interface PoolSceneOptions {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly namespace: string;
   readonly pools?: Partial<PoolDeps>;
 }
@@ -37,7 +37,7 @@ const publicKey = "a2V5";
 export class PoolScene implements AsyncDisposable {
   /** Past the controllers' one: what users, nodes and API processes do. */
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly namespace: string;
   /** The controllers' own. */
   readonly watched: WatchedClient;

@@ -9,6 +9,7 @@ interface Waiting {
 /** A clock that stands still until the test moves it. Timers fire in order of their time, as they would have in life. */
 export class SteppedClock implements MonotonicClock {
   #now: number;
+  #setByMs = 0;
   #order = 0;
   readonly #waiting = new Set<Waiting>();
 
@@ -17,7 +18,12 @@ export class SteppedClock implements MonotonicClock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#setByMs;
+  }
+
+  /** Somebody sets the time of day. What lasts a while lasts as long as before. */
+  setBy(ms: number): void {
+    this.#setByMs += ms;
   }
 
   monotonic(): number {

@@ -16,7 +16,7 @@
 import { type ObjectClient, type ObjectKey } from "#kube/object-client.ts";
 import { abortable } from "#lib/abortable.ts";
 import type { Random } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { matchesLabels, parseLabelSelector } from "#model/label-selector.ts";
 import type { ApiObject } from "#model/meta.ts";
@@ -30,7 +30,7 @@ import { type Change, VersionedCache } from "./versioned-cache.ts";
 
 export interface InformerDeps {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly random?: Random;
 }
@@ -157,7 +157,7 @@ export class Informer<T extends ApiObject> {
     const name = resourceName(this.#source.type);
     if (this.#stop.signal.aborted) return { healthy: false, reason: `${name}: stopped` };
     const last = this.#lastError;
-    const ago = last === undefined ? Infinity : this.#deps.clock.now() - last.at;
+    const ago = last === undefined ? Infinity : this.#deps.clock.monotonic() - last.at;
     const trouble = ago < this.#pace.unhealthyMs ? `${Math.round(ago / 1000)} s ago: ${describe(last?.error)}` : undefined;
     if (!this.#synced) return { healthy: false, reason: `${name}: not synced yet${trouble === undefined ? "" : `; ${trouble}`}` };
     return trouble === undefined ? { healthy: true } : { healthy: false, reason: `${name}: ${trouble}` };
@@ -188,7 +188,7 @@ export class Informer<T extends ApiObject> {
   #note(outcome: Outcome, pauseMs: number): void {
     const { log, clock } = this.#deps;
     if (outcome.kind === "failed") {
-      this.#lastError = { at: clock.now(), error: outcome.error };
+      this.#lastError = { at: clock.monotonic(), error: outcome.error };
       log.warn({ error: outcome.error, retryInMs: pauseMs }, "list or watch failed");
     } else if (outcome.kind === "starved") {
       log.warn({ idleMs: this.#pace.idleTimeoutMs }, "watch starved; resuming");

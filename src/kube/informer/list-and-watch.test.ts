@@ -49,6 +49,17 @@ describe("a watch", () => {
     expect(bench.lines).toMatchObject([{ level: "warn", msg: "watch starved; resuming" }]);
   });
 
+  test("that starves is taken for dead as soon when somebody sets the clock back", async () => {
+    await using bench = new InformerBench([aMap("a")], { pace: { idleTimeoutMs: 150_000 } });
+    await bench.informer.whenSynced();
+    await settle();
+    bench.server.starveWatches();
+    bench.server.put(ConfigMaps, aMap("b"));
+    bench.clock.setBy(-3_600_000);
+    await bench.clock.step(151_000);
+    expect(bench.story).toEqual(["a", "b"]);
+  });
+
   test("with a sign of life now and then is left alone", async () => {
     await using bench = new InformerBench([aMap("a")], { pace: { idleTimeoutMs: 150_000 } });
     await bench.informer.whenSynced();

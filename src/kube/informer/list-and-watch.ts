@@ -2,7 +2,7 @@ import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient, ObjectList, WatchEvent } from "#kube/object-client.ts";
 import { ChildAbort } from "#lib/abortable.ts";
 import type { Random } from "#lib/backoff.ts";
-import { type Clock, sleep } from "#lib/clock.ts";
+import { type MonotonicClock, sleep } from "#lib/clock.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 import { firstStep, nextStep, type Outcome, type Retries } from "./next-step.ts";
@@ -38,7 +38,7 @@ export interface Pace extends Retries {
 
 export interface ListAndWatchDeps {
   readonly client: ObjectClient;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly random: Random;
 }
 
@@ -102,7 +102,7 @@ class Watch<T extends ApiObject> {
     this.#deps = deps;
     this.#source = source;
     this.#pace = pace;
-    this.#startedAt = deps.clock.now();
+    this.#startedAt = deps.clock.monotonic();
     this.#lastSignOfLife = this.#startedAt;
   }
 
@@ -112,7 +112,7 @@ class Watch<T extends ApiObject> {
     try {
       for await (const event of this.#events(sink.seen(), abort.signal)) {
         this.#silent = false;
-        this.#lastSignOfLife = this.#deps.clock.now();
+        this.#lastSignOfLife = this.#deps.clock.monotonic();
         sink.event(event);
       }
       return { kind: "ended", held: this.#lasted() };
@@ -137,7 +137,7 @@ class Watch<T extends ApiObject> {
     const { clock } = this.#deps;
     const guard = (ms: number): void => {
       timer = clock.after(ms, () => {
-        const left = this.#lastSignOfLife + this.#pace.idleTimeoutMs - clock.now();
+        const left = this.#lastSignOfLife + this.#pace.idleTimeoutMs - clock.monotonic();
         if (left > 0) guard(left);
         else abort.abort(starved);
       });
@@ -148,7 +148,7 @@ class Watch<T extends ApiObject> {
   }
 
   #lasted(): boolean {
-    return this.#deps.clock.now() - this.#startedAt >= this.#pace.heldMs;
+    return this.#deps.clock.monotonic() - this.#startedAt >= this.#pace.heldMs;
   }
 }
 

@@ -20,7 +20,7 @@ import { changesOf } from "#kube/controller/source.ts";
 import { Informer } from "#kube/informer/informer.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Random } from "#lib/backoff.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { MonotonicClock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { Pods } from "#model/pod.ts";
@@ -45,7 +45,7 @@ export interface NodeAgentOptions {
   /** Stays the caller's, who closes it after the agent. */
   readonly runtime: PodRuntime;
   readonly images: NodeImages;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly nodeName: string;
