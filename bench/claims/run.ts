@@ -90,6 +90,7 @@ async function flat(server: SimulatedServer, ask: (more: Partial<Order>) => Prom
 await simulated();
 if (!args["simulated-only"]) {
   const real = await realClaims(Number(args.real), say);
+  row("real containers, the first five after a start, same image", real.first);
   const [p50, p99] = [percentile(real.fast, 0.5), percentile(real.fast, 0.99)];
   row("real containers, one after another, same image", real.fast, { target: verdict("p50 ≤ 8, p99 ≤ 30", p50 <= 8 && p99 <= 30) });
   row("real containers, burst, same image", real.burst);
