@@ -7,13 +7,13 @@
  *   --sandboxes N that our gateway knows (default 1000)
  */
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { percentile, type Row, table } from "../lib/measure.ts";
 import { envoyBinary, envoyVersion, startEnvoy } from "./envoy.ts";
 import { type Loaded, type LoadOrder, sandboxName, type Way } from "./orders.ts";
 import { cpuSeconds, pinnedNode } from "./pinned.ts";
+import { freePort } from "../../test/world/free-port.ts";
 
 const { values: args } = parseArgs({
   options: {
@@ -42,14 +42,6 @@ interface Measured {
   readonly ms: readonly number[];
   /** Of the proxy, for each request, message or byte. */
   readonly cpuSeconds: number;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function answersAt(port: number): Promise<void> {

@@ -24,6 +24,7 @@ beforeEach(() => {
   failure = undefined;
   calls = 0;
   reach = new ServerReach({ clock, log: recordedLog().log, probe: answer });
+  // Only what is called here.
   client = reach.observed({ get: answer, patch: answer } as unknown as ObjectClient);
 });
 
@@ -80,6 +81,7 @@ test("a watch that breaks counts, and an event of one is an answer", async () =>
     yield { type: "BOOKMARK", resourceVersion: "1" } as const;
     throw new ApiError("Unreachable", "cut");
   };
+  // Only what is called here.
   const watching = reach.observed({ watch, get: answer } as unknown as ObjectClient);
   failure = "Unreachable";
   await get(watching);

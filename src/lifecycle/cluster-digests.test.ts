@@ -51,6 +51,7 @@ function bench(objects: Record<string, Secret | ServiceAccount | ApiError>) {
       throw new ImageError("unauthorized", "the registry wants credentials");
     return { digest };
   };
+  // It gives service accounts and secrets, and nothing of another kind is asked for.
   const client = { get } as unknown as Pick<ObjectClient, "get">;
   const digests = clusterDigests({ client, clock, log, resolver: { resolve } });
   const ask = (puller?: ImagePuller) => digests.resolve("registry.invalid/team/app:1", { signal, puller });

@@ -7,27 +7,12 @@
  */
 import type { Json } from "#model/meta.ts";
 import type { Container, PodSpec } from "#model/pod.ts";
+import { rootCapabilities } from "#model/root-capabilities.ts";
 
 type SecurityContext = { readonly [key: string]: Json };
 
 /** Of a container that asks for nothing. */
 export const boundSecurity: SecurityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
-
-/** Enough to manage files, users and services inside; those that our own node leaves root as well. */
-const powersOfRoot = [
-  "AUDIT_WRITE",
-  "CHOWN",
-  "DAC_OVERRIDE",
-  "FOWNER",
-  "FSETID",
-  "KILL",
-  "NET_BIND_SERVICE",
-  "SETFCAP",
-  "SETGID",
-  "SETPCAP",
-  "SETUID",
-  "SYS_CHROOT",
-];
 
 /** The pod with bounds wherever its template has set none. */
 export function withSecurity(spec: PodSpec): PodSpec {
@@ -65,7 +50,7 @@ function containerSecurity({ securityContext: own = {} }: Container, pod: Securi
   const isStated = own["runAsNonRoot"] !== undefined || pod["runAsNonRoot"] !== undefined;
   return {
     ...boundSecurity,
-    ...(isUnprivileged && !mayEscalate ? {} : { capabilities: { drop: ["ALL"], add: powersOfRoot } }),
+    ...(isUnprivileged && !mayEscalate ? {} : { capabilities: { drop: ["ALL"], add: rootCapabilities } }),
     ...(isUnprivileged && !isStated ? { runAsNonRoot: true } : {}),
     ...own,
   };

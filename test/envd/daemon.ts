@@ -2,7 +2,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
@@ -10,6 +9,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
 import { schemaRegistry } from "#envd/connect/descriptors.ts";
 import { header, publicKeyText, signInit, type InitBody } from "#envd-protocol/arming.ts";
+import { freePort } from "../world/free-port.ts";
 
 const keys = generateKeyPairSync("ed25519");
 const podUid = "pod-1";
@@ -86,14 +86,6 @@ export async function armDaemon(
   const headers = { [header.sandboxId]: sandboxId, [header.signature]: signature };
   const answer = await fetch(`${url}/init`, { method: "POST", headers, body: bytes });
   if (answer.status !== 204) throw new Error(`${answer.status}: ${await answer.text()}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function answered(url: string): Promise<void> {

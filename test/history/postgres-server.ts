@@ -4,12 +4,12 @@
  */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { appendFile, chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client } from "pg";
+import { freePort } from "../world/free-port.ts";
 
 export const serverUser = "agentbox";
 export const serverPassword = "sesam-öffne/dich@#1";
@@ -183,13 +183,4 @@ async function findBinaries(): Promise<string> {
     throw new Error("the history tests need PostgreSQL: install the Debian package `postgresql` (its service need not run)");
   }
   return join(root, String(newest), "bin");
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
 }

@@ -1,12 +1,12 @@
 /** Debian's docker-registry as a process on loopback, with its data in a throw-away folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Digest, hexOf } from "#images/digest.ts";
 import type { ImageFixture } from "../world/image-fixture.ts";
 import { pushImage } from "../world/push-image.ts";
+import { freePort } from "../world/free-port.ts";
 
 export const user = "ann";
 export const password = "secret";
@@ -96,12 +96,4 @@ function configuration(folder: string, host: string, closed: boolean): object {
     http: { addr: host },
     ...(closed ? { auth: { htpasswd: { realm: "tests", path: join(folder, "passwords") } } } : {}),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

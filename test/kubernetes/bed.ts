@@ -14,13 +14,13 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adminRequests, createCrds, isEstablished, isReady, ownCrds, plantGarbage, type AdminRequest } from "./admin-requests.ts";
 import { bedBinaries } from "./binaries.ts";
 import { certificateAuthority, clientCertificate, serverCertificate, type Certificate, type CertificateSubject } from "./certificates.ts";
 import { startComponent, waitUntil, type Component } from "./component.ts";
+import { freePort } from "../world/free-port.ts";
 
 export interface BedOptions {
   /** Data, logs and keys. A temporary folder when left out, removed at the end. */
@@ -205,15 +205,6 @@ async function installCrds(admin: AdminRequest, folder: string, components: read
     async () => (await Promise.all(names.map((name) => isEstablished(admin, name)))).every(Boolean),
     components,
   );
-}
-
-/** Asked of the kernel, which does not hand out the same one again soon. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 if (import.meta.main) {

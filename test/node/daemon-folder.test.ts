@@ -1,26 +1,18 @@
 import { spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { daemonFolder, sweepDaemonFolders } from "#engines/embedded/node/daemon/daemon-folder.ts";
 import { header, publicKeyText } from "#envd-protocol/arming.ts";
+import { freePort } from "../world/free-port.ts";
 
 let parent = "";
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), "agentbox-daemon-"));
 });
 afterEach(() => rm(parent, { recursive: true, force: true }));
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function answer(url: string): Promise<Response> {
   for (;;) {

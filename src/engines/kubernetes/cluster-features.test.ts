@@ -53,6 +53,7 @@ async function watched(cluster: Cluster): Promise<Seen> {
       const next = at + 1 < cluster.nodes.length ? { continue: String(at + 1) } : {};
       return { items: cluster.nodes.slice(at, at + 1), resourceVersion: "1", ...next };
     },
+    // Their results are of the kind that is asked for, which no single function can be.
   } as unknown as Pick<ObjectClient, "create" | "list">;
   const deps: FeatureDeps = { client, clock, log, namespace: "ns", random: () => 0.5 };
   const features = await watchClusterFeatures(deps);

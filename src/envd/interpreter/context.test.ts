@@ -28,6 +28,7 @@ class StubbornKernel {
 function world(): { readonly kernel: StubbornKernel; readonly clock: SteppedClock; readonly context: Context } {
   const clock = new SteppedClock();
   const kernel = new StubbornKernel();
+  // It has all that a context uses; the class has private parts beside.
   return { kernel, clock, context: new Context(facts, clock, () => Promise.resolve(kernel as unknown as Kernel)) };
 }
 

@@ -1,23 +1,9 @@
 /** Which of root's powers a sandbox's root has, inside its own user namespace. */
 
-/** Enough to manage files, users and services inside; nothing that reaches the network's or the kernel's settings. */
-const usual = [
-  "AUDIT_WRITE",
-  "CHOWN",
-  "DAC_OVERRIDE",
-  "FOWNER",
-  "FSETID",
-  "KILL",
-  "NET_BIND_SERVICE",
-  "SETFCAP",
-  "SETGID",
-  "SETPCAP",
-  "SETUID",
-  "SYS_CHROOT",
-];
+import { rootCapabilities } from "#model/root-capabilities.ts";
 
 /** What may be asked for on top. Each is bounded by the sandbox's own namespaces. */
-const askable = new Set([...usual, "IPC_LOCK", "MKNOD", "NET_RAW", "SYS_NICE", "SYS_PTRACE"]);
+const askable = new Set([...rootCapabilities, "IPC_LOCK", "MKNOD", "NET_RAW", "SYS_NICE", "SYS_PTRACE"]);
 
 /** Names for the specification, from the pod's `capabilities.add` and `.drop`, which leave the prefix out. */
 export function resolveCapabilities(add: readonly string[], drop: readonly string[]): string[] {
@@ -27,7 +13,7 @@ export function resolveCapabilities(add: readonly string[], drop: readonly strin
     throw new Error(`a sandbox cannot have the capabilities ${refused.join(", ")}; these can be added: ${[...askable].join(", ")}`);
   }
   const dropped = new Set(drop.map(withoutPrefix));
-  const kept = dropped.has("ALL") ? [] : usual.filter((name) => !dropped.has(name));
+  const kept = dropped.has("ALL") ? [] : rootCapabilities.filter((name) => !dropped.has(name));
   return [...new Set([...kept, ...added])].sort().map((name) => `CAP_${name}`);
 }
 
