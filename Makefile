@@ -138,7 +138,7 @@ fuzz: $(STAMP) ## 100,000 generated bad requests to the daemon, the gateway and 
 	@AGENTBOX_FUZZ_RUNS=$${AGENTBOX_FUZZ_RUNS:-100000} vitest run --project fuzz
 
 .PHONY: simulate
-simulate: $(STAMP) ## 10,000 simulated lives of the whole control plane, with faults (a quarter of an hour)
+simulate: $(STAMP) ## 10,000 simulated lives of the whole control plane, with faults, on all cores (two of them: twenty minutes)
 	@node test/simulation/run.ts --runs 10000
 
 .PHONY: load-test

@@ -72,6 +72,15 @@ export const plants: readonly PlantedBug[] = [
   },
 ];
 
+/** Undefined where none is named. */
+export function plantNamed(name: string | undefined): PlantedBug | undefined {
+  const planted = plants.find((each) => each.name === name);
+  if (name !== undefined && planted === undefined) {
+    throw new Error(`there is no plant "${name}"; there are ${plants.map((each) => each.name).join(", ")}`);
+  }
+  return planted;
+}
+
 function withClient(changed: (client: ObjectClient) => Partial<ObjectClient>): Plant {
   return (reach) => ({ ...reach, client: { ...reach.client, ...changed(reach.client) } });
 }

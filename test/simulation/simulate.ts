@@ -2,7 +2,8 @@
  * One run of the whole control plane in one process, in simulated time, with everything happening to it that may. The same seed is the
  * same run, to the last event.
  *
- * - `run.ts` many runs, or one again; `simulate.ts` (this file) one run; `world.ts` all parts of it; `actions.ts` what may happen
+ * - `run.ts` the command; `many-runs.ts`, `seeds-process.ts` many runs on all cores; `simulate.ts` (this file) one run; `world.ts` all parts
+ *   of it; `actions.ts` what may happen
  * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes put in on purpose
  * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
  *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
