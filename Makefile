@@ -85,6 +85,13 @@ conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs the
 	@$(NODE_PACKAGES)
 	@vitest run --project conformance
 
+# What no kubelet can do, and those cases are skipped by name (docs/cluster.md).
+CLUSTER_WITHOUT := pausing
+
+.PHONY: conformance-cluster
+conformance-cluster: cluster ## The same against AgentBox on that cluster (needs `make images`)
+	@AGENTBOX_CONFORMANCE_ENGINE=kubernetes AGENTBOX_CONFORMANCE_WITHOUT=$(CLUSTER_WITHOUT) vitest run --project conformance
+
 .PHONY: explore
 explore: $(STAMP) ## Try all properties on many new cases, where `make test` has the same few in every run
 	@AGENTBOX_PROPERTY_SEED=random AGENTBOX_PROPERTY_RUNS=3000 node tools/run-tests.ts unit contract -- --testTimeout=600000

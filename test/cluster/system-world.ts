@@ -42,6 +42,14 @@ export interface PoolWish {
   readonly spec?: Partial<SandboxPool["spec"]>;
 }
 
+interface Parts {
+  readonly cluster: ClusterDescription;
+  readonly client: KubernetesClient;
+  readonly namespace: string;
+  readonly home: string;
+  readonly flags: readonly string[];
+}
+
 export class SystemWorld implements AsyncDisposable {
   readonly cluster: ClusterDescription;
   readonly client: KubernetesClient;
@@ -49,7 +57,7 @@ export class SystemWorld implements AsyncDisposable {
   readonly process: SystemProcess;
   readonly #home: string;
 
-  private constructor(cluster: ClusterDescription, client: KubernetesClient, namespace: string, home: string) {
+  private constructor({ cluster, client, namespace, home, flags }: Parts) {
     this.cluster = cluster;
     this.client = client;
     this.namespace = namespace;
@@ -58,18 +66,19 @@ export class SystemWorld implements AsyncDisposable {
     const ports = ["--listen", "127.0.0.1", "--port", "0", "--gateway-port", "0", "--health-port", "0"];
     const image = ["--daemon-image", systemImage(cluster, "agentbox-daemon")];
     // A benchmark asks as fast as it can, with one key.
-    this.process = new SystemProcess([...where, ...ports, ...image, "--rate-limit", "0"], { AGENTBOX_HOME: home, DATABASE_URL: "" });
+    const args = [...where, ...ports, ...image, "--rate-limit", "0", ...flags];
+    this.process = new SystemProcess(args, { AGENTBOX_HOME: home, DATABASE_URL: "" });
   }
 
-  /** Not started yet, and without a pool. */
-  static async open(cluster: ClusterDescription): Promise<SystemWorld> {
+  /** Not started yet, and without a pool. Flags are those of `agentbox serve`, beside its own. */
+  static async open(cluster: ClusterDescription, flags: readonly string[] = []): Promise<SystemWorld> {
     const client = await kubernetesClient({ kubeconfig: cluster.kubeconfig });
     try {
       await haveKinds(cluster);
       await refuseCompany(client);
       const namespace = `system-${randomUUID().slice(0, 8)}`;
       await client.create(Namespaces, { metadata: { name: namespace, labels: { [apart]: "" } } });
-      return new SystemWorld(cluster, client, namespace, await mkdtemp(join(tmpdir(), "agentbox-system-")));
+      return new SystemWorld({ cluster, client, namespace, home: await mkdtemp(join(tmpdir(), "agentbox-system-")), flags });
     } catch (error) {
       await client.close();
       throw error;

@@ -5,6 +5,7 @@ import type { TestProject } from "vitest/node";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { readServerFile } from "../../src/cmd/server-file.ts";
 import { UpProcess } from "../world/up-process.ts";
+import { ClusterServer } from "./cluster-server.ts";
 import { installSdks } from "./install.ts";
 import { outsideServer, type ServerUnderTest } from "./server-under-test.ts";
 
@@ -18,6 +19,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide("conformance", outside);
     return () => Promise.resolve();
   }
+  if (engineOf(process.env) === "kubernetes") {
+    const cluster = await ClusterServer.start(places);
+    project.provide("conformance", cluster.facts);
+    return () => cluster[Symbol.asyncDispose]();
+  }
   const server = await UpProcess.onNewFolder();
   try {
     await server.start();
@@ -30,6 +36,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error;
   }
   return () => server[Symbol.asyncDispose]();
+}
+
+function engineOf({ AGENTBOX_CONFORMANCE_ENGINE: engine = "embedded" }: NodeJS.ProcessEnv): "embedded" | "kubernetes" {
+  if (engine === "embedded" || engine === "kubernetes") return engine;
+  throw new Error(`AGENTBOX_CONFORMANCE_ENGINE: '${engine}' is neither embedded nor kubernetes`);
 }
 
 async function factsOf(home: string): Promise<ServerUnderTest> {

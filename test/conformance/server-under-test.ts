@@ -1,6 +1,7 @@
 /**
- * The server that the SDKs are held against. Without settings it is one of our own, with real containers on this machine. With
- * settings it is any other, and the cases stay as they are:
+ * The server that the SDKs are held against. Without settings it is one of our own, with real containers on this machine; with
+ * AGENTBOX_CONFORMANCE_ENGINE=kubernetes it is our own on the cluster of `make cluster` (cluster-server.ts). With the other settings it is
+ * any other, and the cases stay as they are:
  *
  * | variable | what it is |
  * |---|---|
@@ -68,8 +69,12 @@ export function outsideServer(env: NodeJS.ProcessEnv): ServerUnderTest | undefin
     apiKey: needed("KEY"),
     ...(authorityFile === undefined ? {} : { authorityFile }),
     ...(hostsAt === undefined ? {} : { hostsAt }),
-    without: (setting("WITHOUT") ?? "").split(",").filter(Boolean).map(abilityOf),
+    without: abilitiesWithout(env),
   };
+}
+
+export function abilitiesWithout(env: NodeJS.ProcessEnv): readonly Ability[] {
+  return (env["AGENTBOX_CONFORMANCE_WITHOUT"] ?? "").split(",").filter(Boolean).map(abilityOf);
 }
 
 function abilityOf(name: string): Ability {
