@@ -47,6 +47,7 @@ if $with_node; then
   for name in "${containerd_commands[@]}"; do
     [ -e "$(mark_of "$name" "$containerd_version")" ] || missing+=("$name")
   done
+  [ -e "$(mark_of coredns "$coredns_version")" ] || missing+=(coredns)
 fi
 # It renders for the version of Kubernetes that it was built for.
 helm_build=$helm_version-for-1.$minor
@@ -100,6 +101,7 @@ if $with_node; then
     build_marked "$name" "$containerd_version" "$here/containerd" "$containerd_module/cmd/$name" \
       "-X $containerd_module/version.Version=$containerd_version"
   done
+  build_marked coredns "$coredns_version" "$here/coredns" . ""
 fi
 helm_module=helm.sh/helm/v3
 helm_stamp="-X $helm_module/internal/version.version=$helm_version"
