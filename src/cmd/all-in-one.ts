@@ -21,7 +21,7 @@ import type { ServeRequest, TextSink } from "#cli/context.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
-import type { ApiAddress } from "#gateway/api-host.ts";
+import { type ApiAddress, apiAddressOf } from "#gateway/api-host.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
@@ -102,7 +102,7 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
   const running = { store, log, metrics: metrics.metrics, cache, api: () => api };
   const started = await startParts(options, running, parts);
   const { address } = parts.use(await startApi(options, { ...running, ...started, metrics }));
-  api = placeOf(address);
+  api = apiAddressOf(address);
   await writeServerFile(home.serverFile, {
     pid: process.pid,
     version,
@@ -171,11 +171,6 @@ function gatewayFacts(gateway: ChosenParts["gateway"]): Partial<ServerFacts> {
   if (gateway === undefined) return {};
   const { address, domain, authorityFile } = gateway;
   return { gatewayAddress: address, domain, ...(authorityFile === undefined ? {} : { authorityFile }) };
-}
-
-function placeOf(address: string): ApiAddress {
-  const { hostname, port } = new URL(address);
-  return { host: hostname.replaceAll(/[[\]]/g, ""), port: Number(port) };
 }
 
 function surroundingsOf({ folder }: HomeFolder): Surroundings {

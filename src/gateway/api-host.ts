@@ -13,6 +13,12 @@ export interface ApiAddress {
   readonly port: number;
 }
 
+/** Of a URL. */
+export function apiAddressOf(url: string): ApiAddress {
+  const { hostname, port } = new URL(url);
+  return { host: hostname.replaceAll(/[[\]]/g, ""), port: Number(port) };
+}
+
 /** However the host is written: in capitals, with a port, with the dot at its end. */
 export function isApiHost(api: ApiPlace | undefined, host: string): boolean {
   if (api === undefined || host.length < api.host.length) return false;

@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 const suite = "trixie";
-const packages: readonly string[] = ["bash", "ca-certificates", "curl", "git", "python3", "sudo"];
+const packages: readonly string[] = ["bash", "ca-certificates", "curl", "git", "procps", "python3", "sudo"];
 const usualMirror = "http://deb.debian.org/debian";
 /** What `apt-get install` in a sandbox asks: never the mirror of the machine that built the image. */
 const aptSources = `deb ${usualMirror} ${suite} main

@@ -1,6 +1,7 @@
 /** The APIs of a cluster, in one of any number of processes. */
 import type { ServePartsRequest } from "#cli/context.ts";
 import type { ClaimPressure } from "#controllers/pool/claim-pressure.ts";
+import { type ApiAddress, apiAddressOf } from "#gateway/api-host.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import { publishDemand } from "#services/publish-demand.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
@@ -16,6 +17,8 @@ import { execTraffic } from "./exec-traffic.ts";
 export interface OpenedApi extends AsyncDisposable {
   readonly pressure: ClaimPressure;
   readonly sandboxes: SandboxService;
+  /** Where it listens, as this process reaches it; undefined as long as it does not. */
+  readonly address: () => ApiAddress | undefined;
   /** Takes requests from now on. What it returns ends them, and only them. */
   serve(): Promise<AsyncDisposable>;
 }
@@ -46,6 +49,7 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
   );
   const { rateLimit: perSecond = defaultRateLimit.perSecond } = request;
   const rateLimit = { perSecond, burst: request.rateBurst ?? 2 * perSecond, processes: members.count };
+  let listening: ApiAddress | undefined;
   const serve = async (): Promise<AsyncDisposable> => {
     await using serving = new AsyncDisposableStack();
     const lease = serving.adopt(members.join(), (member) => member.stop());
@@ -64,6 +68,7 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
         metricsHosts: [],
       }),
     );
+    listening = apiAddressOf(address);
     log.info({ address, domain: request.domain }, "API listens");
     return serving.move();
   };
@@ -71,6 +76,7 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
   return {
     pressure: pressureOf(services.claims),
     sandboxes: services.sandboxes,
+    address: () => listening,
     serve,
     [Symbol.asyncDispose]: () => ends.disposeAsync(),
   };

@@ -13,7 +13,7 @@ const graceMs = 20_000;
 export async function serveGatewayPart(
   parts: ClusterParts,
   request: ServePartsRequest,
-  api: Pick<OpenedApi, "sandboxes"> | undefined,
+  api: Pick<OpenedApi, "sandboxes" | "address"> | undefined,
 ): Promise<AsyncDisposable> {
   const { impatient: client, privateKey, log } = parts;
   const history = parts.history ?? noHistory;
@@ -22,7 +22,8 @@ export async function serveGatewayPart(
   };
   const [domain = ""] = request.domain.split(":");
   const { host, gateway, maxOpen, maxOpenOfSandbox } = request;
-  const apiAddress = request.apiAddress ?? (api === undefined ? undefined : { host: ownAddress(host), port: request.port });
+  const { apiAddress } = request;
+  const ofApi = apiAddress === undefined ? api?.address : () => apiAddress;
   const served = await serveGateway({
     ...parts,
     history,
@@ -30,17 +31,11 @@ export async function serveGatewayPart(
     tokens: sandboxTokens(privateKey),
     metrics: parts.metrics.metrics,
     settings: { ...gateway, host, domain, maxOpen, maxOpenOfSandbox },
-    ...(apiAddress === undefined ? {} : { api: () => apiAddress }),
+    ...(ofApi === undefined ? {} : { api: ofApi }),
     graceMs,
   });
   log.info({ address: served.address, domain: request.domain, encrypted: gateway.certificate !== undefined }, "gateway listens");
   return served;
-}
-
-/** Where this process reaches itself. */
-function ownAddress(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  return host === "::" ? "::1" : host;
 }
 
 /** Whoever has ended is to this gateway as if he had never been. */
