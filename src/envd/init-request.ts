@@ -35,15 +35,6 @@ export async function answerInit(identity: Identity, state: ArmedState, request:
   return { status: 204 };
 }
 
-/**
- * Goes through a check that fails. The first one loads and compiles what it needs, which takes 10 to 30 ms: paid while the sandbox waits,
- * not by whoever claims it. It keeps 2 MB.
- */
-export function rehearseInit({ podUid, bootId, controlPlaneKey }: Identity): void {
-  const noSignature = Buffer.alloc(64).toString("base64");
-  isSignedInit(publicKeyFromText(controlPlaneKey), { podUid, bootId, sandboxId: "rehearsal" }, Buffer.from("{}"), noSignature);
-}
-
 function oneValue(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
-import { rehearseInit } from "./init-request.ts";
 import { interpreterServer } from "./interpreter-server.ts";
+import { OwnSockets } from "./ports/socket-count.ts";
+import { rehearseCommand, rehearseInit } from "./rehearsal.ts";
 import { envdServer } from "./server.ts";
 
 function required(name: string): string {
@@ -17,8 +18,10 @@ function required(name: string): string {
   return value;
 }
 
-/** After the start, which others wait for, and before the first collection. */
-const rehearsalAfterMs = 250;
+/** After the start, which others wait for. */
+const initRehearsalAfterMs = 250;
+/** When most of those that were started together have started, and before the first collection. */
+const commandRehearsalAfterMs = 2000;
 
 const identity = {
   podUid: required("AGENTBOX_POD_UID"),
@@ -33,20 +36,23 @@ const entrypoint = process.env["AGENTBOX_ENTRYPOINT"] ?? (given.length === 0 ? u
 const interpreterPort = process.env["AGENTBOX_INTERPRETER_PORT"];
 const runner = join(import.meta.dirname, "step-runner");
 const state = new ArmedState();
+const own = new OwnSockets();
 const server = envdServer(identity, {
   state,
   runner,
   ...(entrypoint === undefined ? {} : { entrypoint }),
   // Under the sandbox's init, and not on a developer's machine.
-  ...(process.ppid === 1 ? { forwardsBeside: port } : {}),
+  ...(process.ppid === 1 ? { forwardsBeside: { port, sockets: () => own.count } } : {}),
 });
+own.add(server);
 server.on("error", (error) => {
   console.error(`envd: ${error.message}`);
   process.exit(1);
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-setTimeout(() => rehearseInit(identity), rehearsalAfterMs);
+setTimeout(() => void rehearseInit(server), initRehearsalAfterMs);
+setTimeout(() => state.sandboxId ?? void rehearseCommand(runner), commandRehearsalAfterMs);
 // Who works for a sandbox has better things to do.
 keepSmall(server, setTimeout, () => state.sandboxId ?? collectGarbage());
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
@@ -55,5 +61,6 @@ if (interpreterPort !== undefined) {
   const interpreter = interpreterServer({ state, runner, programs: import.meta.dirname });
   // The sandbox is worth something without it, and its template may have brought another.
   interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
+  own.add(interpreter);
   interpreter.listen(Number(interpreterPort), "0.0.0.0");
 }

@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { header, publicKeyFromText, publicKeyText, signInit, type InitSubject } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
-import { rehearseInit } from "./init-request.ts";
 import { envdServer } from "./server.ts";
 
 const keys = generateKeyPairSync("ed25519");
@@ -110,9 +109,4 @@ test("a wrong method is told the right one", async () => {
 
 test("a public key of the wrong size is refused with its size", () => {
   expect(() => publicKeyFromText("abc=")).toThrow(/32 bytes in base64, not 2 bytes/);
-});
-
-test("what checks an order can be tried before there is one", () => {
-  const identity = { podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) };
-  expect(() => rehearseInit(identity)).not.toThrow();
 });

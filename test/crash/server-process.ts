@@ -44,6 +44,12 @@ export class ServerProcess {
     await Promise.race([ended, this.#answers()]);
   }
 
+  /** Of the process that runs now. */
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error("start it first");
+    return this.#child.pid;
+  }
+
   /** Resolves when everything in it has started, and not only answers. */
   complete(): Promise<void> {
     return this.#complete;

@@ -9,6 +9,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
 import { schemaRegistry } from "#envd/connect/descriptors.ts";
 import { header, publicKeyText, signInit, type InitBody } from "#envd-protocol/arming.ts";
+import { daemonFlags } from "#model/daemon-command.ts";
 import { freePort } from "../world/free-port.ts";
 
 const keys = generateKeyPairSync("ed25519");
@@ -56,8 +57,8 @@ export async function startDaemon(
     ...env,
   };
   const loader = [join(home, "lib/ld.so"), "--library-path", join(home, "lib")];
-  const flags = ["--v8-pool-size=0", "--max-semi-space-size=1", "--no-concurrent-recompilation", "--expose-gc"];
-  const [command = "", ...args] = within([join(home, "init"), "-s", "--", ...loader, join(home, "node"), ...flags, join(home, "envd.cjs")]);
+  const argv = [join(home, "init"), "-s", "--", ...loader, join(home, "node"), ...daemonFlags, join(home, "envd.cjs")];
+  const [command = "", ...args] = within(argv);
   const child = spawn(command, args, { env: variables, stdio: ["ignore", "inherit", onError === undefined ? "inherit" : "pipe"] });
   child.stderr?.on("data", (chunk: Buffer) => onError?.(chunk.toString("utf8")));
   const ended = new Promise((resolve) => child.once("exit", resolve));

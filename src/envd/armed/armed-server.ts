@@ -1,10 +1,11 @@
-/** What an armed daemon serves. Loaded when the first sandbox comes: a waiting daemon does without. */
+/** What an armed daemon serves. Loaded after the start, by a rehearsal or by the first request of a sandbox. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "#lib/clock.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
 import { accountOf } from "#envd/accounts/caller.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
 import { serveRpc } from "#envd/connect/rpc-server.ts";
+import { forwardPorts, type OwnPort } from "#envd/ports/forward-ports.ts";
 import { sandboxVariables } from "#envd/process/environment.ts";
 import { hasToken } from "./access-token.ts";
 import { allowBrowsers } from "./browsers.ts";
@@ -18,7 +19,7 @@ export interface ArmedOptions {
   /** What the image would have run, as JSON. */
   readonly entrypoint?: string;
   /** Where the daemon listens, if it is the sandbox's to forward the ports of others. */
-  readonly forwardsBeside?: number;
+  readonly forwardsBeside?: OwnPort;
 }
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -32,7 +33,7 @@ export function armedHandler({ state, runner, entrypoint, forwardsBeside }: Arme
   const accounts = new Accounts();
   const parts = new LoadedParts({ state, accounts, clock, runner });
   if (entrypoint !== undefined) void startEntrypoint(entrypoint, state, accounts);
-  if (forwardsBeside !== undefined) clock.after(forwardAfterMs, () => void startForwarding(forwardsBeside));
+  if (forwardsBeside !== undefined) clock.after(forwardAfterMs, () => forwardPorts(clock, forwardsBeside));
   const answer: RequestHandler = async (request, response) => {
     if (allowBrowsers(request, response)) return;
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
@@ -57,9 +58,4 @@ export function armedHandler({ state, runner, entrypoint, forwardsBeside }: Arme
 async function startEntrypoint(entrypoint: string, state: ArmedState, accounts: Accounts): Promise<void> {
   const { runEntrypoint } = await import("./entrypoint.ts");
   runEntrypoint(entrypoint, state, accountOf(accounts, { defaultUser: accounts.userName(process.getuid?.() ?? 0) }, undefined));
-}
-
-async function startForwarding(ownPort: number): Promise<void> {
-  const { forwardPorts } = await import("#envd/ports/forward-ports.ts");
-  forwardPorts(systemClock, ownPort);
 }

@@ -1,6 +1,6 @@
 /**
- * The services of an armed daemon, each loaded when it is first wanted. All of them together take 20 ms of a processor, a command alone
- * 7: whoever claims a sandbox waits for what he uses, and creates that come at the same time are not held up by what nobody does.
+ * The services of an armed daemon. That for commands is part of what a waiting daemon rehearses; the others are loaded when they are first
+ * wanted: whoever claims a sandbox waits for what he uses, and creates that come at the same time are not held up by what nobody does.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "#lib/clock.ts";
@@ -8,6 +8,7 @@ import type { Accounts } from "#envd/accounts/accounts.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
 import type { Handlers } from "#envd/connect/rpc-server.ts";
 import type { MetadataStore } from "#envd/files/metadata.ts";
+import { ProcessService } from "#envd/process/process-service.ts";
 import type { MetricsReader } from "./metrics.ts";
 
 export interface PartDeps {
@@ -20,7 +21,7 @@ export interface PartDeps {
 
 export class LoadedParts {
   readonly #deps: PartDeps;
-  #processes: Promise<Handlers> | undefined;
+  #processes: Handlers | undefined;
   #filesystem: Promise<Handlers> | undefined;
   #metadata: Promise<MetadataStore> | undefined;
   #metrics: Promise<MetricsReader> | undefined;
@@ -30,8 +31,9 @@ export class LoadedParts {
   }
 
   /** Of one of the services that the schema names. */
-  handlersOf(service: string): Promise<Handlers> {
-    return service === "process.Process" ? this.#processHandlers() : this.#filesystemHandlers();
+  async handlersOf(service: string): Promise<Handlers> {
+    if (service !== "process.Process") return this.#filesystemHandlers();
+    return (this.#processes ??= new ProcessService(this.#deps).handlers);
   }
 
   /** False when the path is none of files. */
@@ -42,14 +44,6 @@ export class LoadedParts {
 
   metrics(): Promise<MetricsReader> {
     return (this.#metrics ??= import("./metrics.ts").then(({ MetricsReader }) => new MetricsReader()));
-  }
-
-  #processHandlers(): Promise<Handlers> {
-    const load = async (): Promise<Handlers> => {
-      const { ProcessService } = await import("#envd/process/process-service.ts");
-      return new ProcessService(this.#deps).handlers;
-    };
-    return (this.#processes ??= load());
   }
 
   #filesystemHandlers(): Promise<Handlers> {

@@ -1,19 +1,28 @@
 /**
  * Programs that listen on 127.0.0.1 only are reachable from outside too, as clients of the SDKs expect: on the sandbox's own address we
- * listen for them. `listening.ts`: which they are.
+ * listen for them. `listening.ts`: which they are, `socket-count.ts`: when to look for them.
  */
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "#lib/clock.ts";
 import { loopbackPorts } from "./listening.ts";
+import { SocketCount } from "./socket-count.ts";
 
 const everyMs = 1000;
 
-export function forwardPorts(clock: Clock, ownPort: number): void {
+export interface OwnPort {
+  readonly port: number;
+  /** How many sockets the daemon has, without those made here. */
+  readonly sockets: () => number;
+}
+
+export function forwardPorts(clock: Clock, own: OwnPort): void {
   const servers = new Map<number, Server>();
-  const look = async (): Promise<void> => {
-    const tables = await Promise.all(["/proc/net/tcp", "/proc/net/tcp6"].map((path) => readFile(path, "latin1").catch(() => "")));
+  const count = new SocketCount(own.sockets);
+  const look = (): void => {
+    if (!count.mayHaveChanged()) return;
+    const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(readTable);
     const mine = new Set(servers.keys());
     const wanted = loopbackPorts(withoutOwn(tables, mine));
     for (const [port, server] of servers) {
@@ -23,14 +32,27 @@ export function forwardPorts(clock: Clock, ownPort: number): void {
     }
     const address = ownAddress();
     if (address === undefined) return;
-    for (const [port, target] of wanted) if (port !== ownPort && !servers.has(port)) servers.set(port, forward(address, port, target));
+    for (const [port, target] of wanted) if (port !== own.port && !servers.has(port)) servers.set(port, forward(address, port, target));
   };
   const again = (): void => {
-    look()
-      .catch(() => {})
-      .finally(() => clock.after(everyMs, again));
+    try {
+      look();
+    } catch {
+      // Out of descriptors, say. There is a next time.
+    }
+    clock.after(everyMs, again);
   };
   again();
+}
+
+/** The kernel answers from memory. To wait for it in a worker thread would start four of them in every sandbox. */
+function readTable(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    // A kernel without IPv6.
+    return "";
+  }
 }
 
 /** Our own listeners on the sandbox's address are no reason to stop. */

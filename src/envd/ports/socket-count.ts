@@ -1,0 +1,73 @@
+/**
+ * Tells cheaply whether anything can have begun or ceased to listen in the sandbox. To list its sockets the kernel goes through those of
+ * the whole machine, 3 ms of a processor; how many there are it knows by heart.
+ */
+import { readFileSync } from "node:fs";
+import type { Server } from "node:net";
+
+/** In between, one that begins and one that ends could hide each other. */
+const mostSkipped = 9;
+
+export class SocketCount {
+  readonly #own: () => number;
+  readonly #inUse: () => number | undefined;
+  /** Of others: none when a sandbox begins. */
+  #others = 0;
+  #skipped = 0;
+
+  constructor(own: () => number, inUse = socketsInUse) {
+    this.#own = own;
+    this.#inUse = inUse;
+  }
+
+  /** Since it was last asked; true as well when nobody can tell, and once in a while. */
+  mayHaveChanged(): boolean {
+    const inUse = this.#inUse();
+    const others = inUse === undefined ? Number.NaN : inUse - this.#own();
+    const isSame = others === this.#others && this.#skipped < mostSkipped;
+    this.#others = others;
+    this.#skipped = isSame ? this.#skipped + 1 : 0;
+    return !isSame;
+  }
+}
+
+/** Those of the servers that it is told of: where they listen, and their connections. */
+export class OwnSockets {
+  readonly #servers: Server[] = [];
+  #connections = 0;
+
+  add(server: Server): void {
+    this.#servers.push(server);
+    server.on("connection", (socket) => {
+      this.#connections += 1;
+      socket.once("close", () => (this.#connections -= 1));
+    });
+  }
+
+  get count(): number {
+    return this.#connections + this.#servers.filter(({ listening }) => listening).length;
+  }
+}
+
+/** Undefined where the system does not say. */
+function socketsInUse(): number | undefined {
+  try {
+    return parseInUse(readFileSync("/proc/net/sockstat", "latin1")) + parseInUse(readIfThere("/proc/net/sockstat6"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A kernel without IPv6 has no such file. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** TCP sockets that have an address, listening and connected, by /proc/net/sockstat. */
+export function parseInUse(text: string): number {
+  return Number(/^TCP6?: inuse (\d+)/m.exec(text)?.[1] ?? 0);
+}
