@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, inject, test } from "vitest";
+import { anOutside, outsidePort } from "../node/isolation/outside.ts";
 import { describeNeeding } from "./describe-sdks.ts";
 import { interpreterPythonProgram, interpreterVersions, pythonProgram, type PythonVersion, pythonVersions } from "./install.ts";
 import { type Ability, type Mode, modes, processEnvironment } from "./server-under-test.ts";
@@ -11,6 +12,7 @@ const run = promisify(execFile);
 const script = join(import.meta.dirname, "python/run_cases.py");
 const patienceMs = 400_000;
 const { without } = inject("conformance");
+const outside = without.includes("egress") ? undefined : anOutside();
 
 interface Case {
   readonly name: string;
@@ -59,7 +61,9 @@ function describeFace({ suite, program, limits }: PythonSdk, cases: readonly Cas
   const outcomes = new Map<string, Outcome>();
 
   beforeAll(async () => {
-    const options = { env: processEnvironment(inject("conformance"), mode), timeout: patienceMs };
+    const [first, second] = [outside?.publicAddress, outside?.secondPublicAddress];
+    const env = { ...processEnvironment(inject("conformance"), mode), AGENTBOX_CONFORMANCE_OUTSIDE: `${first},${second},${outsidePort}` };
+    const options = { env, timeout: patienceMs };
     const { stdout } = await run(program, [script, suite, face, ...without], options).catch(
       // Whatever was not said before it failed is missed by the tests below.
       (error: unknown) => error as { readonly stdout: string },

@@ -20,6 +20,7 @@ export interface SandboxClass {
   getInfo(sandboxId: string, options?: { readonly apiKey?: string }): Promise<SandboxInfo>;
   getMetrics(sandboxId: string): Promise<Metrics[]>;
   setTimeout(sandboxId: string, timeoutMs: number): Promise<void>;
+  updateNetwork(sandboxId: string, network: NetworkUpdate): Promise<void>;
   list(options?: ListOptions): Paginator;
 }
 
@@ -31,7 +32,12 @@ export interface CreateOptions {
   readonly allowInternetAccess?: boolean;
   readonly apiKey?: string;
   readonly lifecycle?: { readonly onTimeout: "pause" | "kill"; readonly autoResume?: boolean };
-  readonly network?: { readonly allowPublicTraffic?: boolean; readonly maskRequestHost?: string };
+  readonly network?: NetworkUpdate & { readonly allowPublicTraffic?: boolean; readonly maskRequestHost?: string };
+}
+
+export interface NetworkUpdate {
+  readonly allowOut?: readonly string[];
+  readonly denyOut?: readonly string[];
 }
 
 export interface ListOptions {
@@ -88,6 +94,7 @@ export interface Sandbox {
   kill(): Promise<unknown>;
   pause(): Promise<unknown>;
   connect(options?: { readonly timeoutMs?: number }): Promise<Sandbox>;
+  updateNetwork(network: NetworkUpdate): Promise<void>;
   getInfo(): Promise<SandboxInfo>;
   getMetrics(): Promise<Metrics[]>;
   createSnapshot(): Promise<unknown>;

@@ -20,6 +20,7 @@ import { join } from "node:path";
 /** What cases need and not every server can do. */
 export const abilities = {
   "api-host": "the API at api.<domain>; without it, SDKs are told where the API is by hosts too",
+  egress: "nodes that do what egress policies say, and this machine as one of them",
   interpreter: "a pool code-interpreter-v1",
   metrics: "metrics of sandboxes",
   pausing: "pods that can be frozen where they are",
