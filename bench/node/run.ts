@@ -39,6 +39,8 @@ const samples = Number(args.samples);
 const refill = Number(args.refill);
 const sizes = args.memory.split(",").map(Number);
 
+const settledAfterMs = 5000;
+
 const rows: Row[] = [];
 const say = (text: string): void => console.error(`  ${text} …`);
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
@@ -178,6 +180,8 @@ async function pools(): Promise<void> {
 async function memoryAt(sandboxes: number): Promise<void> {
   say(`memory of ${sandboxes}`);
   await scalePool(bench, sandboxes);
+  // Daemons collect what their start and their rehearsal left when those are over.
+  await new Promise((resolve) => setTimeout(resolve, settledAfterMs));
   const pids = tracesOf(instanceOf(world.home), world.home).processes.map((line) => line.split(" ")[0] ?? "");
   const { privateDirty, pss } = memory(pids, sandboxes);
   const mb = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);

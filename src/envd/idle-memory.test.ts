@@ -43,3 +43,19 @@ test("a burst of requests is collected once", async () => {
   await clock.step(1000);
   expect(collected()).toBe(2);
 });
+
+test("what is done at first instead of collecting is done once", async () => {
+  const requests = new EventEmitter();
+  const clock = new SteppedClock();
+  const done: string[] = [];
+  keepSmall(
+    requests,
+    (run, ms) => clock.after(ms, run),
+    () => done.push("collected"),
+    () => done.push("first"),
+  );
+  await clock.step(3000);
+  for (let i = 0; i < 64; i++) requests.emit("request");
+  await clock.step(1000);
+  expect(done).toEqual(["first", "collected"]);
+});

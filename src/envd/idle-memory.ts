@@ -10,11 +10,16 @@ const pauseMs = 20;
 /**
  * Keeps a daemon that is only asked whether it lives as small as it was: V8 collects when a space is full, and the
  * spaces of a process that does next to nothing take hours to fill and stay grown. `later` is setTimeout (the clock of
- * lib brings node:os, 0.3 MB).
+ * lib brings node:os, 0.3 MB). `first` is what is done instead when the start is over: it collects too.
  */
-export function keepSmall(requests: EventEmitter, later: (run: () => void, ms: number) => void, collect: () => void): void {
+export function keepSmall(
+  requests: EventEmitter,
+  later: (run: () => void, ms: number) => void,
+  collect: () => void,
+  first: () => void = collect,
+): void {
   let since = 0;
-  later(collect, firstAfterMs);
+  later(first, firstAfterMs);
   requests.on("request", () => {
     since += 1;
     if (since !== requestsBetween) return;

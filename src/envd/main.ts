@@ -19,9 +19,7 @@ function required(name: string): string {
 }
 
 /** After the start, which others wait for. */
-const initRehearsalAfterMs = 250;
-/** When most of those that were started together have started, and before the first collection. */
-const commandRehearsalAfterMs = 2000;
+const rehearsalAfterMs = 250;
 
 const identity = {
   podUid: required("AGENTBOX_POD_UID"),
@@ -51,10 +49,15 @@ server.on("error", (error) => {
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-setTimeout(() => void rehearseInit(server), initRehearsalAfterMs);
-setTimeout(() => state.sandboxId ?? void rehearseCommand(runner), commandRehearsalAfterMs);
+setTimeout(() => void rehearseInit(server), rehearsalAfterMs);
 // Who works for a sandbox has better things to do.
-keepSmall(server, setTimeout, () => state.sandboxId ?? collectGarbage());
+const collect = (): void => {
+  if (state.sandboxId === undefined) collectGarbage();
+};
+keepSmall(server, setTimeout, collect, () => {
+  // What a rehearsal leaves behind goes with what the start did.
+  if (state.sandboxId === undefined) void rehearseCommand(runner).finally(collect);
+});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 server.listen(port, "0.0.0.0");
 if (interpreterPort !== undefined) {
