@@ -86,7 +86,7 @@ conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs the
 	@vitest run --project conformance
 
 # What no kubelet can do, and those cases are skipped by name (docs/cluster.md).
-CLUSTER_WITHOUT := pausing
+CLUSTER_WITHOUT := pausing,egress
 
 .PHONY: conformance-cluster
 conformance-cluster: cluster ## The same against AgentBox on that cluster (needs `make images`)
