@@ -8,6 +8,8 @@ export const bridge = "agentbox-k8s";
 export const ownName = "agentbox-cluster";
 /** That kube-proxy keeps in its nftables mode. */
 export const proxyTables = ["ip kube-proxy", "ip6 kube-proxy"];
+/** What NetworkPolicies become. */
+export const policyTable = "inet agentbox-k8s-policies";
 export const nodeName = "agentbox";
 
 // Above the networks that embedded nodes choose from (10.231 to 10.250).
