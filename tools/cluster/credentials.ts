@@ -14,8 +14,9 @@ import {
 } from "../../test/kubernetes/certificates.ts";
 import { apiServiceAddress, type ClusterLayout, nodeAddress, nodeName } from "./layout.ts";
 
-/** The only one whom no role of the API server's own knows; dns.ts gives it one. */
+/** No role of the API server's own knows these two; dns.ts and policies/program.ts give them theirs. */
 export const dnsUser = "agentbox:dns";
+export const policiesUser = "agentbox:policies";
 
 /** Those who work for the cluster, as the API server's own roles know them. */
 const workers: Readonly<Record<string, CertificateSubject>> = {
@@ -23,6 +24,7 @@ const workers: Readonly<Record<string, CertificateSubject>> = {
   scheduler: { commonName: "system:kube-scheduler" },
   proxy: { commonName: "system:kube-proxy" },
   dns: { commonName: dnsUser },
+  policies: { commonName: policiesUser },
   kubelet: { commonName: `system:node:${nodeName}`, organizations: ["system:nodes"] },
 };
 

@@ -2,12 +2,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { machineNameservers } from "#engines/embedded/node/network/nameservers.ts";
-import type { AdminRequest } from "../../test/kubernetes/admin-requests.ts";
 import { type ClusterParts, isHealthy } from "./control-plane.ts";
 import { dnsUser, workerKubeconfig } from "./credentials.ts";
 import { clusterDomain, type ClusterLayout, dnsServiceAddress, nodeAddress } from "./layout.ts";
+import { ensureObjects, roleOf } from "./ensure-objects.ts";
 import type { Program } from "./programs.ts";
-import { waitUntil } from "./progress.ts";
 import type { ClusterPorts } from "./settings.ts";
 
 function configFile(layout: ClusterLayout): string {
@@ -43,21 +42,15 @@ export async function writeDnsFile(layout: ClusterLayout, ports: ClusterPorts): 
   );
 }
 
-const name = "agentbox-dns";
-
 /** Its role, and the service by which pods find it. Created once; what is there stays. */
 export async function ensureDnsObjects({ admin, ports }: ClusterParts): Promise<void> {
-  const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const rules = [
     { apiGroups: [""], resources: ["services", "pods", "namespaces"], verbs: ["list", "watch"] },
     { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
   ];
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
-  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: dnsUser }];
   const servicePorts = ["UDP", "TCP"].map((protocol) => ({ name: protocol.toLowerCase(), protocol, port: 53 }));
-  const objects: readonly (readonly [string, NamedObject])[] = [
-    [`${rbac}/clusterroles`, { metadata: { name }, rules }],
-    [`${rbac}/clusterrolebindings`, { metadata: { name }, roleRef, subjects }],
+  await ensureObjects(admin, [
+    ...roleOf("agentbox-dns", { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: dnsUser }, rules),
     [
       "/api/v1/namespaces/kube-system/services",
       { metadata: { name: "kube-dns" }, spec: { clusterIP: dnsServiceAddress, ports: servicePorts } },
@@ -71,22 +64,5 @@ export async function ensureDnsObjects({ admin, ports }: ClusterParts): Promise<
         ports: servicePorts.map((port) => ({ ...port, port: ports.dns })),
       },
     ],
-  ];
-  for (const [path, object] of objects) await ensureObject(admin, path, object);
-}
-
-async function ensureObject(admin: AdminRequest, path: string, object: NamedObject): Promise<void> {
-  if ((await admin("GET", `${path}/${object.metadata.name}`)).status === 200) return;
-  const created = async (): Promise<boolean> => {
-    const answer = await admin("POST", path, object);
-    // A new API server makes its own namespaces only when it is up.
-    if (answer.status !== 201 && answer.status !== 404) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
-    return answer.status === 201;
-  };
-  await waitUntil(path, created, () => undefined);
-}
-
-interface NamedObject {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly [field: string]: unknown;
+  ]);
 }

@@ -1,11 +1,11 @@
-/** The cluster's bridge, and the firewall rule by which pods reach the world under the machine's address. */
+/** The cluster's bridge, which shows its packets to the firewall, and the rule by which pods reach the world under the machine's address. */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { namePrefix } from "#engines/embedded/node/network/address-plan.ts";
 import { defaultRouteLinks, hostRoutes } from "#engines/embedded/node/network/host-routes.ts";
 import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { formatSubnet, overlap, parseSubnet } from "#lib/subnet.ts";
-import { bridge, nodeAddress, ownName, podSubnet, proxyTables, serviceSubnet } from "./layout.ts";
+import { bridge, nodeAddress, ownName, podSubnet, policyTable, proxyTables, serviceSubnet } from "./layout.ts";
 
 const ownTable = `ip ${ownName}`;
 
@@ -30,6 +30,7 @@ export function smallestMtu(): number {
 export async function ensureNetwork(): Promise<void> {
   if (!existsSync(`/sys/class/net/${bridge}`)) await ip("link", "add", bridge, "mtu", String(smallestMtu()), "type", "bridge");
   await ip("address", "replace", `${nodeAddress}/${parseSubnet(podSubnet).prefixLength}`, "dev", bridge);
+  await showPacketsToFirewall();
   await ip("link", "set", bridge, "up");
   for (const setting of forwardedLinks()) writeFileSync(setting, "1");
   await nft(
@@ -44,6 +45,20 @@ table ${ownTable} {
   );
 }
 
+/**
+ * Policies between pods hold only if the firewall sees what stays on the bridge. This one is told to show it: the kernel's
+ * setting for all bridges is not ours, and is taken back where it came with the module that we had to load.
+ */
+async function showPacketsToFirewall(): Promise<void> {
+  if (!existsSync(settingsOfAllBridges)) {
+    await runCommand(["modprobe", "br_netfilter"], { install: "apt-get install -y kmod" });
+    for (const family of ["iptables", "ip6tables", "arptables"]) writeFileSync(`${settingsOfAllBridges}/bridge-nf-call-${family}`, "0");
+  }
+  await ip("link", "set", bridge, "type", "bridge", "nf_call_iptables", "1", "nf_call_ip6tables", "1");
+}
+
+const settingsOfAllBridges = "/proc/sys/net/bridge";
+
 /** Packets pass between these links only; the machine does not become a router for everybody. */
 function forwardedLinks(): readonly string[] {
   return [bridge, ...defaultRouteLinks(hostRoutes())].map((link) => `/proc/sys/net/ipv4/conf/${link}/forwarding`);
@@ -57,7 +72,7 @@ export function networkSettings(): readonly string[] {
 
 export async function removeNetwork(): Promise<void> {
   if (existsSync(`/sys/class/net/${bridge}`)) await ip("link", "delete", bridge);
-  await nft([ownTable, ...proxyTables].map(declareAnew).join("\n"));
+  await nft([ownTable, policyTable, ...proxyTables].map(declareAnew).join("\n"));
 }
 
 /** Deleting what does not exist is an error for nft, declaring it twice is not. */

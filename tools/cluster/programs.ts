@@ -16,6 +16,8 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** What of the command and its arguments makes a difference, where not all of it does. */
+  readonly identity?: readonly string[];
   /** Of its configuration: when they or the arguments are others than at its start, it is started anew. */
   readonly files?: readonly string[];
   /** True when it does its work; may be asked when it does not run. */
@@ -125,8 +127,8 @@ export class Programs {
   }
 }
 
-function optionsOf({ command, args, files = [] }: Program): string {
-  const hash = createHash("sha256").update(JSON.stringify([command, ...args]));
+function optionsOf({ command, args, identity = [command, ...args], files = [] }: Program): string {
+  const hash = createHash("sha256").update(JSON.stringify(identity));
   for (const file of files) hash.update(readIfPresent(file) ?? "");
   return hash.digest("hex");
 }

@@ -19,6 +19,7 @@ const usualPorts = {
   proxyMetrics: 10_249,
   dns: 10_053,
   dnsHealth: 10_054,
+  policiesHealth: 10_055,
 };
 
 export async function readPorts(layout: ClusterLayout): Promise<ClusterPorts | undefined> {

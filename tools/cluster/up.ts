@@ -1,9 +1,10 @@
 /**
  * A real Kubernetes on one machine: etcd, API server, controllers, scheduler, and a node with containerd, kubelet,
- * kube-proxy and a bridge, a resolver and an image registry. `make cluster` leaves it running; docs/cluster.md is for its users.
+ * kube-proxy, a bridge and an enforcer of NetworkPolicies, a resolver and an image registry. `make cluster` leaves it running; docs/cluster.md is for its users.
  *
  * - `layout.ts` names and paths, `settings.ts` ports, `credentials.ts` keys and kubeconfigs,
- * - `control-plane.ts`, `node-programs.ts` (with `node-files.ts`), `dns.ts` and `registry.ts` say what runs with which options,
+ * - `control-plane.ts`, `node-programs.ts` (with `node-files.ts`), `dns.ts`, `policies/` and `registry.ts` say what runs with which
+ *   options, `ensure-objects.ts` makes the objects that these need,
  * - `programs.ts` starts, finds and ends processes, `progress.ts` tells the person who waits,
  * - `network.ts`, `control-groups.ts`, `kernel-settings.ts` prepare the machine and give it back,
  * - `status.ts` looks, `down.ts` ends it all, `sweep.ts` removes what would be left.
@@ -23,6 +24,7 @@ import { writeNodeFiles } from "./node-files.ts";
 import { nodePrograms } from "./node-programs.ts";
 import { checkRoutes, ensureNetwork, smallestMtu } from "./network.ts";
 import { isNodeReady } from "./node-ready.ts";
+import { ensurePoliciesObjects, policies } from "./policies/program.ts";
 import { type Program, Programs } from "./programs.ts";
 import { type Say, step, waitUntil } from "./progress.ts";
 import { podRegistryName, pushPauseImage, registries, registryName, writeRegistryFiles } from "./registry.ts";
@@ -69,7 +71,8 @@ async function ensureAccess(layout: ClusterLayout, ports: ClusterPorts): Promise
 
 /** In the order in which they need each other. */
 export function allPrograms(parts: ClusterParts): readonly Program[] {
-  return [...registries(parts.layout, parts.ports), ...controlPlane(parts), dns(parts), ...nodePrograms(parts)];
+  // Policies before the node: no pod runs without them.
+  return [...registries(parts.layout, parts.ports), ...controlPlane(parts), dns(parts), policies(parts), ...nodePrograms(parts)];
 }
 
 async function startAll(parts: ClusterParts, say: Say): Promise<number> {
@@ -79,9 +82,14 @@ async function startAll(parts: ClusterParts, say: Say): Promise<number> {
     if (await programs.ensure(program, say)) started++;
     // The node's programs come later and pull it at their first pod.
     if (program.name === "registry") await pushPauseImage(parts.ports);
-    if (program.name === "kube-apiserver") await ensureDnsObjects(parts);
+    if (program.name === "kube-apiserver") await ensureOwnObjects(parts);
   }
   const dead = (): string | undefined => (programs.pid("kubelet") === undefined ? "kubelet ended" : undefined);
   if (started > 0) await step(say, "waiting for the node", () => waitUntil("a ready node", () => isNodeReady(parts.admin), dead));
   return started;
+}
+
+async function ensureOwnObjects(parts: ClusterParts): Promise<void> {
+  await ensureDnsObjects(parts);
+  await ensurePoliciesObjects(parts);
 }

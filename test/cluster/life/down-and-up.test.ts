@@ -54,7 +54,13 @@ function kill(pidFile: string): void {
 async function tracesOnMachine(): Promise<readonly string[]> {
   const tables = await runCommand(["nft", "list", "tables"]);
   const mounts = mountTable().map(({ target, source }) => `mount ${target} ${source}`);
-  const settings = ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward"];
+  const settings = [
+    "vm/overcommit_memory",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "net/ipv4/ip_forward",
+    "net/bridge/bridge-nf-call-iptables",
+  ];
   return [
     ...mounts.filter((mount) => mount.includes(layout.folder)),
     ...globSync("/sys/fs/cgroup/{,*/}{agentbox-cluster,kubepods}"),

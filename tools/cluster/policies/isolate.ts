@@ -120,7 +120,12 @@ function typesOf({ spec }: NetworkPolicy): readonly PolicyType[] {
   return spec.policyTypes ?? (spec.egress === undefined ? ["Ingress"] : ["Ingress", "Egress"]);
 }
 
-function allowancesOf(type: PolicyType, { metadata, spec }: NetworkPolicy, scene: Scene, selected: readonly KnownPod[]): readonly Allowance[] {
+function allowancesOf(
+  type: PolicyType,
+  { metadata, spec }: NetworkPolicy,
+  scene: Scene,
+  selected: readonly KnownPod[],
+): readonly Allowance[] {
   const rules =
     type === "Ingress"
       ? (spec.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports }))

@@ -33,7 +33,10 @@ test("the table is replaced whole", () => {
 
 test("pods are led to the chain of their policies by their address, one way for each direction", () => {
   const isolation = (addresses: readonly string[]) => ({ policies: ["team/policy"], addresses, allowed: [] });
-  const text = renderPolicies({ Ingress: [isolation(["10.0.0.2"])], Egress: [isolation(["10.0.0.3"]), isolation(["10.0.0.4", "10.0.0.5"])] });
+  const text = renderPolicies({
+    Ingress: [isolation(["10.0.0.2"])],
+    Egress: [isolation(["10.0.0.3"]), isolation(["10.0.0.4", "10.0.0.5"])],
+  });
   expect(text).toContain(
     "map from_pods { type ipv4_addr : verdict; elements = { 10.0.0.3 : jump egress_0, 10.0.0.4 : jump egress_1, 10.0.0.5 : jump egress_1 } }",
   );
@@ -51,7 +54,12 @@ test("a rule without peers and ports allows everything", () => {
 });
 
 test("peers stand on the other side of the connection, ports always with the receiver", () => {
-  const allowed = [{ peers: { addresses: ["10.0.0.7", "10.0.0.8"], blocks: [] }, ports: { ranges: [{ protocol: "TCP", from: 80, to: 80 }], endpoints: [] } }] as const;
+  const allowed = [
+    {
+      peers: { addresses: ["10.0.0.7", "10.0.0.8"], blocks: [] },
+      ports: { ranges: [{ protocol: "TCP", from: 80, to: 80 }], endpoints: [] },
+    },
+  ] as const;
   expect(rulesFor(allowed, "Egress")[0]).toBe("ip daddr { 10.0.0.7, 10.0.0.8 } tcp dport { 80 } return");
   expect(rulesFor(allowed, "Ingress")[0]).toBe("ip saddr { 10.0.0.7, 10.0.0.8 } tcp dport { 80 } return");
 });

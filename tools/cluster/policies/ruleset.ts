@@ -51,7 +51,8 @@ function chain(name: string, { policies, allowed }: Isolation, peer: "saddr" | "
 
 /** One per combination of a kind of peer and a kind of port. */
 function matches({ peers, ports }: Allowance, side: "saddr" | "daddr"): readonly string[] {
-  const who = peers === undefined ? [""] : [...addressMatch(peers.addresses, side), ...peers.blocks.flatMap((block) => blockMatch(block, side))];
+  const who =
+    peers === undefined ? [""] : [...addressMatch(peers.addresses, side), ...peers.blocks.flatMap((block) => blockMatch(block, side))];
   const where = ports === undefined ? [""] : [...rangeMatches(ports.ranges), ...endpointMatches(ports.endpoints)];
   return who.flatMap((peer) => where.map((port) => `${peer}${port}`));
 }
