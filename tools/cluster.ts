@@ -65,10 +65,11 @@ async function status(): Promise<void> {
   process.exitCode = seen.up ? 0 : 1;
 }
 
-function describe({ programs, nodeReady, pods, up: isUp }: ClusterStatus): readonly string[] {
+function describe({ programs, nodeReady, dnsReady, pods, up: isUp }: ClusterStatus): readonly string[] {
   return [
     ...programs.map(({ name, state, pid }) => `  ${name.padEnd(24)} ${state}${pid === undefined ? "" : ` (pid ${pid})`}`),
     `  ${"node".padEnd(24)} ${nodeReady ? "ready" : "not ready"}`,
+    `  ${"resolver".padEnd(24)} ${dnsReady ? "ready" : "not ready"}`,
     `  ${"pods".padEnd(24)} ${pods ?? "unknown"}`,
     isUp ? "The cluster is up." : "The cluster is not whole; 'make cluster' repairs it, 'make cluster-down' removes it.",
   ];

@@ -17,15 +17,17 @@ interface AdminAnswer {
   readonly text: string;
 }
 
+/** A PATCH is a server-side apply. */
 export type AdminRequest = (method: Dispatcher.HttpMethod, path: string, body?: unknown) => Promise<AdminAnswer>;
 
 export function adminRequests(access: AdminAccess): AdminRequest {
   const dispatcher = new Agent({ connect: { ca: access.ca }, pipelining: 1, keepAliveTimeout: 1000 });
   return async (method, path, body) => {
+    const type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json";
     const answer = await request(access.url + path, {
       method,
       dispatcher,
-      headers: { authorization: `Bearer ${access.token}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${access.token}`, "content-type": type },
       body: body === undefined ? null : JSON.stringify(body),
     });
     return { status: answer.statusCode, text: await answer.body.text() };

@@ -14,8 +14,7 @@ import {
 } from "../../test/kubernetes/certificates.ts";
 import { apiServiceAddress, type ClusterLayout, nodeAddress, nodeName } from "./layout.ts";
 
-/** No role of the API server's own knows these two; dns.ts and policies/program.ts give them theirs. */
-export const dnsUser = "agentbox:dns";
+/** The only one whom no role of the API server's own knows; policies/program.ts gives it one. */
 export const policiesUser = "agentbox:policies";
 
 /** Those who work for the cluster, as the API server's own roles know them. */
@@ -23,7 +22,6 @@ const workers: Readonly<Record<string, CertificateSubject>> = {
   "controller-manager": { commonName: "system:kube-controller-manager" },
   scheduler: { commonName: "system:kube-scheduler" },
   proxy: { commonName: "system:kube-proxy" },
-  dns: { commonName: dnsUser },
   policies: { commonName: policiesUser },
   kubelet: { commonName: `system:node:${nodeName}`, organizations: ["system:nodes"] },
 };

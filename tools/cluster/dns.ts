@@ -1,68 +1,108 @@
-/** The resolver of the cluster: CoreDNS on the bridge, behind the service `kube-dns` as on other clusters. */
-import { writeFile } from "node:fs/promises";
+/**
+ * The resolver of the cluster: CoreDNS as a pod behind the service `kube-dns`, under the names and labels that it has on other
+ * clusters, because NetworkPolicies know it by them.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { machineNameservers } from "#engines/embedded/node/network/nameservers.ts";
-import { type ClusterParts, isHealthy } from "./control-plane.ts";
-import { dnsUser, workerKubeconfig } from "./credentials.ts";
-import { clusterDomain, type ClusterLayout, dnsServiceAddress, nodeAddress } from "./layout.ts";
-import { ensureObjects, roleOf } from "./ensure-objects.ts";
-import type { Program } from "./programs.ts";
-import type { ClusterPorts } from "./settings.ts";
+import { imageOf } from "../../test/world/image-fixture.ts";
+import { pushImage } from "../../test/world/push-image.ts";
+import type { AdminRequest } from "../../test/kubernetes/admin-requests.ts";
+import type { ClusterParts } from "./control-plane.ts";
+import { ensureObjects, type OwnObject, roleOf } from "./ensure-objects.ts";
+import { clusterDomain, dnsServiceAddress } from "./layout.ts";
+import { registryName } from "./registry.ts";
 
-function configFile(layout: ClusterLayout): string {
-  return join(layout.folder, "node/Corefile");
-}
-
-export function dns({ layout, ports, bin }: ClusterParts): Program {
-  return {
-    name: "coredns",
-    command: join(bin, "coredns"),
-    args: [`-conf=${configFile(layout)}`],
-    files: [configFile(layout)],
-    ready: () => isHealthy(`http://127.0.0.1:${ports.dnsHealth}/health`),
-  };
-}
+const namespace = "kube-system";
+const name = "coredns";
+const labels = { "k8s-app": "kube-dns" };
 
 /** Services and pods by their names, everything else as this machine asks. */
-export async function writeDnsFile(layout: ClusterLayout, ports: ClusterPorts): Promise<void> {
-  await writeFile(
-    configFile(layout),
-    `.:${ports.dns} {
-    bind ${nodeAddress}
+function corefile(): string {
+  return `.:53 {
     errors
-    health 127.0.0.1:${ports.dnsHealth}
+    health :8080
     kubernetes ${clusterDomain} in-addr.arpa {
-        kubeconfig ${workerKubeconfig(layout, "dns")}
         fallthrough in-addr.arpa
     }
     forward . ${machineNameservers().join(" ")}
     cache 30
 }
-`,
-  );
+`;
 }
 
-/** Its role, and the service by which pods find it. Created once; what is there stays. */
-export async function ensureDnsObjects({ admin, ports }: ClusterParts): Promise<void> {
+export async function ensureDns({ admin, ports, bin }: ClusterParts): Promise<void> {
+  const image = await ensureImage(registryName(ports), join(bin, name));
+  await ensureObjects(admin, dnsObjects(image));
+  // Of clusters that were started when the resolver was no pod yet.
+  await admin("DELETE", `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/kube-dns`);
+}
+
+/** Its name says which program is in it, so that pushing can be left out. */
+async function ensureImage(registry: string, program: string): Promise<string> {
+  const content = await readFile(program);
+  const repository = "agentbox-cluster/coredns";
+  const tag = createHash("sha256").update(content).digest("hex").slice(0, 16);
+  const there = await fetch(`http://${registry}/v2/${repository}/manifests/${tag}`, { method: "HEAD" });
+  if (!there.ok) {
+    const image = imageOf([[{ name, content, mode: 0o755 }]], { config: { entrypoint: [`/${name}`], cmd: [] } });
+    await pushImage(registry, `${repository}:${tag}`, image);
+  }
+  return `${registry}/${repository}:${tag}`;
+}
+
+function dnsObjects(image: string): readonly OwnObject[] {
   const rules = [
     { apiGroups: [""], resources: ["services", "pods", "namespaces"], verbs: ["list", "watch"] },
     { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
   ];
-  const servicePorts = ["UDP", "TCP"].map((protocol) => ({ name: protocol.toLowerCase(), protocol, port: 53 }));
-  await ensureObjects(admin, [
-    ...roleOf("agentbox-dns", { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: dnsUser }, rules),
-    [
-      "/api/v1/namespaces/kube-system/services",
-      { metadata: { name: "kube-dns" }, spec: { clusterIP: dnsServiceAddress, ports: servicePorts } },
-    ],
-    [
-      "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices",
-      {
-        metadata: { name: "kube-dns", labels: { "kubernetes.io/service-name": "kube-dns" } },
-        addressType: "IPv4",
-        endpoints: [{ addresses: [nodeAddress], conditions: { ready: true } }],
-        ports: servicePorts.map((port) => ({ ...port, port: ports.dns })),
-      },
-    ],
-  ]);
+  const ports = ["UDP", "TCP"].map((protocol) => ({ name: protocol.toLowerCase(), protocol, port: 53, targetPort: 53 }));
+  return [
+    ...roleOf("agentbox-coredns", { kind: "ServiceAccount", name, namespace }, rules),
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } },
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data: { Corefile: corefile() } },
+    deployment(image),
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "kube-dns", namespace, labels },
+      spec: { clusterIP: dnsServiceAddress, selector: labels, ports },
+    },
+  ];
+}
+
+function deployment(image: string): OwnObject {
+  const container = {
+    name,
+    image,
+    args: ["-conf", "/etc/coredns/Corefile"],
+    ports: ["UDP", "TCP"].map((protocol) => ({ name: `dns-${protocol.toLowerCase()}`, protocol, containerPort: 53 })),
+    readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1 },
+    volumeMounts: [{ name: "config", mountPath: "/etc/coredns" }],
+  };
+  // A changed file alone would not reach the program.
+  const annotations = { "agentbox.invalid/config": createHash("sha256").update(corefile()).digest("hex") };
+  const spec = {
+    serviceAccountName: name,
+    priorityClassName: "system-cluster-critical",
+    dnsPolicy: "Default",
+    terminationGracePeriodSeconds: 1,
+    containers: [container],
+    volumes: [{ name: "config", configMap: { name } }],
+  };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, namespace, labels },
+    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels, annotations }, spec } },
+  };
+}
+
+/** True when its pod answers. */
+export async function isDnsReady(admin: AdminRequest): Promise<boolean> {
+  const { status, text } = await admin("GET", `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`);
+  if (status !== 200) return false;
+  const { availableReplicas = 0 } = (JSON.parse(text) as { status: { availableReplicas?: number } }).status;
+  return availableReplicas > 0;
 }

@@ -1,34 +1,39 @@
-/** Objects that the cluster's own programs need. Created once; what is there stays. */
+/** Objects that the cluster's own programs need: made where they are missing, put right where they are others. */
 import type { AdminRequest } from "../../test/kubernetes/admin-requests.ts";
 import { waitUntil } from "./progress.ts";
 
-export interface NamedObject {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+export interface OwnObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Readonly<Record<string, string>> };
   readonly [field: string]: unknown;
 }
 
-/** Each with the path of its collection. */
-export async function ensureObjects(admin: AdminRequest, objects: readonly (readonly [string, NamedObject])[]): Promise<void> {
-  for (const [path, object] of objects) await ensureObject(admin, path, object);
+export async function ensureObjects(admin: AdminRequest, objects: readonly OwnObject[]): Promise<void> {
+  for (const object of objects) {
+    const path = pathOf(object);
+    const applied = async (): Promise<boolean> => {
+      const { status, text } = await admin("PATCH", `${path}?fieldManager=agentbox-cluster&force=true`, object);
+      // A new API server makes its own namespaces only when it is up.
+      if (status !== 200 && status !== 201 && status !== 404) throw new Error(`${path} answered ${status}: ${text}`);
+      return status !== 404;
+    };
+    await waitUntil(path, applied, () => undefined);
+  }
 }
 
-async function ensureObject(admin: AdminRequest, path: string, object: NamedObject): Promise<void> {
-  if ((await admin("GET", `${path}/${object.metadata.name}`)).status === 200) return;
-  const created = async (): Promise<boolean> => {
-    const answer = await admin("POST", path, object);
-    // A new API server makes its own namespaces only when it is up.
-    if (answer.status !== 201 && answer.status !== 404) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
-    return answer.status === 201;
-  };
-  await waitUntil(path, created, () => undefined);
+function pathOf({ apiVersion, kind, metadata: { namespace, name } }: OwnObject): string {
+  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const place = namespace === undefined ? "" : `/namespaces/${namespace}`;
+  return `${group}${place}/${kind.toLowerCase()}s/${name}`;
 }
 
 /** A role over the whole cluster, and the one who has it. */
-export function roleOf(name: string, subject: object, rules: readonly object[]): readonly (readonly [string, NamedObject])[] {
-  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+export function roleOf(name: string, subject: object, rules: readonly object[]): readonly OwnObject[] {
+  const apiVersion = "rbac.authorization.k8s.io/v1";
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
   return [
-    [`${rbac}/clusterroles`, { metadata: { name }, rules }],
-    [`${rbac}/clusterrolebindings`, { metadata: { name }, roleRef, subjects: [subject] }],
+    { apiVersion, kind: "ClusterRole", metadata: { name }, rules },
+    { apiVersion, kind: "ClusterRoleBinding", metadata: { name }, roleRef, subjects: [subject] },
   ];
 }

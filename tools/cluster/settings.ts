@@ -17,8 +17,6 @@ const usualPorts = {
   kubeletHealth: 10_248,
   proxyHealth: 10_256,
   proxyMetrics: 10_249,
-  dns: 10_053,
-  dnsHealth: 10_054,
   policiesHealth: 10_055,
 };
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { adminRequests, isReady } from "../../test/kubernetes/admin-requests.ts";
 import { bedBinaries } from "../../test/kubernetes/binaries.ts";
 import { readAdminAccess } from "./credentials.ts";
+import { isDnsReady } from "./dns.ts";
 import type { ClusterLayout } from "./layout.ts";
 import { isNodeReady } from "./node-ready.ts";
 import { Programs, type ProgramState } from "./programs.ts";
@@ -12,6 +13,7 @@ import { allPrograms } from "./up.ts";
 export interface ClusterStatus {
   readonly programs: readonly { readonly name: string; readonly state: ProgramState; readonly pid?: number | undefined }[];
   readonly nodeReady: boolean;
+  readonly dnsReady: boolean;
   /** Undefined while the API server does not answer. */
   readonly pods?: number | undefined;
   /** All of it works. */
@@ -31,9 +33,10 @@ export async function lookAt(layout: ClusterLayout): Promise<ClusterStatus | und
   );
   const answers = await isReady(admin);
   const nodeReady = answers && (await isNodeReady(admin));
+  const dnsReady = answers && (await isDnsReady(admin));
   const pods = answers ? podCount((await admin("GET", "/api/v1/pods")).text) : undefined;
-  const up = nodeReady && seen.every(({ state }) => state === "running") && existsSync(layout.description);
-  return { programs: seen, nodeReady, pods, up };
+  const up = nodeReady && dnsReady && seen.every(({ state }) => state === "running") && existsSync(layout.description);
+  return { programs: seen, nodeReady, dnsReady, pods, up };
 }
 
 function podCount(list: string): number {

@@ -17,7 +17,7 @@ import { bedBinaries } from "../../test/kubernetes/binaries.ts";
 import { ensureControlGroups } from "./control-groups.ts";
 import { type ClusterParts, controlPlane } from "./control-plane.ts";
 import { ensureCredentials, readAdminAccess } from "./credentials.ts";
-import { dns, ensureDnsObjects, writeDnsFile } from "./dns.ts";
+import { ensureDns, isDnsReady } from "./dns.ts";
 import { rememberKernelSettings } from "./kernel-settings.ts";
 import { type ClusterDescription, type ClusterLayout, nodeAddress } from "./layout.ts";
 import { writeNodeFiles } from "./node-files.ts";
@@ -48,7 +48,6 @@ export async function bringUp(layout: ClusterLayout, say: Say): Promise<Started>
   const access = await ensureAccess(layout, ports);
   await writeRegistryFiles(layout, ports);
   await writeNodeFiles(layout, ports, smallestMtu());
-  await writeDnsFile(layout, ports);
   const parts: ClusterParts = { layout, ports, bin, admin: adminRequests(access) };
   const started = await startAll(parts, say);
   const description: ClusterDescription = {
@@ -72,7 +71,7 @@ async function ensureAccess(layout: ClusterLayout, ports: ClusterPorts): Promise
 /** In the order in which they need each other. */
 export function allPrograms(parts: ClusterParts): readonly Program[] {
   // Policies before the node: no pod runs without them.
-  return [...registries(parts.layout, parts.ports), ...controlPlane(parts), dns(parts), policies(parts), ...nodePrograms(parts)];
+  return [...registries(parts.layout, parts.ports), ...controlPlane(parts), policies(parts), ...nodePrograms(parts)];
 }
 
 async function startAll(parts: ClusterParts, say: Say): Promise<number> {
@@ -86,10 +85,13 @@ async function startAll(parts: ClusterParts, say: Say): Promise<number> {
   }
   const dead = (): string | undefined => (programs.pid("kubelet") === undefined ? "kubelet ended" : undefined);
   if (started > 0) await step(say, "waiting for the node", () => waitUntil("a ready node", () => isNodeReady(parts.admin), dead));
+  if (!(await isDnsReady(parts.admin))) {
+    await step(say, "waiting for the resolver", () => waitUntil("a resolver (pod coredns)", () => isDnsReady(parts.admin), dead));
+  }
   return started;
 }
 
 async function ensureOwnObjects(parts: ClusterParts): Promise<void> {
-  await ensureDnsObjects(parts);
+  await ensureDns(parts);
   await ensurePoliciesObjects(parts);
 }

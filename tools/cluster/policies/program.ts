@@ -31,8 +31,6 @@ export async function ensurePoliciesObjects({ admin }: ClusterParts): Promise<vo
     { apiGroups: [""], resources: ["pods", "namespaces"], verbs },
     { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs },
   ];
-  await ensureObjects(
-    admin,
-    roleOf("agentbox-policies", { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: policiesUser }, rules),
-  );
+  const subject = { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: policiesUser };
+  await ensureObjects(admin, roleOf("agentbox-policies", subject, rules));
 }
