@@ -73,12 +73,15 @@ function dnsObjects(image: string): readonly OwnObject[] {
 }
 
 function deployment(image: string): OwnObject {
+  const probe = { httpGet: { path: "/health", port: 8080 }, timeoutSeconds: 5 };
   const container = {
     name,
     image,
     args: ["-conf", "/etc/coredns/Corefile"],
     ports: ["UDP", "TCP"].map((protocol) => ({ name: `dns-${protocol.toLowerCase()}`, protocol, containerPort: 53 })),
-    readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1 },
+    // Soon there, and not taken away because the machine is busy.
+    startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 120 },
+    readinessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
     volumeMounts: [{ name: "config", mountPath: "/etc/coredns" }],
   };
   // A changed file alone would not reach the program.

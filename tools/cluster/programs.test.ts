@@ -73,6 +73,13 @@ test("a program is started anew when its options or its configuration have chang
   expect(said.filter((line) => line.includes("runs with other options"))).toHaveLength(2);
 });
 
+test("where only a part of the options counts, others may differ", async () => {
+  const counted: Program = { ...sleeper(), identity: ["sleeper"] };
+  await programs.ensure(counted, say);
+  expect(await programs.ensure({ ...counted, args: ["2000"] }, say)).toBe(false);
+  expect(await programs.ensure({ ...counted, identity: ["sleeper", "anew"] }, say)).toBe(true);
+});
+
 test("a program that cannot start is told with the end of its log", async () => {
   const broken: Program = { name: "broken", command: "sh", args: ["-c", "echo no such option >&2; exit 1"], ready: async () => false };
   await expect(programs.ensure(broken, say)).rejects.toThrow(/broken ended; the end of its log:\nno such option/);

@@ -76,16 +76,15 @@ interface Scene {
 
 /** One per address: where a pod that goes and one that comes have the same, it is the other's by now. */
 function livingPods(pods: readonly Pod[]): readonly KnownPod[] {
-  const byAddress = new Map<string, KnownPod>();
   const goingFirst = pods.toSorted((a, b) => rank(a) - rank(b));
-  for (const { metadata, spec, status } of goingFirst) {
-    const address = status?.podIP;
-    const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
-    if (address === undefined || address === "" || address === status?.hostIP || ended) continue;
-    const ports = spec.containers.flatMap((container) => container.ports ?? []);
-    byAddress.set(address, { namespace: metadata.namespace ?? "", labels: metadata.labels ?? {}, address, ports });
-  }
+  const byAddress = new Map(goingFirst.flatMap(knownPod).map((pod) => [pod.address, pod]));
   return [...byAddress.values()].toSorted((a, b) => (a.address < b.address ? -1 : 1));
+}
+
+function knownPod({ metadata: { namespace = "", labels = {} }, spec, status = {} }: Pod): readonly KnownPod[] {
+  const { podIP: address = "", hostIP, phase } = status;
+  if (address === "" || address === hostIP || phase === "Succeeded" || phase === "Failed") return [];
+  return [{ namespace, labels, address, ports: spec.containers.flatMap(({ ports = [] }) => ports) }];
 }
 
 function rank({ metadata }: Pod): number {

@@ -3,7 +3,8 @@
  *
  * Packets between pods come by here although they stay on one bridge, because the bridge is told to show them (network.ts).
  * They do so after the translation of services and before that of sources, so addresses are those of the pods themselves.
- * Who is refused hears it at once, as "administratively prohibited": a closed port answers otherwise.
+ * Who is refused hears it at once. For TCP that is a reset, because of ICMP's answers the kernel sends only a few in a second; but not for
+ * who asked a service: on a bridge a reset goes out past the translation, and would come from somebody who was never asked.
  */
 import { contains, formatSubnet, parseSubnet, type Subnet, withoutContained } from "#lib/subnet.ts";
 import { bridge, policyTable } from "../layout.ts";
@@ -32,6 +33,8 @@ table ${policyTable} {
 ${egress.map((isolation, index) => chain(`egress_${index}`, isolation, "daddr")).join("")}${ingress
     .map((isolation, index) => chain(`ingress_${index}`, isolation, "saddr"))
     .join("")}  chain refuse {
+    ct status dnat reject with icmpx admin-prohibited
+    meta l4proto tcp reject with tcp reset
     reject with icmpx admin-prohibited
   }
 }
