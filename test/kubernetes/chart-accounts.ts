@@ -48,6 +48,8 @@ export interface AccountPlaces {
   readonly namespace: string;
   readonly sandboxNamespace: string;
   readonly pullSecret: string;
+  /** Beside what these places need. */
+  readonly values?: readonly string[];
 }
 
 export async function makeAccounts(
@@ -57,7 +59,12 @@ export async function makeAccounts(
 ): Promise<Record<AccountName, Account>> {
   const { namespace, sandboxNamespace, pullSecret } = places;
   for (const name of [namespace, sandboxNamespace]) await admin.create(Namespaces, { metadata: { name } });
-  const values = [...neededValues, `sandboxes.namespace=${sandboxNamespace}`, `sandboxes.pullSecrets={${pullSecret}}`];
+  const values = [
+    ...neededValues,
+    `sandboxes.namespace=${sandboxNamespace}`,
+    `sandboxes.pullSecrets={${pullSecret}}`,
+    ...(places.values ?? []),
+  ];
   const file = join(bed.folder, "rbac.yaml");
   await writeFile(file, await renderChart(bed.bin, { namespace, values, only: "rbac.yaml" }));
   const kubectl = (...args: readonly string[]) => runProgram(join(bed.bin, "kubectl"), ["--kubeconfig", bed.kubeconfig, ...args]);

@@ -2,12 +2,9 @@
  * Every part of AgentBox under exactly the rights that the chart gives it. It has a bed of its own, because its controllers look
  * after all pools of a server.
  */
-import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HttpCaller } from "#client/http-caller.ts";
-import { runParts } from "#cmd/cluster/run-parts.ts";
-import { homeFolder } from "#cmd/home-folder.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { ActivityWriter } from "#gateway/activity-writer.ts";
 import { TrafficLog } from "#gateway/activity.ts";
@@ -22,11 +19,11 @@ import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { until } from "../contract/helpers.ts";
 import { ann, ClaimScene } from "../world/claim-scene.ts";
 import { eventually } from "../world/eventually.ts";
-import type { RecordedLine } from "../world/recorded-log.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
 import { ownCrds } from "./admin-requests.ts";
 import { type KubernetesBed, startKubernetes } from "./bed.ts";
 import { type Account, type AccountName, accountNames, grantedRights, makeAccounts, type Right, usedRights } from "./chart-accounts.ts";
+import { RunningPart } from "./running-part.ts";
 
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred" };
 const { namespace, sandboxNamespace } = places;
@@ -48,61 +45,8 @@ afterAll(async () => {
   await bed.stop();
 });
 
-/** A part as `agentbox serve` runs it, with a history of its own. */
-class RunningPart {
-  readonly lines: RecordedLine[] = [];
-  readonly #stop = new AbortController();
-  readonly #ended: Promise<number>;
-
-  constructor(part: AccountName) {
-    this.#ended = runParts({
-      parts: [part],
-      kubeconfig: accounts[part].kubeconfig,
-      namespace,
-      poolNamespace: sandboxNamespace,
-      host: "127.0.0.1",
-      port: 0,
-      healthPort: 0,
-      gateway: { port: 0, tlsPort: 0 },
-      domain: "agentbox.localhost",
-      apiAddress: undefined,
-      daemonImage: image,
-      databaseUrl: undefined,
-      home: homeFolder({ AGENTBOX_HOME: join(bed.folder, part) }),
-      version: "0.0.0",
-      env: {},
-      clock: systemClock,
-      signal: this.#stop.signal,
-      stdout: { write: (text) => this.lines.push(JSON.parse(text) as RecordedLine) },
-    });
-    this.#ended.catch(() => {});
-  }
-
-  /** The line in which it says so. One that ends before has failed. */
-  async says(msg: string): Promise<RecordedLine> {
-    const line = (): RecordedLine | undefined => this.lines.find((one) => one.msg === msg);
-    const isSaid = (): void => {
-      if (line() === undefined) throw new Error(`it did not say ${JSON.stringify(msg)}`);
-    };
-    await Promise.race([eventually(isSaid), this.#ended]);
-    return line() ?? { level: "none", msg: "" };
-  }
-
-  /** What the server did not let it do, by its own words. */
-  refusals(): readonly string[] {
-    return this.lines
-      .map((line) => JSON.stringify(line))
-      .filter((line) => /forbidden|cannot (get|list|watch|create|patch|update|delete)/i.test(line));
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort(new Error("the test is over"));
-    await this.#ended;
-  }
-}
-
 test("api, controllers and gateway start and do their work, and nothing is refused them", async () => {
-  const running = accountNames.map((part) => new RunningPart(part));
+  const running = accountNames.map((part) => new RunningPart(part, { bed, account: accounts[part], ...places, daemonImage: image }));
   const [api] = running;
   await Promise.all(running.map((part) => part.says("agentbox is ready")));
   const address = (await api?.says("API listens"))?.["address"];

@@ -44,9 +44,15 @@ describe("bad values are refused with their names", () => {
     ["limits.maxUses=0", "at '/limits/maxUses': minimum"],
     ["termination.gateway=3", "termination.gateway must be longer than termination.preStopSleep"],
     ["sandboxes.namespace=agentbox", 'must not name "agentbox", where AgentBox itself is'],
+    ["sandboxes.onlyNamespace=x", "at '/sandboxes/onlyNamespace': got string, want boolean"],
     ["database.url=postgres://db.invalid/x", "database.url and database.existingSecret are both set"],
   ])("%s", async (value, complaint) => {
     expect(await refused(...neededValues, value)).toContain(complaint);
+  });
+
+  test("one namespace only, and others beside it", async () => {
+    const both = ["sandboxes.onlyNamespace=true", "sandboxes.extraNamespaces={more}"];
+    expect(await refused(...neededValues, ...both)).toContain('pools of "default" and no others, and sandboxes.extraNamespaces names more');
   });
 
   test("a registry and a database are asked for", async () => {

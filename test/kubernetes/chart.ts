@@ -4,6 +4,8 @@
  * - `chart-values.test.ts` what it makes of values, without a server,
  * - `chart.test.ts` installs, upgrades and removes it on a server of its own,
  * - `chart-rbac.test.ts` runs every part under its rights; `chart-accounts.ts` makes the accounts and reads what they asked for,
+ *   `running-part.ts` runs a part as one of them,
+ * - `chart-one-namespace.test.ts` does the same for an installation that looks after one namespace,
  * - `run-program.ts` runs helm and kubectl.
  */
 import { join } from "node:path";

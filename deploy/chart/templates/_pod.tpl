@@ -135,6 +135,9 @@ spec:
 {{- $values := .root.Values -}}
 - { name: AGENTBOX_HOME, value: /var/lib/agentbox }
 - { name: AGENTBOX_POOL_NAMESPACE, value: {{ $values.sandboxes.namespace }} }
+{{- if $values.sandboxes.onlyNamespace }}
+- { name: AGENTBOX_ONLY_NAMESPACE, value: {{ $values.sandboxes.namespace }} }
+{{- end }}
 - { name: AGENTBOX_DAEMON_IMAGE, value: {{ include "agentbox.image" (dict "root" .root "whole" $values.images.daemon "name" "agentbox-daemon") | quote }} }
 - { name: AGENTBOX_DOMAIN, value: {{ $values.domain | quote }} }
 {{- if not $values.singlePod.enabled }}

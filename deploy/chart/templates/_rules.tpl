@@ -1,6 +1,9 @@
-{{/* What each part may do: in the cluster, and in AgentBox's own namespace. Bound by rbac.yaml. */}}
+{{/*
+What each part may do, bound by rbac.yaml: where pools are (poolRules: the whole cluster, or the one namespace of onlyNamespace), with what
+belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemRules).
+*/}}
 
-{{- define "agentbox.clusterRules.api" -}}
+{{- define "agentbox.poolRules.api" -}}
 # Claims, releases and timeouts are patches; a pod that was armed for nobody is deleted.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch, delete] }
 - { apiGroups: [""], resources: [pods/log], verbs: [get] }
@@ -8,8 +11,11 @@
 - { apiGroups: [""], resources: [pods/exec], verbs: [get, create] }
 - { apiGroups: [""], resources: [events], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [get, list, watch, create, update, delete] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
+{{- end -}}
+
+{{- define "agentbox.clusterRules.api" -}}
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [get, list, watch, create, update, delete] }
 {{- end -}}
 
 {{- define "agentbox.systemRules.api" -}}
@@ -21,18 +27,23 @@
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, patch, delete] }
 {{- end -}}
 
-{{- define "agentbox.clusterRules.controllers" -}}
+{{- define "agentbox.poolRules.controllers" -}}
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
 - { apiGroups: [""], resources: [events], verbs: [get, create, patch] }
-# Whether all of them can do what pods would use.
-- { apiGroups: [""], resources: [nodes], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, patch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
 # Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/finalizers], verbs: [update] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [list, watch] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates/status], verbs: [patch] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
+{{- end -}}
+
+{{- define "agentbox.clusterRules.controllers" -}}
+# Whether all of them can do what pods would use.
+- { apiGroups: [""], resources: [nodes], verbs: [list] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [list, watch] }
+{{- if not .Values.sandboxes.onlyNamespace }}
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates/status], verbs: [patch] }
+{{- end }}
 {{- end -}}
 
 {{- define "agentbox.systemRules.controllers" -}}
@@ -44,10 +55,14 @@
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update, delete] }
 {{- end -}}
 
-{{- define "agentbox.clusterRules.gateway" -}}
+{{- define "agentbox.poolRules.gateway" -}}
 # Its only writes: when a sandbox last had traffic, and waking a paused one.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxpools, sandboxtemplates, checkpoints], verbs: [list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools, checkpoints], verbs: [list, watch] }
+{{- end -}}
+
+{{- define "agentbox.clusterRules.gateway" -}}
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [list, watch] }
 {{- end -}}
 
 {{- define "agentbox.systemRules.gateway" -}}
