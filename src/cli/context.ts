@@ -108,6 +108,8 @@ export interface ServePartsRequest extends ServeLimits {
   readonly domain: string;
   /** Where the gateway finds the API, for `api.<domain>`; left out: in its own process, or nowhere. */
   readonly apiAddress?: { readonly host: string; readonly port: number } | undefined;
+  /** How long streams may go on when the gateway ends. */
+  readonly streamGraceMs?: number | undefined;
   /** What brings the daemon into pods. */
   readonly daemonImage: string | undefined;
   /** Where the history is; left out: a file in the data folder, which only one process can have. */

@@ -31,6 +31,10 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 
+export function durationOf(context: CliContext, args: Arguments, flag: string): number | undefined {
+  return duration(given(context, args, flag));
+}
+
 export function portOf(context: CliContext, args: Arguments, flag: string): number | undefined {
   return wholeNumber(given(context, args, flag), 0, 65_535, "a port");
 }

@@ -2,14 +2,14 @@
 import { e2bErrors } from "#api/e2b/error-shape.ts";
 import { keyRoutes as e2bKeyRoutes } from "#api/e2b/key-routes.ts";
 import { apiServer, type ApiFace } from "#api/http/api-server.ts";
-import { drainServer, listenAt } from "#api/http/listen.ts";
+import { drainServer, handOver, listenAt } from "#api/http/listen.ts";
 import type { RateLimit } from "#api/http/rate-limiter.ts";
 import { problemShape } from "#api/http/problem.ts";
 import { keyRoutes } from "#api/native/key-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock } from "#lib/clock.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { type KeyService, openKeyService } from "#services/keys/key-service.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
@@ -31,6 +31,8 @@ export interface ApiOptions {
   /** Beside the routes of keys, which are always there. */
   readonly faces: readonly ApiFace[];
   readonly rateLimit: RateLimit;
+  /** For how long before its end clients are told with every answer to go elsewhere; not at all when left out. */
+  readonly handOverMs?: number;
   /** Called when no new connections are taken any more, to end what requests wait for. */
   readonly onEnding?: () => Promise<void>;
   /** True, or why not. */
@@ -66,7 +68,11 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
   });
   try {
     const address = await listenAt(app, { host, port });
-    const end = async (): Promise<void> => void (await Promise.all([drainServer(app, lastAnswersMs), options.onEnding?.()]));
+    const end = async (): Promise<void> => {
+      handOver(app);
+      if (options.handOverMs !== undefined) await sleep(options.clock, options.handOverMs);
+      await Promise.all([drainServer(app, lastAnswersMs), options.onEnding?.()]);
+    };
     return { address: reachable(address), [Symbol.asyncDispose]: end };
   } catch (error) {
     await app.close();

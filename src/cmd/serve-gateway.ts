@@ -8,7 +8,7 @@ import { type GatewayServer, listen } from "#gateway/listen.ts";
 import { type Certificate, localCertificates } from "#gateway/local-certificates.ts";
 import { usualOpenLimits } from "#gateway/open-limits.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import { type Clock, sleep, type Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Caller } from "#services/caller.ts";
@@ -40,6 +40,8 @@ export interface GatewayParts {
   readonly certificateFolder?: string | undefined;
   /** How long streams may go on when the server ends; two seconds when left out. */
   readonly graceMs?: number | undefined;
+  /** For how long before that clients are told with every answer to go elsewhere; not at all when left out. */
+  readonly handOverMs?: number | undefined;
   readonly cache: SandboxCache;
   readonly history: Pick<HistoryStore, "get">;
   readonly sandboxes: Pick<SandboxService, "resume">;
@@ -85,8 +87,12 @@ export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> 
   const { host, port, tlsPort, domain } = settings;
   const plain = await started(gateway, { host, port });
   const servers = [plain];
-  // Both at once: what is under way on the one does not take from the time of the other.
-  open.defer(async () => void (await Promise.all(servers.map((server) => server.close(graceMs)))));
+  open.defer(async () => {
+    for (const server of servers) server.handOver();
+    if (parts.handOverMs !== undefined) await sleep(parts.clock, parts.handOverMs);
+    // Both at once: what is under way on the one does not take from the time of the other.
+    await Promise.all(servers.map((server) => server.close(graceMs)));
+  });
   const encrypted = tls && { server: await started(gateway, { host, port: tlsPort, tls }), tls };
   if (encrypted !== undefined) {
     servers.push(encrypted.server);

@@ -4,7 +4,7 @@ import { createSecureServer, type Http2SecureServer } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { badRequest } from "./answers.ts";
-import { hasBody } from "./exchange.ts";
+import { type GatewayRequest, type GatewayResponse, hasBody } from "./exchange.ts";
 import { endWith } from "./forward-upgrade.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -20,6 +20,8 @@ export interface GatewayServer {
   readonly port: number;
   /** Takes a new certificate for new connections. */
   renew(tls: { readonly key: string; readonly cert: string }): void;
+  /** From now on every answer is the last one on its connection, so that clients go elsewhere by themselves. Nothing is refused. */
+  handOver(): void;
   /** No new connections; what is under way may end, until the time is over. */
   close(graceMs: number): Promise<void>;
 }
@@ -38,9 +40,14 @@ export async function listen(gateway: Gateway, { host, port, tls }: Listening): 
   // Who sends a body along does not wait to be upgraded, as HTTP clients of Java do not: it is an ordinary request. Node takes this as
   // an option too, but not for the encrypted server.
   Object.assign(server, { shouldUpgradeCallback: (request: IncomingMessage) => !hasBody(request) });
-  server.on("request", (request, response) => void gateway.serve(request, response));
+  const answers = new OpenAnswers(server);
+  const serve = (request: GatewayRequest, response: GatewayResponse): void => {
+    answers.begin(response);
+    void gateway.serve(request, response).then(() => answers.end(response));
+  };
+  server.on("request", serve);
   // The sandbox says whether to go on.
-  server.on("checkContinue", (request, response) => void gateway.serve(request, response));
+  server.on("checkContinue", serve);
   server.on("upgrade", (request, socket: Duplex, head: Buffer) => void gateway.upgrade(request, socket, head));
   // A tunnel to anywhere is not what this is for.
   server.on("connect", (_request: unknown, socket: Duplex) => socket.destroy());
@@ -55,8 +62,46 @@ export async function listen(gateway: Gateway, { host, port, tls }: Listening): 
     renew: (fresh) => {
       if ("setSecureContext" in server) server.setSecureContext(fresh);
     },
-    close: (graceMs) => close(server, sockets, graceMs),
+    handOver: () => answers.handOver(),
+    close: (graceMs) => {
+      answers.handOver();
+      return close(server, sockets, graceMs);
+    },
   };
+}
+
+/** How long a connection is kept whose stream ended while the server does: its client learns nothing else, and may be about to use it. */
+const lastKeepMs = 1000;
+
+/** Answers under way, so that those whose head was not sent yet can say that they are the last. */
+class OpenAnswers {
+  readonly #server: Server | Http2SecureServer;
+  readonly #open = new Set<GatewayResponse>();
+  #isLast = false;
+
+  constructor(server: Server | Http2SecureServer) {
+    this.#server = server;
+  }
+
+  begin(response: GatewayResponse): void {
+    if (this.#isLast) endsConnection(response);
+    else this.#open.add(response);
+  }
+
+  end(response: GatewayResponse): void {
+    this.#open.delete(response);
+  }
+
+  handOver(): void {
+    this.#isLast = true;
+    for (const response of this.#open) endsConnection(response);
+    Object.assign(this.#server, { keepAliveTimeout: lastKeepMs });
+  }
+}
+
+/** Node then says so in the head. HTTP/2 has a frame of its own for it, which its server sends when it is closed. */
+function endsConnection(response: GatewayResponse): void {
+  if ("shouldKeepAlive" in response && !response.headersSent) response.shouldKeepAlive = false;
 }
 
 /** What is not HTTP, or too long, or ambiguous: told so, and the connection ends. */

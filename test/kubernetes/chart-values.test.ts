@@ -42,7 +42,7 @@ describe("bad values are refused with their names", () => {
     ["images.pullPolicy=Sometimes", "at '/images/pullPolicy'"],
     ["networkPolicies.sandboxes.closedNetworks={10.0.0.0}", "at '/networkPolicies/sandboxes/closedNetworks/0'"],
     ["limits.maxUses=0", "at '/limits/maxUses': minimum"],
-    ["termination.gateway=3", "termination.gateway must be longer than termination.preStopSleep"],
+    ["termination.gateway=3", "termination.gateway must be at least 10 s longer than termination.preStopSleep"],
     ["sandboxes.namespace=agentbox", 'must not name "agentbox", where AgentBox itself is'],
     ["sandboxes.onlyNamespace=x", "at '/sandboxes/onlyNamespace': got string, want boolean"],
     ["database.url=postgres://db.invalid/x", "database.url and database.existingSecret are both set"],
@@ -106,6 +106,26 @@ describe("what is rendered", () => {
     const { env } = (api as unknown as { spec: { template: Pod } }).spec.template.spec.containers[0] ?? {};
     expect(env).toContainEqual({ name: "AGENTBOX_RATE_LIMIT", value: "2000000" });
     expect(env).toContainEqual({ name: "AGENTBOX_RETENTION", value: "48h" });
+  });
+
+  test("streams have what remains of a gateway's time to end", async () => {
+    const grace = async (...values: readonly string[]) =>
+      (await rendered(...values))
+        .filter(({ kind }) => kind === "Deployment")
+        .map((object) => (object as unknown as { spec: { template: Pod } }).spec.template.spec.containers[0]?.env)
+        .map((env) => env?.find(({ name }) => name === "AGENTBOX_STREAM_GRACE")?.value);
+    expect(await grace()).toEqual([undefined, undefined, "320s"]);
+    expect(await grace("termination.gateway=3600", "termination.preStopSleep=15")).toEqual([undefined, undefined, "3580s"]);
+  });
+
+  test("every part is told when it is to look after one namespace", async () => {
+    const told = async (...values: readonly string[]) =>
+      (await rendered("sandboxes.namespace=team-a", ...values))
+        .filter(({ kind }) => kind === "Deployment")
+        .map((object) => (object as unknown as { spec: { template: Pod } }).spec.template.spec.containers[0]?.env)
+        .map((env) => env?.find(({ name }) => name === "AGENTBOX_ONLY_NAMESPACE")?.value);
+    expect(await told()).toEqual([undefined, undefined, undefined]);
+    expect(await told("sandboxes.onlyNamespace=true")).toEqual(["team-a", "team-a", "team-a"]);
   });
 
   test("variables that Kubernetes makes of our Services do not reach our settings", async () => {

@@ -15,11 +15,15 @@
 {{- if and .Values.singlePod.enabled $hasDatabase -}}
 {{- fail "singlePod.enabled is for a trial without a database, and a database is set: leave out one of them" -}}
 {{- end -}}
-{{- if le (int .Values.termination.api) (int .Values.termination.preStopSleep) -}}
-{{- fail "termination.api must be longer than termination.preStopSleep, or nothing is left for answers under way" -}}
+{{- /* Three seconds of handing over, five for answers under way, two to end. */ -}}
+{{- if lt (int .Values.termination.api) (add 10 .Values.termination.preStopSleep | int) -}}
+{{- fail "termination.api must be at least 10 s longer than termination.preStopSleep, or nothing is left for answers under way" -}}
 {{- end -}}
-{{- if le (int .Values.termination.gateway) (int .Values.termination.preStopSleep) -}}
-{{- fail "termination.gateway must be longer than termination.preStopSleep, or nothing is left for open streams" -}}
+{{- if lt (int .Values.termination.gateway) (add 10 .Values.termination.preStopSleep | int) -}}
+{{- fail "termination.gateway must be at least 10 s longer than termination.preStopSleep, or nothing is left for open streams" -}}
+{{- end -}}
+{{- if and .Values.sandboxes.onlyNamespace .Values.sandboxes.extraNamespaces -}}
+{{- fail (printf "sandboxes.onlyNamespace means pools of %q and no others, and sandboxes.extraNamespaces names more: leave out one of them" .Values.sandboxes.namespace) -}}
 {{- end -}}
 {{- if has .Release.Namespace (include "agentbox.sandboxNamespaces" . | fromJsonArray) -}}
 {{- fail (printf "sandboxes.namespace and sandboxes.extraNamespaces must not name %q, where AgentBox itself is: its keys are there. Install it into a namespace of its own (helm install --namespace agentbox --create-namespace …)" .Release.Namespace) -}}

@@ -66,7 +66,7 @@ spec:
       imagePullPolicy: {{ $values.images.pullPolicy }}
       args: {{ concat (list "serve") $parts | toJson }}
       env:
-        {{- include "agentbox.env" (dict "root" $root "parts" $parts) | nindent 8 }}
+        {{- include "agentbox.env" (dict "root" $root "parts" $parts "grace" .grace) | nindent 8 }}
       ports:
         {{- if has "api" $parts }}
         - { name: api, containerPort: 8080 }
@@ -130,7 +130,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* Takes root and parts. */}}
+{{/* Takes root, parts and grace. */}}
 {{- define "agentbox.env" -}}
 {{- $values := .root.Values -}}
 - { name: AGENTBOX_HOME, value: /var/lib/agentbox }
@@ -147,6 +147,10 @@ spec:
 {{- end }}
 {{- if and (has "gateway" .parts) (not (has "api" .parts)) }}
 - { name: AGENTBOX_API_ADDRESS, value: "{{ include "agentbox.fullname" .root }}-api.{{ .root.Release.Namespace }}.svc:80" }
+{{- end }}
+{{- if has "gateway" .parts }}
+# What remains of the time to end, without 3 s in which clients are told to go elsewhere and 2 s for the end itself.
+- { name: AGENTBOX_STREAM_GRACE, value: {{ printf "%ds" (sub .grace (add 5 $values.termination.preStopSleep)) | quote }} }
 {{- end }}
 {{- if and $values.tls.existingSecret (has "gateway" .parts) }}
 - { name: AGENTBOX_TLS_CERT, value: /etc/agentbox/tls/tls.crt }

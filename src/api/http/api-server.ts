@@ -18,6 +18,7 @@ import type { Clock } from "#lib/clock.ts";
 import { requireKey } from "./authenticate.ts";
 import { answerFailure, type ErrorShape, useErrorShape } from "./error-shape.ts";
 import { failureOf } from "./failure.ts";
+import { mayHandOver } from "./listen.ts";
 import { type ObserveDeps, observeRequests } from "./observe-requests.ts";
 import { problemShape } from "./problem.ts";
 import { type RateLimit, rateLimiter } from "./rate-limiter.ts";
@@ -63,6 +64,7 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
     void reply.headers({ "x-content-type-options": "nosniff", "x-request-id": request.id, "cache-control": "no-store" });
   });
   allowEmptyJson(app);
+  mayHandOver(app);
   endStreamsOnClose(app);
   routeUpgrades(app);
   const routes = rememberRoutes(app);

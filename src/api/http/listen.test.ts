@@ -9,7 +9,7 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { apiServer } from "./api-server.ts";
-import { drainServer, listenAt } from "./listen.ts";
+import { drainServer, handOver, listenAt } from "./listen.ts";
 import { problemShape } from "./problem.ts";
 import { requestSignal, streamSignal } from "./request-signal.ts";
 
@@ -61,6 +61,29 @@ test("a server that ends takes no new connections, ends streams, and lets answer
   answer.resolve("done");
   expect(await text(await slow)).toBe("done");
   await ended;
+});
+
+test("a server that hands over refuses nothing, and says with each answer that the connection ends", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<string>();
+  const app = await serve((face) => {
+    face.get("/slow", open, async () => {
+      asked.resolve();
+      return await answer.promise;
+    });
+    face.get("/fast", open, async () => "fine");
+  });
+  const address = await listenAt(app, { host: "127.0.0.1", port: 0 });
+  expect((await ask(`${address}/fast`)).headers.connection).toBe("keep-alive");
+  const slow = ask(`${address}/slow`);
+  await asked.promise;
+  handOver(app);
+  const fast = await ask(`${address}/fast`);
+  expect([await text(fast), fast.headers.connection]).toEqual(["fine", "close"]);
+  answer.resolve("done");
+  const late = await slow;
+  expect([await text(late), late.headers.connection]).toEqual(["done", "close"]);
+  await drainServer(app, 0);
 });
 
 test("what does not end in time is cut", async () => {

@@ -1,4 +1,5 @@
 /** The address of a server, and its orderly end. */
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 
@@ -16,8 +17,29 @@ export async function listenAt(app: FastifyInstance, { host, port }: ListenAt): 
   return `http://${name}:${address.port}`;
 }
 
+/** Servers whose answers are the last ones on their connections. */
+const leaving = new WeakSet<Server>();
+/** How long a connection is kept whose answer went on for longer than that: its client may be about to use it. */
+const lastKeepMs = 1000;
+
+/** To be called once by whoever makes the server. */
+export function mayHandOver(app: FastifyInstance): void {
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    // Node then says so in the head.
+    if (leaving.has(app.server)) reply.raw.shouldKeepAlive = false;
+    done(null, payload);
+  });
+}
+
+/** From now on every answer is the last one on its connection, so that clients go elsewhere by themselves. Nothing is refused. */
+export function handOver(app: FastifyInstance): void {
+  leaving.add(app.server);
+  app.server.keepAliveTimeout = lastKeepMs;
+}
+
 /** Takes no new connections, ends streams, lets answers under way end, and cuts what has not ended after `graceMs`. */
 export async function drainServer(app: FastifyInstance, graceMs: number): Promise<void> {
+  handOver(app);
   // Connections turn idle one by one as their answers end.
   const sweep = setInterval(() => app.server.closeIdleConnections(), 10);
   const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);

@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 import { type CliContext, type ServePart, serveParts, type ServePartsRequest } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { type Arguments, orList } from "../flags.ts";
-import { certificateOf, type Given, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
+import { certificateOf, durationOf, type Given, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
 
 const defaults = { host: "0.0.0.0", port: 8080, gatewayPort: 8081, tlsPort: 8443, healthPort: 9090, domain: "agentbox.localhost" };
 
@@ -62,6 +62,10 @@ export const serve: Command = {
     },
     "tls-cert": { value: "FILE", help: "Certificate for *.DOMAIN in PEM (default: AGENTBOX_TLS_CERT; without one nothing is encrypted)" },
     "tls-key": { value: "FILE", help: "… and its key (default: AGENTBOX_TLS_KEY)" },
+    "stream-grace": {
+      value: "DURATION",
+      help: "How long a gateway that ends lets streams go on (default: AGENTBOX_STREAM_GRACE or 20s)",
+    },
     ...limitFlags,
   },
   run: (context, args) => context.serveParts(requestOf(context, args)),
@@ -92,6 +96,7 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
     apiAddress: addressOf(given(context, args, "api-address")),
     daemonImage,
     databaseUrl,
+    streamGraceMs: durationOf(context, args, "stream-grace"),
     ...limitsOf(context, args),
   };
 }

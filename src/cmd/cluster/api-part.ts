@@ -9,7 +9,7 @@ import { pressureOf } from "../control-plane.ts";
 import { openSandboxServices } from "../sandbox-services.ts";
 import { defaultRateLimit, keysOver, serveApi } from "../serve-api.ts";
 import type { ApiMembers } from "./api-members.ts";
-import type { ClusterParts } from "./cluster-parts.ts";
+import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
 import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
 import { execTraffic } from "./exec-traffic.ts";
@@ -62,6 +62,7 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
         keys: keysOver(impatient, cache, clock, namespace),
         faces: services.faces(request.domain),
         rateLimit,
+        handOverMs,
         onEnding: services.refuseCreates,
         ready: () => readiness.now(),
         // They are at the health port, which is not for clients.

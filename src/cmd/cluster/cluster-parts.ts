@@ -12,6 +12,9 @@ import type { ClusterEngine } from "./cluster-engine.ts";
 import type { Cluster } from "./connect-cluster.ts";
 import type { Readiness } from "./health-port.ts";
 
+/** How long a process that ends goes on answering: others are there, and clients learn with an answer that they should go to them. */
+export const handOverMs = 3_000;
+
 /** What all parts of a process on a cluster stand on. */
 export interface ClusterParts extends Pick<Cluster, "client" | "impatient" | "reach" | "namespace"> {
   /** Which process this is, among all of AgentBox. */

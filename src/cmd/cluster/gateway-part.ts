@@ -5,10 +5,10 @@ import { sandboxTokens } from "#services/sandbox-tokens.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { serveGateway } from "../serve-gateway.ts";
 import type { OpenedApi } from "./api-part.ts";
-import type { ClusterParts } from "./cluster-parts.ts";
+import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
 
 /** Streams cannot be handed over to another process; those that end by themselves soon may. */
-const graceMs = 20_000;
+const usualStreamGraceMs = 20_000;
 
 export async function serveGatewayPart(
   parts: ClusterParts,
@@ -32,7 +32,8 @@ export async function serveGatewayPart(
     metrics: parts.metrics.metrics,
     settings: { ...gateway, host, domain, maxOpen, maxOpenOfSandbox },
     ...(ofApi === undefined ? {} : { api: ofApi }),
-    graceMs,
+    graceMs: request.streamGraceMs ?? usualStreamGraceMs,
+    handOverMs,
   });
   log.info({ address: served.address, domain: request.domain, encrypted: gateway.certificate !== undefined }, "gateway listens");
   return served;
