@@ -33,6 +33,8 @@ export interface ApiOptions {
   readonly rateLimit: RateLimit;
   /** For how long before its end clients are told with every answer to go elsewhere; not at all when left out. */
   readonly handOverMs?: number;
+  /** For how long after that creates may go on waiting for a pod; not at all when left out. */
+  readonly lastWaitMs?: number;
   /** Called when no new connections are taken any more, to end what requests wait for. */
   readonly onEnding?: () => Promise<void>;
   /** True, or why not. */
@@ -71,7 +73,12 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
     const end = async (): Promise<void> => {
       handOver(app);
       if (options.handOverMs !== undefined) await sleep(options.clock, options.handOverMs);
-      await Promise.all([drainServer(app, lastAnswersMs), options.onEnding?.()]);
+      const { lastWaitMs = 0 } = options;
+      const drained = drainServer(app, lastWaitMs + lastAnswersMs);
+      const rest = new AbortController();
+      void drained.finally(() => rest.abort());
+      await sleep(options.clock, lastWaitMs, rest.signal).catch(() => {});
+      await Promise.all([drained, options.onEnding?.()]);
     };
     return { address: reachable(address), [Symbol.asyncDispose]: end };
   } catch (error) {

@@ -6,6 +6,7 @@ import type { ApiPlace } from "#gateway/api-host.ts";
 import { Gateway } from "#gateway/gateway.ts";
 import { type GatewayServer, listen } from "#gateway/listen.ts";
 import { type Certificate, localCertificates } from "#gateway/local-certificates.ts";
+import { Newcomers } from "#gateway/newcomers.ts";
 import { usualOpenLimits } from "#gateway/open-limits.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { type Clock, sleep, type Timer } from "#lib/clock.ts";
@@ -49,6 +50,8 @@ export interface GatewayParts {
   readonly api?: ApiPlace["at"] | undefined;
   readonly tokens: SandboxTokens;
   readonly traffic: TrafficLog;
+  /** Whether others make sandboxes too, of which this process hears later than their users. */
+  readonly isApart?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -73,8 +76,10 @@ export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> 
   const { settings, traffic, tokens, history, sandboxes, graceMs = usualGraceMs } = parts;
   await using open = new AsyncDisposableStack();
   const { perSandbox, total } = usualOpenLimits;
+  const newcomers = parts.isApart === true ? open.use(new Newcomers({ ...parts, pods: parts.cache.pods })) : undefined;
   const gateway = new Gateway({
     ...parts,
+    newcomers,
     traffic,
     api: parts.api && { host: `api.${settings.domain}`, at: parts.api },
     limits: { perSandbox: settings.maxOpenOfSandbox ?? perSandbox, total: settings.maxOpen ?? total },
@@ -91,7 +96,9 @@ export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> 
     for (const server of servers) server.handOver();
     if (parts.handOverMs !== undefined) await sleep(parts.clock, parts.handOverMs);
     // Both at once: what is under way on the one does not take from the time of the other.
-    await Promise.all(servers.map((server) => server.close(graceMs)));
+    const cut = await Promise.all(servers.map((server) => server.close(graceMs)));
+    const connections = cut.reduce((sum, count) => sum + count, 0);
+    if (connections > 0) parts.log.info({ connections, graceMs }, "connections cut: their time was over");
   });
   const encrypted = tls && { server: await started(gateway, { host, port: tlsPort, tls }), tls };
   if (encrypted !== undefined) {

@@ -7,6 +7,7 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { daemonPortOf } from "#sandbox/runtimes.ts";
 import * as answers from "./answers.ts";
 import { isInternalRoute, publicDaemonPort } from "./daemon-port.ts";
+import type { Newcomers } from "./newcomers.ts";
 import { type Route, routeOf } from "./route.ts";
 import type { Target } from "./target.ts";
 import type { Upstream } from "./upstream.ts";
@@ -18,6 +19,8 @@ export interface AdmitDeps {
   /** Wakes a paused sandbox; resolves when it runs. */
   readonly wake: (sandboxId: string) => Promise<void>;
   readonly trafficTokenOf: (sandboxId: string) => string;
+  /** Left out where sandboxes are made in the same process: the cache has all of them. */
+  readonly newcomers?: Pick<Newcomers, "appears"> | undefined;
 }
 
 type OpenRoute = Extract<Route, { kind: "open" }>;
@@ -31,8 +34,11 @@ export async function admit(deps: AdmitDeps, target: Target, trafficToken: strin
   if (port === publicDaemonPort && isInternalRoute(url)) return answered(answers.noSuchRoute(url.split(/[?#]/, 1)[0] ?? "/"));
   const route = await awake(deps, sandboxId);
   switch (route.kind) {
-    case "unknown":
-      return answered(answers.notFound(sandboxId, await deps.ended(sandboxId)));
+    case "unknown": {
+      const ended = await deps.ended(sandboxId);
+      if (ended === undefined && (await isNew(deps, sandboxId))) return admit(deps, target, trafficToken);
+      return answered(answers.notFound(sandboxId, ended));
+    }
     case "paused":
       return answered(answers.paused(sandboxId));
     case "starting":
@@ -42,6 +48,11 @@ export async function admit(deps: AdmitDeps, target: Target, trafficToken: strin
     case "open":
       return enter(deps, target, route, trafficToken);
   }
+}
+
+/** A pod that shows the id is of a sandbox that ends. */
+async function isNew({ cache, newcomers }: AdmitDeps, sandboxId: string): Promise<boolean> {
+  return newcomers !== undefined && cache.podsOfSandbox(sandboxId).next().done === true && (await newcomers.appears(sandboxId));
 }
 
 /** Where it is, after it was woken if traffic is to wake it. */

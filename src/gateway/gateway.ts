@@ -3,6 +3,7 @@
  *
  * - `target.ts`           which sandbox and port are meant      - `route.ts`   where that is now
  * - `way.ts`, `admit.ts`  whether the request may go there      - `answers.ts` what it is told if not
+ * - `newcomers.ts`        sandboxes that are not known here yet
  * - `headers.ts`          what of its headers goes on           - `exchange.ts` both versions of HTTP with one face
  * - `upstream.ts`         connections to sandboxes
  * - `forward-request.ts`, `forward-upgrade.ts`  carry it

@@ -22,8 +22,8 @@ export interface GatewayServer {
   renew(tls: { readonly key: string; readonly cert: string }): void;
   /** From now on every answer is the last one on its connection, so that clients go elsewhere by themselves. Nothing is refused. */
   handOver(): void;
-  /** No new connections; what is under way may end, until the time is over. */
-  close(graceMs: number): Promise<void>;
+  /** No new connections; what is under way may end, until the time is over. Resolves with how many connections had to be cut. */
+  close(graceMs: number): Promise<number>;
 }
 
 /** A stream may be silent for ten minutes and more; a head may not be long in coming. */
@@ -126,12 +126,15 @@ function openSockets(server: Server | Http2SecureServer): ReadonlySet<Socket> {
   return sockets;
 }
 
-async function close(server: Server | Http2SecureServer, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+async function close(server: Server | Http2SecureServer, sockets: ReadonlySet<Socket>, graceMs: number): Promise<number> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   if ("closeIdleConnections" in server) server.closeIdleConnections();
-  const cut = setTimeout(() => {
+  let cut = 0;
+  const late = setTimeout(() => {
+    cut = sockets.size;
     for (const socket of sockets) socket.destroy();
   }, graceMs);
   await closed;
-  clearTimeout(cut);
+  clearTimeout(late);
+  return cut;
 }

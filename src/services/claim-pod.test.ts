@@ -130,7 +130,7 @@ test("where too many wait already, the next one is told at once", async () => {
   await settle();
   expect(await refusal(process.create())).toMatchObject({ code: "queue_full", details: { retryAfterSeconds: 1, pool: { waiting: 1 } } });
   await process.claims.stop();
-  expect(await waiting).toMatchObject({ code: "unavailable" });
+  expect(await waiting).toMatchObject({ code: "no_capacity", details: { retryAfterSeconds: 1 } });
 });
 
 test("our own claim is known before any watch tells of it: the same pod is not tried twice", async () => {

@@ -13,6 +13,7 @@ import { AgentBoxClient } from "#client/agentbox-client.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { Leases, Namespaces, Secrets } from "#model/core-kinds.ts";
+import { labelKeys } from "#model/keys.ts";
 import { type Container, type Pod, Pods } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { type ClusterDescription, clusterLayout } from "../../tools/cluster/layout.ts";
@@ -22,7 +23,7 @@ const root = join(import.meta.dirname, "../..");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 
 /** Of all that look after one namespace only; who finds another leader knows by it that they do not meet. */
-const apart = "agentbox-test-system";
+export const apartLabel = "agentbox-test-system";
 const leaseSeconds = 20;
 
 /** What `make cluster` has written. */
@@ -31,7 +32,7 @@ export async function describedCluster(): Promise<ClusterDescription> {
 }
 
 /** What `make images` has pushed. */
-export function systemImage({ registry }: ClusterDescription, name: "agentbox-daemon" | "agentbox-base"): string {
+export function systemImage({ registry }: Pick<ClusterDescription, "registry">, name: "agentbox-daemon" | "agentbox-base"): string {
   return `${registry}/${name}:${version}`;
 }
 
@@ -77,7 +78,7 @@ export class SystemWorld implements AsyncDisposable {
       await haveKinds(cluster);
       await refuseCompany(client);
       const namespace = `system-${randomUUID().slice(0, 8)}`;
-      await client.create(Namespaces, { metadata: { name: namespace, labels: { [apart]: "" } } });
+      await client.create(Namespaces, { metadata: { name: namespace, labels: { [apartLabel]: "" } } });
       return new SystemWorld({ cluster, client, namespace, home: await mkdtemp(join(tmpdir(), "agentbox-system-")), flags });
     } catch (error) {
       await client.close();
@@ -123,26 +124,30 @@ export class SystemWorld implements AsyncDisposable {
 
   /** With all pods: nobody is left who would take off their finalizers. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const { client, namespace } = this;
     await this.process.kill();
     await rm(this.#home, { recursive: true, force: true });
-    const { items: pools } = await client.list(SandboxPools, { namespace });
-    const body = { metadata: { finalizers: null } };
-    for (const { metadata } of pools) {
-      const key = { namespace, name: metadata.name ?? "" };
-      await client.delete(SandboxPools, key);
-      if ((metadata.finalizers ?? []).length > 0) await client.patch(SandboxPools, key, { type: "merge", body }).catch(() => {});
-    }
-    for (const { metadata } of await this.pods()) {
-      await client.patch(Pods, { namespace, name: metadata.name ?? "" }, { type: "merge", body }).catch(() => {});
-    }
-    await client.delete(Namespaces, { name: namespace });
-    await client.close();
+    await removeNamespace(this.client, this.namespace);
+    await this.client.close();
   }
 }
 
+/** With all pools and pods, whose finalizers nobody is left to take off. */
+export async function removeNamespace(client: KubernetesClient, namespace: string): Promise<void> {
+  const { items: pools } = await client.list(SandboxPools, { namespace });
+  const body = { metadata: { finalizers: null } };
+  for (const { metadata } of pools) {
+    const key = { namespace, name: metadata.name ?? "" };
+    await client.delete(SandboxPools, key);
+    if ((metadata.finalizers ?? []).length > 0) await client.patch(SandboxPools, key, { type: "merge", body }).catch(() => {});
+  }
+  for (const { metadata } of (await client.list(Pods, { namespace, labelSelector: labelKeys.sandboxPool })).items) {
+    await client.patch(Pods, { namespace, name: metadata.name ?? "" }, { type: "merge", body }).catch(() => {});
+  }
+  await client.delete(Namespaces, { name: namespace });
+}
+
 /** The kinds stay: whoever has installed AgentBox here has the same. */
-async function haveKinds({ bin, kubeconfig }: ClusterDescription): Promise<void> {
+export async function haveKinds({ bin, kubeconfig }: ClusterDescription): Promise<void> {
   const kubectl = (...args: readonly string[]): Promise<string> =>
     runCommand([join(bin, "kubectl"), `--kubeconfig=${kubeconfig}`, ...args]);
   const known = await kubectl("get", "crds", "-o", "name");
@@ -152,7 +157,7 @@ async function haveKinds({ bin, kubeconfig }: ClusterDescription): Promise<void>
 
 /** An AgentBox that looks after the whole cluster would look after our pools too, with another key for their daemons. */
 async function refuseCompany(client: KubernetesClient): Promise<void> {
-  const ours = new Set((await client.list(Namespaces, { labelSelector: apart })).items.map(({ metadata }) => metadata.name));
+  const ours = new Set((await client.list(Namespaces, { labelSelector: apartLabel })).items.map(({ metadata }) => metadata.name));
   const { items } = await client.list(Leases, { fieldSelector: "metadata.name=agentbox-controllers" });
   const other = items.find(({ metadata: { namespace }, spec }) => {
     const renewed = Date.parse(spec?.renewTime ?? "");

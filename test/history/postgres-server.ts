@@ -24,10 +24,13 @@ export class PostgresAddress {
   /** Of the unix socket. */
   readonly folder: string;
   readonly port: number;
+  /** Where it is reached over TCP. */
+  readonly host: string;
 
-  constructor({ folder, port }: { readonly folder: string; readonly port: number }) {
+  constructor({ folder, port, host = "127.0.0.1" }: { readonly folder: string; readonly port: number; readonly host?: string }) {
     this.folder = folder;
     this.port = port;
+    this.host = host;
   }
 
   /** Over the unix socket, without a password. */
@@ -37,7 +40,7 @@ export class PostgresAddress {
 
   /** Over TCP, where the server asks for the password. */
   tcpUrl(database: string, password = serverPassword): string {
-    return `postgres://${serverUser}:${encodeURIComponent(password)}@127.0.0.1:${this.port}/${database}`;
+    return `postgres://${serverUser}:${encodeURIComponent(password)}@${this.host}:${this.port}/${database}`;
   }
 
   async createDatabase(name: string): Promise<void> {
@@ -59,9 +62,11 @@ export class PostgresAddress {
 export interface PostgresOptions {
   /** With it, the server lets nobody in over TCP without encryption. */
   readonly certificate?: { readonly cert: string; readonly key: string };
+  /** For pods: at which address of this machine it listens, and from where they come. */
+  readonly pods?: { readonly address: string; readonly network: string };
 }
 
-export async function startPostgres({ certificate }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ certificate, pods }: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = await findBinaries();
   const folder = await mkdtemp(join(tmpdir(), "agentbox-postgres-"));
   if (isRoot) await chown(folder, nobody, nobody);
@@ -74,7 +79,8 @@ export async function startPostgres({ certificate }: PostgresOptions = {}): Prom
     cwd: folder,
   });
   if (certificate !== undefined) await setUpTls(data, certificate);
-  const server = new PostgresServer(bin, { folder, port: await freePort() });
+  if (pods !== undefined) await appendFile(join(data, "pg_hba.conf"), `host all all ${pods.network} scram-sha-256\n`);
+  const server = new PostgresServer(bin, { folder, port: await freePort(), ...(pods && { host: pods.address }) });
   await server.start();
   return server;
 }
@@ -92,7 +98,7 @@ export class PostgresServer extends PostgresAddress {
   #child: ChildProcess | undefined;
   #output = "";
 
-  constructor(bin: string, address: { readonly folder: string; readonly port: number }) {
+  constructor(bin: string, address: { readonly folder: string; readonly port: number; readonly host?: string }) {
     super(address);
     this.#bin = bin;
   }
@@ -112,7 +118,7 @@ export class PostgresServer extends PostgresAddress {
       "fsync=off",
       "autovacuum=off",
       "max_connections=200",
-      "listen_addresses=127.0.0.1",
+      `listen_addresses=${this.host}`,
       `unix_socket_directories=${this.folder}`,
     ];
     const args = ["-D", join(this.folder, "data"), "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])];

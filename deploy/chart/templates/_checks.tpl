@@ -15,9 +15,9 @@
 {{- if and .Values.singlePod.enabled $hasDatabase -}}
 {{- fail "singlePod.enabled is for a trial without a database, and a database is set: leave out one of them" -}}
 {{- end -}}
-{{- /* Three seconds of handing over, five for answers under way, two to end. */ -}}
-{{- if lt (int .Values.termination.api) (add 10 .Values.termination.preStopSleep | int) -}}
-{{- fail "termination.api must be at least 10 s longer than termination.preStopSleep, or nothing is left for answers under way" -}}
+{{- /* Three seconds of handing over, ten for creates that wait, five for answers under way, two to end. */ -}}
+{{- if lt (int .Values.termination.api) (add 20 .Values.termination.preStopSleep | int) -}}
+{{- fail "termination.api must be at least 20 s longer than termination.preStopSleep, or nothing is left for answers under way" -}}
 {{- end -}}
 {{- if lt (int .Values.termination.gateway) (add 10 .Values.termination.preStopSleep | int) -}}
 {{- fail "termination.gateway must be at least 10 s longer than termination.preStopSleep, or nothing is left for open streams" -}}

@@ -14,6 +14,9 @@ import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
 import { execTraffic } from "./exec-traffic.ts";
 
+/** Others have no more pods than this one: whoever waits here is not better off there. */
+const lastWaitMs = 10_000;
+
 export interface OpenedApi extends AsyncDisposable {
   readonly pressure: ClaimPressure;
   readonly sandboxes: SandboxService;
@@ -63,6 +66,7 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
         faces: services.faces(request.domain),
         rateLimit,
         handOverMs,
+        lastWaitMs,
         onEnding: services.refuseCreates,
         ready: () => readiness.now(),
         // They are at the health port, which is not for clients.

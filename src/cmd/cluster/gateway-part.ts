@@ -34,6 +34,7 @@ export async function serveGatewayPart(
     ...(ofApi === undefined ? {} : { api: ofApi }),
     graceMs: request.streamGraceMs ?? usualStreamGraceMs,
     handOverMs,
+    isApart: true,
   });
   log.info({ address: served.address, domain: request.domain, encrypted: gateway.certificate !== undefined }, "gateway listens");
   return served;

@@ -1,0 +1,57 @@
+/** What a rollout did to those who used the installation, as it goes into docs/benchmarks.md. */
+import { percentile, table } from "../../../bench/lib/measure.ts";
+import type { RolloutResult } from "./rollout-run.ts";
+import { requestKinds, type StreamTally } from "./tally.ts";
+
+export interface Report {
+  readonly text: string;
+  /** What must not be. */
+  readonly problems: readonly string[];
+}
+
+const streamKinds: readonly StreamTally["kind"][] = ["command", "WebSocket", "HTTP"];
+
+export function reportOf({ tally, restarts, unrecorded }: RolloutResult): Report {
+  const failed = (kind: string): number => tally.failures.filter((failure) => failure.kind === kind).length;
+  const requests = requestKinds.map((kind) => ({
+    what: kind,
+    values: { asked: String(tally.asked[kind]), "a second": (tally.asked[kind] / tally.seconds).toFixed(1), failed: String(failed(kind)) },
+  }));
+  const streams = streamKinds.map((kind) => ({ what: kind, values: streamRow(tally.streams.filter((stream) => stream.kind === kind)) }));
+  const times = Object.entries(restarts).map(([part, seconds]) => `${part} ${seconds.toFixed(0)} s`);
+  const text = [
+    table(["asked", "a second", "failed"], requests),
+    table(["streams", "breaks", "there again", "ticks", "missed meanwhile", "twice or out of order"], streams),
+    `Exchanged in: ${times.join(", ")} (with the end of the last old pod). Creates p50 ${percentile(tally.createMs, 0.5).toFixed(0)} ms, p99 ` +
+      `${percentile(tally.createMs, 0.99).toFixed(0)} ms; ${tally.skipped} visits not begun because 100 were under way. ` +
+      `${tally.passing.length + tally.staying.length} sandboxes, ${tally.harmed.length} harmed, ${unrecorded.length} without a record.`,
+  ].join("\n\n");
+  return { text, problems: problemsOf({ tally, restarts, unrecorded }) };
+}
+
+function streamRow(streams: readonly StreamTally[]): Readonly<Record<string, string>> {
+  const sum = (of: (stream: StreamTally) => number): string => String(streams.reduce((total, stream) => total + of(stream), 0));
+  return {
+    streams: String(streams.length),
+    breaks: sum(({ breaks }) => breaks),
+    "there again": sum(({ reconnects }) => reconnects),
+    ticks: sum(({ ticks }) => ticks),
+    "missed meanwhile": sum(({ missed }) => missed),
+    "twice or out of order": sum(({ odd }) => odd),
+  };
+}
+
+function problemsOf({ tally, unrecorded }: RolloutResult): readonly string[] {
+  const dead = tally.streams.filter(({ isAlive }) => !isAlive).map(({ kind }) => `a stream (${kind}) does not tick any more`);
+  const odd = tally.streams.filter((stream) => stream.odd > 0).map(({ kind }) => `a stream (${kind}) said something twice`);
+  // Without a break there is nothing that nobody could have heard.
+  const lossy = tally.streams.filter(({ breaks, missed }) => breaks === 0 && missed > 0).map(({ kind }) => `an unbroken stream (${kind}) lost ticks`);
+  return [
+    ...tally.failures.map(({ kind, why, at }) => `${at} ${kind}: ${why}`),
+    ...tally.harmed.map((id) => `sandbox ${id} was harmed`),
+    ...unrecorded.map((id) => `sandbox ${id} has no record of its end`),
+    ...dead,
+    ...odd,
+    ...lossy,
+  ];
+}

@@ -1,0 +1,113 @@
+/**
+ * Every part of an installation is exchanged while people use it: nobody's request may fail, no sandbox may be harmed.
+ *
+ * - `installation.ts`  the chart on the cluster        - `visitors.ts`  who uses it, in a process of their own
+ * - `streams.ts`       what they listen to             - `ticks.py`     … and what speaks
+ * - `tally.ts`         what is counted                 - `report.ts`    … and how it is told
+ */
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Installation, type InstallationOptions, type Part } from "./installation.ts";
+import type { FromVisitors, Tally, VisitorsOrder } from "./tally.ts";
+
+export interface RolloutOptions extends InstallationOptions, VisitorsOrder {
+  readonly replicas: number;
+  readonly onProgress: (text: string) => void;
+}
+
+export interface RolloutResult {
+  readonly tally: Tally;
+  /** Seconds from the order to the end of the last old pod. */
+  readonly restarts: Readonly<Record<Part, number>>;
+  /** Sandboxes that were answered and have no record of a good end. */
+  readonly unrecorded: readonly string[];
+}
+
+const pool = "rollout";
+const parts: readonly Part[] = ["api", "controllers", "gateway"];
+/** Between two restarts, and after the last one. */
+const calmMs = 5_000;
+const patienceMs = 10 * 60_000;
+
+export async function rolloutRun(options: RolloutOptions): Promise<RolloutResult> {
+  const { onProgress, replicas, perSecond, streams } = options;
+  onProgress("installing");
+  await using installation = await Installation.install(options);
+  onProgress(`a pool of ${replicas}`);
+  await installation.pool(pool, replicas);
+  await until(async () => (await installation.idleOf(pool)) >= replicas);
+  using visitors = startVisitors({ ...(await installation.surroundings()), ROLLOUT_POOL: pool });
+  onProgress(`${streams} streams`);
+  visitors.process.send({ perSecond, streams } satisfies VisitorsOrder);
+  await visitors.says("settled");
+  onProgress(`${perSecond} creates a second`);
+  await sleep(calmMs);
+  const restarts: Record<Part, number> = { api: 0, controllers: 0, gateway: 0 };
+  for (const part of parts) {
+    const began = performance.now();
+    await installation.restart(part);
+    restarts[part] = (performance.now() - began) / 1000;
+    onProgress(`${part} exchanged in ${restarts[part].toFixed(0)} s`);
+    await sleep(calmMs);
+  }
+  const told = visitors.says("tally");
+  visitors.process.send("over");
+  const message = await told;
+  if (message.kind !== "tally") throw new Error("the visitors said something else than what they saw");
+  onProgress("records");
+  return { tally: message.tally, restarts, unrecorded: await unrecorded(installation, message.tally) };
+}
+
+interface Visitors extends Disposable {
+  readonly process: ChildProcess;
+  says(kind: FromVisitors["kind"]): Promise<FromVisitors>;
+}
+
+function startVisitors(env: Readonly<Record<string, string>>): Visitors {
+  const child = fork(join(import.meta.dirname, "visitors.ts"), { env: { ...process.env, ...env } });
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`the visitors have ended with ${String(code)}`);
+  });
+  ended.catch(() => {});
+  const heard = async (kind: FromVisitors["kind"]): Promise<FromVisitors> => {
+    for (;;) {
+      const [message] = (await once(child, "message")) as [FromVisitors];
+      if (message.kind === kind) return message;
+    }
+  };
+  return {
+    process: child,
+    says: (kind) => Promise.race([heard(kind), ended]),
+    [Symbol.dispose]: () => child.disconnect(),
+  };
+}
+
+/** The database has them all as soon as their pods have been seen to. */
+async function unrecorded(installation: Installation, { passing, staying }: Tally): Promise<readonly string[]> {
+  const { sandboxes } = await installation.api();
+  let open: readonly string[] = [...passing, ...staying];
+  const look = async (): Promise<boolean> => {
+    const left: string[] = [];
+    for (const id of open) {
+      const status = await sandboxes.get(id).then(
+        ({ status }) => status,
+        (error: unknown) => String(error),
+      );
+      if (status !== "Completed") left.push(id);
+    }
+    open = left;
+    return open.length === 0;
+  };
+  await until(look, 60_000).catch(() => {});
+  return open;
+}
+
+async function until(check: () => Promise<boolean>, ms = patienceMs): Promise<void> {
+  const end = performance.now() + ms;
+  while (!(await check())) {
+    if (performance.now() > end) throw new Error(`it has not come to that within ${ms / 1000} s`);
+    await sleep(500);
+  }
+}

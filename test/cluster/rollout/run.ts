@@ -1,0 +1,41 @@
+/**
+ * `make test-rollout`, or `node test/cluster/rollout/run.ts`: a rolling restart of every part under load, on the cluster of `make cluster`. Needs
+ * root, and the images of `make images`. Minutes; a script and no test file, because what it finds is a table of counts, with the rate that the
+ * machine could bear.
+ *   --per-second N   creates a second (default 4)       --replicas N   pods that wait (default 60)
+ *   --streams N      streams that stay (default 50)     --tag TAG      of the control plane's image (default: the chart's)
+ *   --termination N  seconds that a gateway has to end (default 40): streams that are open then are cut
+ */
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { installSdks } from "../../conformance/install.ts";
+import { describedCluster } from "../system-world.ts";
+import { reportOf } from "./report.ts";
+import { rolloutRun } from "./rollout-run.ts";
+
+const { values } = parseArgs({
+  options: {
+    "per-second": { type: "string", default: "4" },
+    streams: { type: "string", default: "50" },
+    replicas: { type: "string", default: "60" },
+    termination: { type: "string", default: "40" },
+    tag: { type: "string" },
+  },
+});
+const load = (): string => loadavg()[0]?.toFixed(1) ?? "";
+await installSdks();
+const result = await rolloutRun({
+  cluster: await describedCluster(),
+  perSecond: Number(values["per-second"]),
+  streams: Number(values.streams),
+  replicas: Number(values.replicas),
+  gatewayTermination: Number(values.termination),
+  tag: values.tag,
+  onProgress: (text) => console.error(`  ${text} … (load ${load()})`),
+});
+const { text, problems } = reportOf(result);
+console.log(`${text}\n`);
+for (const problem of problems.slice(0, 50)) console.log(`  ${problem}`);
+if (problems.length > 0) for (const line of result.tally.trouble.slice(-40)) console.log(`    below the SDK: ${line}`);
+console.log(problems.length === 0 ? "1 passed, 0 failed" : `0 passed, 1 failed (${problems.length} problems)`);
+process.exitCode = problems.length === 0 ? 0 : 1;

@@ -1,0 +1,50 @@
+/** What the processes of a rollout run tell each other. */
+
+/** Requests that are counted: each is one call of the SDK, which repeats by itself what it repeats for every user. */
+export const requestKinds = ["create", "command", "kill", "read", "short command", "connect again"] as const;
+export type RequestKind = (typeof requestKinds)[number];
+
+export interface Failure {
+  readonly kind: RequestKind;
+  readonly why: string;
+  readonly at: string;
+}
+
+export interface StreamTally {
+  readonly kind: "command" | "WebSocket" | "HTTP";
+  readonly breaks: number;
+  /** Of those, how often it was there again. */
+  readonly reconnects: number;
+  readonly ticks: number;
+  /** Numbers that should have come and did not: those that were said while nobody listened. */
+  readonly missed: number;
+  /** Numbers that came a second time, or out of order: there should be none. */
+  readonly odd: number;
+  /** Still ticking at the end. */
+  readonly isAlive: boolean;
+}
+
+export interface Tally {
+  readonly seconds: number;
+  readonly asked: Readonly<Record<RequestKind, number>>;
+  /** Not begun, because too many were under way. */
+  readonly skipped: number;
+  readonly failures: readonly Failure[];
+  /** Answers of 400 and more and broken connections, whether or not the SDK coped with them. */
+  readonly trouble: readonly string[];
+  readonly createMs: readonly number[];
+  /** Sandboxes that were created and ended. */
+  readonly passing: readonly string[];
+  /** Sandboxes that streams run in. */
+  readonly staying: readonly string[];
+  /** Those of them that did not have their processes any more. */
+  readonly harmed: readonly string[];
+  readonly streams: readonly StreamTally[];
+}
+
+export interface VisitorsOrder {
+  readonly perSecond: number;
+  readonly streams: number;
+}
+
+export type FromVisitors = { readonly kind: "settled" } | { readonly kind: "tally"; readonly tally: Tally };

@@ -1,0 +1,161 @@
+/**
+ * Users of an installation with E2B's published SDK, in a process of their own: they create sandboxes, run a command and kill them, ask and
+ * run short commands in sandboxes that stay, and listen to streams. Started by rollout-run.ts, which tells when it is over.
+ */
+import { subscribe } from "node:diagnostics_channel";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { jsModule } from "../../conformance/install.ts";
+import type { Sandbox as SdkSandbox, Sdk } from "../../conformance/sdk.ts";
+import { type Attempt, commandStream, httpStream, type LastingStream, ticksPort, webSocketStream } from "./streams.ts";
+import { type Failure, type FromVisitors, type RequestKind, requestKinds, type Tally, type VisitorsOrder } from "./tally.ts";
+
+const { Sandbox } = (await import(jsModule("2.51.0"))) as Sdk;
+const gatewayUrl = process.env["E2B_SANDBOX_URL"] ?? "";
+const pool = process.env["ROLLOUT_POOL"] ?? "";
+/** Three commands, a WebSocket and an answer without end. */
+const streamsOfSandbox = 5;
+/** More than that under way at once: the machine is the bottleneck, and one more says nothing. */
+const mostUnderWay = 100;
+const lastingMs = 3_600_000;
+
+const asked = Object.fromEntries(requestKinds.map((kind) => [kind, 0])) as Record<RequestKind, number>;
+const failures: Failure[] = [];
+const createMs: number[] = [];
+const passing: string[] = [];
+let underWay = 0;
+let skipped = 0;
+
+/** What went wrong below the SDK, which does not tell: the last refusals and broken connections. */
+const trouble: string[] = [];
+interface Exchange {
+  readonly request: { readonly method: string; readonly path: string; readonly origin: string };
+  readonly response?: { readonly statusCode: number };
+  readonly error?: Error & { readonly code?: string };
+}
+function note({ request: { method, path }, response, error }: Exchange): void {
+  const what = error === undefined ? String(response?.statusCode) : `${error.code ?? error.name} ${error.message}`;
+  trouble.push(`${new Date().toISOString()} ${method} ${path}: ${what}`);
+}
+subscribe("undici:request:error", (message) => note(message as Exchange));
+subscribe("undici:request:headers", (message) => {
+  if (((message as Exchange).response?.statusCode ?? 0) >= 400) note(message as Exchange);
+});
+
+/** Once: whoever is refused has failed, as a user of the SDK would see it. */
+async function request<T>(kind: RequestKind, call: () => Promise<T>): Promise<T | undefined> {
+  asked[kind]++;
+  try {
+    return await call();
+  } catch (error) {
+    failures.push({ kind, why: describe(error), at: new Date().toISOString() });
+    return undefined;
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : ` (${describe(error.cause)})`;
+  return `${error.name}: ${error.message}${cause}`.slice(0, 300);
+}
+
+async function passThrough(): Promise<void> {
+  const began = performance.now();
+  const sandbox = await request("create", () => Sandbox.create(pool, { timeoutMs: 120_000 }));
+  if (sandbox === undefined) return;
+  createMs.push(performance.now() - began);
+  passing.push(sandbox.sandboxId);
+  await request("command", async () => expectHello(await sandbox.commands.run("echo hello")));
+  await request("kill", () => sandbox.kill());
+}
+
+function expectHello({ stdout }: { readonly stdout: string }): void {
+  if (stdout !== "hello\n") throw new Error(`the command said ${JSON.stringify(stdout)}`);
+}
+
+/** Begins one so often, whether or not those before are done. */
+function every(ms: number, visit: () => Promise<void>): NodeJS.Timeout {
+  return setInterval(() => {
+    if (underWay >= mostUnderWay) {
+      skipped++;
+      return;
+    }
+    underWay++;
+    void visit().finally(() => underWay--);
+  }, ms);
+}
+
+/** The first attempt counts as a request; a user would go on trying, and so do we. */
+const attempt: Attempt = async (open) => {
+  if ((await request("connect again", async () => (await open(), true))) === true) return true;
+  for (let tries = 0; tries < 10; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const isThere = await open().then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return true;
+  }
+  return false;
+};
+
+async function staying(count: number): Promise<{ readonly sandboxes: readonly SdkSandbox[]; readonly streams: readonly LastingStream[] }> {
+  const program = await readFile(join(import.meta.dirname, "ticks.py"), "utf8");
+  const sandboxes: SdkSandbox[] = [];
+  const streams: LastingStream[] = [];
+  for (let made = 0; made < count / streamsOfSandbox; made++) {
+    const sandbox = await Sandbox.create(pool, { timeoutMs: lastingMs });
+    sandboxes.push(sandbox);
+    await sandbox.files.write("/home/user/ticks.py", program);
+    await sandbox.commands.run("exec python3 /home/user/ticks.py", { background: true, timeoutMs: 0 });
+    await sandbox.commands.run(`until bash -c ': > /dev/tcp/127.0.0.1/${ticksPort}' 2>/dev/null; do sleep 0.1; done`);
+    const headers = { "e2b-sandbox-id": sandbox.sandboxId, "e2b-sandbox-port": String(ticksPort) };
+    for (let command = 2; command < streamsOfSandbox; command++) streams.push(await commandStream(sandbox, attempt));
+    streams.push(await httpStream(gatewayUrl, headers, attempt), await webSocketStream(gatewayUrl, headers, attempt));
+  }
+  return { sandboxes, streams };
+}
+
+/** Those that are not running any more, or without the processes that were begun in them. */
+async function harmedOf(sandboxes: readonly SdkSandbox[]): Promise<readonly string[]> {
+  const looked = sandboxes.map(async ({ sandboxId, commands }) => {
+    const { state } = await Sandbox.getInfo(sandboxId);
+    const running = await commands.list();
+    return state === "running" && running.length === streamsOfSandbox - 1 ? [] : [`${sandboxId}: ${state}, ${running.length} commands`];
+  });
+  return (await Promise.all(looked)).flat();
+}
+
+async function visit({ perSecond, streams: wanted }: VisitorsOrder, isOver: Promise<void>): Promise<Tally> {
+  const { sandboxes, streams } = await staying(wanted);
+  tell({ kind: "settled" });
+  const began = performance.now();
+  const next = (of: number): SdkSandbox => sandboxes[of % sandboxes.length] as SdkSandbox;
+  const timers = [every(1000 / perSecond, passThrough)];
+  // What nobody has to make ready can come twenty times a second on any machine.
+  timers.push(every(50, async () => void (await request("read", () => Sandbox.getInfo(next(asked.read).sandboxId)))));
+  const short = async (): Promise<void> => expectHello(await next(asked["short command"]).commands.run("echo hello"));
+  timers.push(every(200, async () => void (await request("short command", short))));
+  await isOver;
+  for (const timer of timers) clearInterval(timer);
+  const seconds = (performance.now() - began) / 1000;
+  while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  const harmed = await harmedOf(sandboxes);
+  const told = streams.map((stream) => stream.end());
+  const stayed = sandboxes.map(({ sandboxId }) => sandboxId);
+  await Promise.all(sandboxes.map((sandbox) => sandbox.kill()));
+  return { seconds, asked, skipped, failures, trouble, createMs, passing, staying: stayed, harmed, streams: told };
+}
+
+function tell(message: FromVisitors): void {
+  process.send?.(message);
+}
+
+const over = Promise.withResolvers<void>();
+process.on("disconnect", () => process.exit(0));
+// Of an SDK whose stream breaks while nobody waits for it.
+process.on("unhandledRejection", () => {});
+process.on("message", (order: VisitorsOrder | "over") => {
+  if (order === "over") over.resolve();
+  else void visit(order, over.promise).then((tally) => tell({ kind: "tally", tally }));
+});
