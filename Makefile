@@ -75,6 +75,11 @@ test-cluster: cluster ## Run the tests of real pods on that cluster
 test-cluster-life: cluster ## Kill that cluster's programs, take it down and start it anew: nothing may be left (minutes)
 	@node tools/run-tests.ts cluster-life
 
+.PHONY: test-rollout
+test-rollout: cluster ## Restart every part of an installation on that cluster while E2B's SDK uses it (needs `make images`; minutes)
+	@$(TEST_PACKAGES)
+	@node test/cluster/rollout/run.ts
+
 .PHONY: test-many
 test-many: $(STAMP) ## Many processes of AgentBox on a real API server: leaders killed, a minute without the server, shared limits (minutes)
 	@tools/kubernetes-bed/build.sh >/dev/null
@@ -119,6 +124,11 @@ bench-claims: $(STAMP) ## Measure creates, from the request to an armed sandbox,
 .PHONY: bench-kubernetes
 bench-kubernetes: cluster ## Measure creates on that cluster beside one write and one call (needs `make images`; a quarter of an hour)
 	@node bench/kubernetes/run.ts
+
+.PHONY: bench-size
+bench-size: $(STAMP) ## Measure memory and claims with 10,000 pods in the caches, on a real API server without nodes (minutes)
+	@tools/kubernetes-bed/build.sh >/dev/null
+	@node bench/size/run.ts
 
 .PHONY: bench-gateway
 bench-gateway: $(STAMP) ## Measure the gateway beside a direct connection and Envoy (downloads it the first time, 37 MB)

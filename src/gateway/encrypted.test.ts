@@ -61,6 +61,26 @@ test("HTTP/2 carries requests side by side, with repeated headers and bodies in 
   session.close();
 });
 
+test("a gateway that ends tells clients of HTTP/2 to go elsewhere, and carries their streams to the end", async () => {
+  await using world = await gatewayWorld({}, { tls });
+  const go = Promise.withResolvers<void>();
+  const port = await world.program(async (_request, response) => {
+    response.write("first ");
+    await go.promise;
+    response.end("last");
+  });
+  world.sandbox("abc");
+  const session = openHttp2(world, port);
+  const stream = session.request({ ":path": "/" });
+  await once(stream, "response");
+  const told = once(session, "goaway");
+  const closed = world.server.close(60_000);
+  expect(await told).toEqual([0, expect.anything(), undefined]);
+  go.resolve();
+  expect(await text(stream)).toBe("first last");
+  expect(await closed).toBe(0);
+});
+
 test("a stream of HTTP/2 that its client leaves ends in the sandbox too", async () => {
   await using world = await gatewayWorld({}, { tls });
   const gone = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { systemClock } from "#lib/clock.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
-import { type Pod, Pods } from "#model/pod.ts";
+import { type ContainerStatus, type Pod, Pods } from "#model/pod.ts";
 import { nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
 
@@ -25,6 +25,9 @@ export interface SimulatedKubeletOptions {
   readonly daemons: Daemons;
   /** The n-th address. */
   readonly addressOf?: (number: number) => string;
+  /** What it reports of a pod and its containers; little when left out. */
+  readonly fullStatus?: (pod: Pod, ip: string) => JsonObject;
+  readonly fullContainerStatus?: (pod: Pod, status: ContainerStatus) => JsonObject;
 }
 
 export class SimulatedKubelet implements AsyncDisposable {
@@ -87,9 +90,10 @@ export class SimulatedKubelet implements AsyncDisposable {
     const { addressOf = usualAddress } = this.#options;
     const ip = this.#addresses.get(uid) ?? addressOf(this.#addresses.size + 1);
     this.#addresses.set(uid, ip);
-    const { containerStatuses } = nodeCatchesUp(pod).status ?? {};
+    const { fullStatus = leastStatus, fullContainerStatus = (_pod, status) => status } = this.#options;
+    const containers = nodeCatchesUp(pod).status?.containerStatuses ?? [];
     this.#options.daemons.boot(ip, uid);
-    const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: "True" }], containerStatuses };
+    const status = { ...fullStatus(pod, ip), containerStatuses: containers.map((one) => fullContainerStatus(pod, one)) };
     const body = { metadata: { resourceVersion }, status } as unknown as JsonObject;
     this.#pods.remember(await this.#options.client.patch(Pods, { namespace, name }, { type: "merge", body }, { subresource: "status" }));
     this.reports++;
@@ -99,6 +103,10 @@ export class SimulatedKubelet implements AsyncDisposable {
 function isDone({ spec, status }: Pod): boolean {
   const statuses = status?.containerStatuses ?? [];
   return spec.containers.every(({ name, image }) => statuses.some((one) => one.name === name && one.image === image));
+}
+
+function leastStatus(_pod: Pod, ip: string): JsonObject {
+  return { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: "True" }] };
 }
 
 function usualAddress(number: number): string {

@@ -35,6 +35,9 @@ export async function rolloutRun(options: RolloutOptions): Promise<RolloutResult
   const { onProgress, replicas, perSecond, streams } = options;
   onProgress("installing");
   await using installation = await Installation.install(options);
+  // Whoever has no more patience leaves nothing behind.
+  const leave = (): void => void installation[Symbol.asyncDispose]().finally(() => process.exit(130));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   onProgress(`a pool of ${replicas}`);
   await installation.pool(pool, replicas);
   await until(async () => (await installation.idleOf(pool)) >= replicas);
