@@ -35,18 +35,18 @@ export class BenchPool {
     return (await this.#world.pods()).filter((pod) => poolOf(pod) === this.name && pod.metadata.deletionTimestamp === undefined);
   }
 
-  /** All of its pods, once all of them wait for a sandbox. */
-  async full(): Promise<readonly Pod[]> {
+  /** All of its pods, once so many of them wait for a sandbox: as many as it was made with, unless told otherwise. */
+  async full(replicas = this.replicas): Promise<readonly Pod[]> {
     const until = performance.now() + patienceMs;
     for (;;) {
       const pods = await this.pods();
       const idle = pods.filter(isIdle);
-      if (idle.length >= this.replicas) {
+      if (idle.length >= replicas) {
         await sleep(settleMs);
         return pods;
       }
       if (performance.now() > until)
-        throw new Error(`${idle.length} of ${this.replicas} pods of ${this.name} are idle, after all this time`);
+        throw new Error(`${idle.length} of ${replicas} pods of ${this.name} are idle, after all this time`);
       await sleep(100);
     }
   }

@@ -5,6 +5,7 @@
  *   --pool N      pods that wait (default 120)
  *   --seconds N   how long creates come at random (default 20)
  *   --recycles N  how often the one pod is used (default 50)
+ *   --many N      instead of all that: claims among 20 pods and among N (many.ts)
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -13,6 +14,7 @@ import { pushTinyImage } from "../../test/cluster/tiny-image.ts";
 import { type Answer, Asker, type Order } from "../claims/ask.ts";
 import { perEach, writesSoFar } from "./api-writes.ts";
 import { floorOf } from "./floor.ts";
+import { amongMany } from "./many.ts";
 import { BenchPool } from "./pool.ts";
 import { recycle } from "./recycling.ts";
 import { Report } from "./report.ts";
@@ -22,6 +24,7 @@ const { values: args } = parseArgs({
     pool: { type: "string", default: "120" },
     seconds: { type: "string", default: "20" },
     recycles: { type: "string", default: "50" },
+    many: { type: "string" },
   },
 });
 
@@ -97,6 +100,11 @@ async function measure(): Promise<void> {
   const { url, apiKey } = await world.access();
   const ask = (more: Partial<Order>): Promise<Answer> =>
     asker.tell({ url, apiKey, body: { poolName: "bench" }, count: 1, parallel: 1, ...more });
+  if (args.many !== undefined) {
+    say(`claims among 20 pods and among ${args.many}`);
+    console.log(await amongMany(world, ask, Number(args.many)));
+    return;
+  }
   say(`a pool of ${args.pool}`);
   const pool = await BenchPool.filled(world, "bench", { replicas: Number(args.pool) });
   const back = async ({ ids }: Answer): Promise<void> => {
@@ -116,4 +124,4 @@ async function measure(): Promise<void> {
 }
 
 await measure();
-report.print();
+if (args.many === undefined) report.print();

@@ -195,7 +195,7 @@ test("a server that ends does not wait long for an object server that is gone", 
   await clock.step(10);
   let isStopped = false;
   const stopping = process.claims.stop().then(() => (isStopped = true));
-  expect(await failed).toMatchObject({ code: "unavailable" });
+  expect(await failed).toMatchObject({ code: "no_capacity" });
   await clock.step(4_000);
   expect(isStopped).toBe(false);
   await clock.step(1_000);

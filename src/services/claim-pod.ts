@@ -16,7 +16,7 @@ import type { PoolRef } from "#scheduling/pool-ref.ts";
 import { type Claim, type ClaimRefusal, planClaim } from "#sandbox/claim-patch.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { ClaimPath } from "./claim-metrics.ts";
-import type { CreateTime } from "./create-time.ts";
+import { type CreateTime, serverStops } from "./create-time.ts";
 import { ServiceError } from "./service-error.ts";
 import { asServiceError } from "./service-failure.ts";
 import { withdrawClaim } from "./withdraw-claim.ts";
@@ -70,10 +70,9 @@ async function turnOf(deps: ClaimContext, wish: PodWish, instead: Reservation | 
 function refusalOf(deps: ClaimContext, pool: PoolRef, turn: Exclude<Turn, { kind: "pod" }>, time: CreateTime): Error {
   if (turn.kind === "gone") return poolGone(pool);
   if (turn.kind === "canceled") return time.left.reason as Error;
+  if (turn.kind === "stopped") return serverStops();
   const standing = standingOf(deps, pool);
   const details = { retryAfterSeconds: 1, pool: standing };
-  // Shortage, and not a failure: E2B's clients ask again by themselves when they are told this, and then ask another server.
-  if (turn.kind === "stopped") return new ServiceError("no_capacity", `no pod of pool ${pool.name} became free before this server ended`, details);
   if (turn.kind === "late") return new ServiceError("no_capacity", noneFree(pool, standing, time), details);
   const whose = turn.of === "tenant" ? "of this team" : "in all";
   return new ServiceError("queue_full", `too many requests ${whose} wait for a sandbox already`, details);

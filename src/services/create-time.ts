@@ -76,6 +76,7 @@ export function callerLeft(): ServiceError {
   return new ServiceError("canceled", "the caller went away before the sandbox was ready");
 }
 
+/** Told as a shortage: of all refusals this is the one that E2B's clients repeat by themselves, and then somebody else answers them. */
 export function serverStops(): ServiceError {
-  return new ServiceError("unavailable", "this server ends; try again", { retryAfterSeconds: 1 });
+  return new ServiceError("no_capacity", "this server ends before there is a sandbox; try again", { retryAfterSeconds: 1 });
 }

@@ -89,9 +89,8 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     onWaiting: (handler) => queue.onWaiting(handler),
     accessTokenOf: (sandboxId) => context.tokens.accessTokenOf(sandboxId),
     stop: async () => {
-      // First: who waits for a pod is told that there was none, and not that a start was given up.
-      queue.stop();
       stop.abort(new Error("claims were stopped"));
+      queue.stop();
       const timer = clock.after(lastReleasesMs, () => abandon.abort(new Error("claims were stopped")));
       await context.background.ended();
       timer.cancel();

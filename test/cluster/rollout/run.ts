@@ -2,7 +2,7 @@
  * `make test-rollout`, or `node test/cluster/rollout/run.ts`: a rolling restart of every part under load, on the cluster of `make cluster`. Needs
  * root, and the images of `make images`. Minutes; a script and no test file, because what it finds is a table of counts, with the rate that the
  * machine could bear.
- *   --per-second N   creates a second (default 4)       --replicas N   pods that wait (default 60)
+ *   --per-second N   creates a second (default 1)       --replicas N   pods that wait (default 40)
  *   --streams N      streams that stay (default 50)     --tag TAG      of the control plane's image (default: the chart's)
  *   --termination N  seconds that a gateway has to end (default 40): streams that are open then are cut
  */
@@ -15,9 +15,9 @@ import { rolloutRun } from "./rollout-run.ts";
 
 const { values } = parseArgs({
   options: {
-    "per-second": { type: "string", default: "4" },
+    "per-second": { type: "string", default: "1" },
     streams: { type: "string", default: "50" },
-    replicas: { type: "string", default: "60" },
+    replicas: { type: "string", default: "40" },
     termination: { type: "string", default: "40" },
     tag: { type: "string" },
   },
