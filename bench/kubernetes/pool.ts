@@ -45,8 +45,7 @@ export class BenchPool {
         await sleep(settleMs);
         return pods;
       }
-      if (performance.now() > until)
-        throw new Error(`${idle.length} of ${replicas} pods of ${this.name} are idle, after all this time`);
+      if (performance.now() > until) throw new Error(`${idle.length} of ${replicas} pods of ${this.name} are idle, after all this time`);
       await sleep(100);
     }
   }

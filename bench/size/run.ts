@@ -103,4 +103,6 @@ const bed = opened.adopt(await startKubernetes({ crds: ownCrds() }), (running) =
 const client = opened.adopt(await kubernetesClient({ kubeconfig: bed.kubeconfig }), (open) => open.close());
 const daemons = opened.use(await HttpDaemons.listen());
 await measure({ client, kubeconfig: bed.kubeconfig, daemons, folder });
-console.log(`\nresident memory, in brackets what is used of it after a collection; load of the machine ${loadavg()[0]?.toFixed(1)} at the end`);
+console.log(
+  `\nresident memory, in brackets what is used of it after a collection; load of the machine ${loadavg()[0]?.toFixed(1)} at the end`,
+);

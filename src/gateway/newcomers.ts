@@ -13,7 +13,7 @@ export interface NewcomersDeps {
 }
 
 /** Watches are milliseconds late, on a machine with too much to do a second or two. */
-const waitMs = 3_000;
+const waitMs = 5_000;
 /** Anybody can make up ids. */
 const mostWaiting = 1_000;
 
@@ -55,6 +55,6 @@ export class Newcomers implements Disposable {
   }
 
   #came(sandboxId: string): void {
-    for (const tell of [...(this.#waiting.get(sandboxId) ?? [])]) tell();
+    for (const tell of this.#waiting.get(sandboxId) ?? []) tell();
   }
 }

@@ -22,7 +22,7 @@ export interface InstallationOptions {
 export type Part = "api" | "controllers" | "gateway";
 
 /** A small machine has no room for what the chart usually reserves. */
-const smallRequests = ["api", "controllers", "gateway"].map((part) => `resources.${part}.requests.cpu=20m`);
+const smallRequests = ["api", "controllers", "gateway"].map((part) => `resources.${part}.requests.cpu=100m`);
 const patience = "--timeout=5m";
 
 export class Installation implements AsyncDisposable {

@@ -1,7 +1,7 @@
 /** What a rollout did to those who used the installation, as it goes into docs/benchmarks.md. */
 import { percentile, table } from "../../../bench/lib/measure.ts";
 import type { RolloutResult } from "./rollout-run.ts";
-import { requestKinds, type StreamTally } from "./tally.ts";
+import { requestKinds, type StreamTally, type Tally, type Trouble } from "./tally.ts";
 
 export interface Report {
   readonly text: string;
@@ -29,6 +29,11 @@ export function reportOf({ tally, restarts, unrecorded }: RolloutResult): Report
   return { text, problems: problemsOf({ tally, restarts, unrecorded }) };
 }
 
+/** What was noted about the time of a failure. */
+export function troubleOf({ failures, trouble }: Tally): readonly Trouble[] {
+  return trouble.filter(({ at }) => failures.some((failure) => Math.abs(Date.parse(failure.at) - Date.parse(at)) < 1_000));
+}
+
 function streamRow(streams: readonly StreamTally[]): Readonly<Record<string, string>> {
   const sum = (of: (stream: StreamTally) => number): string => String(streams.reduce((total, stream) => total + of(stream), 0));
   return {
@@ -45,7 +50,9 @@ function problemsOf({ tally, unrecorded }: RolloutResult): readonly string[] {
   const dead = tally.streams.filter(({ isAlive }) => !isAlive).map(({ kind }) => `a stream (${kind}) does not tick any more`);
   const odd = tally.streams.filter((stream) => stream.odd > 0).map(({ kind }) => `a stream (${kind}) said something twice`);
   // Without a break there is nothing that nobody could have heard.
-  const lossy = tally.streams.filter(({ breaks, missed }) => breaks === 0 && missed > 0).map(({ kind }) => `an unbroken stream (${kind}) lost ticks`);
+  const lossy = tally.streams
+    .filter(({ breaks, missed }) => breaks === 0 && missed > 0)
+    .map(({ kind }) => `an unbroken stream (${kind}) lost ticks`);
   return [
     ...tally.failures.map(({ kind, why, at }) => `${at} ${kind}: ${why}`),
     ...tally.harmed.map((id) => `sandbox ${id} was harmed`),

@@ -94,11 +94,11 @@ async function unrecorded(installation: Installation, { passing, staying }: Tall
   const look = async (): Promise<boolean> => {
     const left: string[] = [];
     for (const id of open) {
-      const status = await sandboxes.get(id).then(
+      const told = await sandboxes.get(id).then(
         ({ status }) => status,
         (error: unknown) => String(error),
       );
-      if (status !== "Completed") left.push(id);
+      if (told !== "Completed") left.push(id);
     }
     open = left;
     return open.length === 0;

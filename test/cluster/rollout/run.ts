@@ -10,7 +10,7 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { installSdks } from "../../conformance/install.ts";
 import { describedCluster } from "../system-world.ts";
-import { reportOf } from "./report.ts";
+import { reportOf, troubleOf } from "./report.ts";
 import { rolloutRun } from "./rollout-run.ts";
 
 const { values } = parseArgs({
@@ -36,6 +36,6 @@ const result = await rolloutRun({
 const { text, problems } = reportOf(result);
 console.log(`${text}\n`);
 for (const problem of problems.slice(0, 50)) console.log(`  ${problem}`);
-if (problems.length > 0) for (const line of result.tally.trouble.slice(-40)) console.log(`    below the SDK: ${line}`);
+for (const { at, what } of troubleOf(result.tally).slice(0, 50)) console.log(`    below the SDK: ${at} ${what}`);
 console.log(problems.length === 0 ? "1 passed, 0 failed" : `0 passed, 1 failed (${problems.length} problems)`);
 process.exitCode = problems.length === 0 ? 0 : 1;

@@ -81,7 +81,7 @@ export class LastingStream {
   }
 
   async #follow(first: Promise<unknown>): Promise<void> {
-    for (let ended = first; ; ) {
+    for (let ended = first; ;) {
       await ended.catch(() => {});
       if (this.#isOver) return;
       this.#breaks++;

@@ -10,6 +10,11 @@ export interface Failure {
   readonly at: string;
 }
 
+export interface Trouble {
+  readonly at: string;
+  what: string;
+}
+
 export interface StreamTally {
   readonly kind: "command" | "WebSocket" | "HTTP";
   readonly breaks: number;
@@ -31,7 +36,7 @@ export interface Tally {
   readonly skipped: number;
   readonly failures: readonly Failure[];
   /** Answers of 400 and more and broken connections, whether or not the SDK coped with them. */
-  readonly trouble: readonly string[];
+  readonly trouble: readonly Trouble[];
   readonly createMs: readonly number[];
   /** Sandboxes that were created and ended. */
   readonly passing: readonly string[];

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { jsModule } from "../../conformance/install.ts";
 import type { Sandbox as SdkSandbox, Sdk } from "../../conformance/sdk.ts";
 import { type Attempt, commandStream, httpStream, type LastingStream, ticksPort, webSocketStream } from "./streams.ts";
-import { type Failure, type FromVisitors, type RequestKind, requestKinds, type Tally, type VisitorsOrder } from "./tally.ts";
+import { type Failure, type FromVisitors, type RequestKind, requestKinds, type Tally, type Trouble, type VisitorsOrder } from "./tally.ts";
 
 const { Sandbox } = (await import(jsModule("2.51.0"))) as Sdk;
 const gatewayUrl = process.env["E2B_SANDBOX_URL"] ?? "";
@@ -23,23 +23,35 @@ const asked = Object.fromEntries(requestKinds.map((kind) => [kind, 0])) as Recor
 const failures: Failure[] = [];
 const createMs: number[] = [];
 const passing: string[] = [];
-let underWay = 0;
+const underWay = new Set<Promise<unknown>>();
 let skipped = 0;
 
-/** What went wrong below the SDK, which does not tell: the last refusals and broken connections. */
-const trouble: string[] = [];
+/** What went wrong below the SDK, which does not tell: refusals with their words, and broken connections. */
+const trouble: Trouble[] = [];
+const refused = new WeakMap<object, Trouble>();
 interface Exchange {
-  readonly request: { readonly method: string; readonly path: string; readonly origin: string };
+  readonly request: { readonly method: string; readonly path: string };
   readonly response?: { readonly statusCode: number };
+  readonly chunk?: Uint8Array;
   readonly error?: Error & { readonly code?: string };
 }
-function note({ request: { method, path }, response, error }: Exchange): void {
-  const what = error === undefined ? String(response?.statusCode) : `${error.code ?? error.name} ${error.message}`;
-  trouble.push(`${new Date().toISOString()} ${method} ${path}: ${what}`);
+function note({ request: asking }: Exchange, what: string): void {
+  const noted = { at: new Date().toISOString(), what: `${asking.method} ${asking.path}: ${what}` };
+  trouble.push(noted);
+  refused.set(asking, noted);
 }
-subscribe("undici:request:error", (message) => note(message as Exchange));
+subscribe("undici:request:error", (message) => {
+  const { error } = message as Exchange;
+  note(message as Exchange, `${error?.code ?? error?.name} ${error?.message}`);
+});
 subscribe("undici:request:headers", (message) => {
-  if (((message as Exchange).response?.statusCode ?? 0) >= 400) note(message as Exchange);
+  const { response } = message as Exchange;
+  if ((response?.statusCode ?? 0) >= 400) note(message as Exchange, String(response?.statusCode));
+});
+subscribe("undici:request:bodyChunkReceived", (message) => {
+  const { request: asking, chunk = new Uint8Array() } = message as Exchange;
+  const noted = refused.get(asking);
+  if (noted !== undefined) noted.what += ` ${Buffer.from(chunk).toString()}`;
 });
 
 /** Once: whoever is refused has failed, as a user of the SDK would see it. */
@@ -74,14 +86,14 @@ function expectHello({ stdout }: { readonly stdout: string }): void {
 }
 
 /** Begins one so often, whether or not those before are done. */
-function every(ms: number, visit: () => Promise<void>): NodeJS.Timeout {
+function every(ms: number, begin: () => Promise<unknown>): NodeJS.Timeout {
   return setInterval(() => {
-    if (underWay >= mostUnderWay) {
+    if (underWay.size >= mostUnderWay) {
       skipped++;
       return;
     }
-    underWay++;
-    void visit().finally(() => underWay--);
+    const visiting: Promise<unknown> = begin().finally(() => underWay.delete(visiting));
+    underWay.add(visiting);
   }, ms);
 }
 
@@ -133,13 +145,13 @@ async function visit({ perSecond, streams: wanted }: VisitorsOrder, isOver: Prom
   const next = (of: number): SdkSandbox => sandboxes[of % sandboxes.length] as SdkSandbox;
   const timers = [every(1000 / perSecond, passThrough)];
   // What nobody has to make ready can come twenty times a second on any machine.
-  timers.push(every(50, async () => void (await request("read", () => Sandbox.getInfo(next(asked.read).sandboxId)))));
+  timers.push(every(50, () => request("read", () => Sandbox.getInfo(next(asked.read).sandboxId))));
   const short = async (): Promise<void> => expectHello(await next(asked["short command"]).commands.run("echo hello"));
-  timers.push(every(200, async () => void (await request("short command", short))));
+  timers.push(every(200, () => request("short command", short)));
   await isOver;
   for (const timer of timers) clearInterval(timer);
   const seconds = (performance.now() - began) / 1000;
-  while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  await Promise.all(underWay);
   const harmed = await harmedOf(sandboxes);
   const told = streams.map((stream) => stream.end());
   const stayed = sandboxes.map(({ sandboxId }) => sandboxId);
