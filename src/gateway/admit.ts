@@ -50,9 +50,11 @@ export async function admit(deps: AdmitDeps, target: Target, trafficToken: strin
   }
 }
 
-/** A pod that shows the id is of a sandbox that ends. */
+/** Whether it is known by now. A pod that merely shows the id is of a sandbox that ends. */
 async function isNew({ cache, newcomers }: AdmitDeps, sandboxId: string): Promise<boolean> {
-  return newcomers !== undefined && cache.podsOfSandbox(sandboxId).next().done === true && (await newcomers.appears(sandboxId));
+  // It may have come while the history was asked.
+  if (newcomers === undefined || routeOf(cache, sandboxId).kind !== "unknown") return newcomers !== undefined;
+  return cache.podsOfSandbox(sandboxId).next().done === true && (await newcomers.appears(sandboxId));
 }
 
 /** Where it is, after it was woken if traffic is to wake it. */

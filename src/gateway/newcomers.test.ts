@@ -50,6 +50,17 @@ test("of too many that wait at once the last are told at once that it is not the
   expect(await next).toBe(true);
 });
 
+test("a sandbox that comes while the history is asked is found", async () => {
+  const ended = async (sandboxId: string) => {
+    world.sandbox(sandboxId);
+    return undefined;
+  };
+  const newcomers = { appears: () => expect.unreachable("nobody has to wait") };
+  await using world = await gatewayWorld({ newcomers, ended });
+  const port = await world.program((_request, response) => response.end("here"));
+  expect(await get(world, "/", to("new", port))).toEqual({ status: 200, body: "here" });
+});
+
 test("a request for a sandbox that the cache does not show yet waits for it, and one for a sandbox that has ended does not", async () => {
   const asked: string[] = [];
   const came = Promise.withResolvers<boolean>();

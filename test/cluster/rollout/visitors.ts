@@ -163,11 +163,16 @@ function tell(message: FromVisitors): void {
   process.send?.(message);
 }
 
+function fail(error: unknown): void {
+  console.error(describe(error), trouble.slice(-5));
+  process.exit(1);
+}
+
 const over = Promise.withResolvers<void>();
 process.on("disconnect", () => process.exit(0));
 // Of an SDK whose stream breaks while nobody waits for it.
 process.on("unhandledRejection", () => {});
 process.on("message", (order: VisitorsOrder | "over") => {
   if (order === "over") over.resolve();
-  else void visit(order, over.promise).then((tally) => tell({ kind: "tally", tally }));
+  else void visit(order, over.promise).then((tally) => tell({ kind: "tally", tally }), fail);
 });
