@@ -70,9 +70,10 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const pods = new FakePodAccess();
   const common = { client: store, cache, history, clock, log, metrics: metrics.metrics, pods };
   const digests = { resolve: (image: string) => Promise.resolve({ digest: image.split("@")[1] ?? "" }) };
+  const commands = { commandOf: () => Promise.resolve({ entrypoint: [], cmd: [] }) };
   const daemons = httpDaemonClient({ http, privateKey });
   const key = { privateKey, publicKey: publicKeyText(privateKey) };
-  const claims = openSandboxClaims({ ...common, ...key, daemons, http, digests, tracer: noTracing, maxUses: 100 });
+  const claims = openSandboxClaims({ ...common, ...key, daemons, http, digests, commands, tracer: noTracing, maxUses: 100 });
   parts.defer(() => claims.stop());
   const live = parts.use(new LiveSandboxes(cache.pods));
   await cache.run();

@@ -12,6 +12,7 @@ import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import { erasePodRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { ImageStore } from "#images/image-store.ts";
+import { CachingCommandReader, type CommandReader, type CommandReaderDeps } from "#images/read-command.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
 import { CachingDigestResolver, type DigestResolver } from "#images/resolve-digest.ts";
@@ -36,6 +37,7 @@ export interface EmbeddedNode extends AsyncDisposable {
   readonly agent: NodeAgent;
   readonly runtime: PodRuntime;
   readonly digests: DigestResolver;
+  readonly commands: CommandReader;
 }
 
 const nodeName = "local";
@@ -70,8 +72,10 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
   });
   made.defer(() => agent.stop());
   const digests = new CachingDigestResolver({ client, clock, localDigest: (reference) => images.localDigest(reference) });
+  const localConfig: CommandReaderDeps["localConfig"] = (reference) => images.localConfig(reference);
+  const commands = new CachingCommandReader({ client, clock, random: Math.random, localConfig });
   const parts = made.move();
-  return { agent, runtime, digests, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+  return { agent, runtime, digests, commands, [Symbol.asyncDispose]: () => parts.disposeAsync() };
 }
 
 /** Removes from this machine what the node of a folder left running there: containers, networks, groups, mounts. */

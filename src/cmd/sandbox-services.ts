@@ -16,7 +16,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Tracer } from "#lib/tracing.ts";
-import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { ImageCommands, ImageDigests } from "#lifecycle/pool-images.ts";
 import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
@@ -43,6 +43,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly cache: SandboxCache;
   readonly history: HistoryStore;
   readonly digests: ImageDigests;
+  readonly commands: ImageCommands;
   readonly pods: PodAccess;
   readonly daemons: DaemonClient;
   readonly http: PodHttp;

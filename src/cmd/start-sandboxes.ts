@@ -76,7 +76,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs } = options;
   const podUse = nodeUse(node.runtime, home.folder);
-  const access = { daemons, pods: node.agent, podUse, http, privateKey };
+  const access = { daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const services = parts.use(openSandboxServices({ ...common, ...access, activity, tracer, queueSize, maxTimeoutMs }));
   const pressure = pressureOf(services.claims);
   parts.use(startControlPlane({ ...common, pressure, daemon: daemons, lastActive: joinedSources([activity, traffic]) }));

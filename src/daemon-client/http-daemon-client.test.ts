@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { ArmedState } from "#envd/armed-state.ts";
+import { noProgram } from "#envd/own-program.ts";
 import { envdServer } from "#envd/server.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { type DaemonAddress, type DaemonClient, DaemonError, type InitOrder } from "./daemon-client.ts";
@@ -31,7 +32,7 @@ function aDaemon(ip?: string): Promise<DaemonAddress> {
   return listening(
     envdServer(
       { podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) },
-      { state: new ArmedState(), runner: "" },
+      { state: new ArmedState(), runner: "", program: noProgram },
     ),
     ip,
   );

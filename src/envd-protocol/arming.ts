@@ -33,6 +33,13 @@ export interface InitBody {
   readonly envVars?: Readonly<Record<string, string>>;
   readonly defaultUser?: string;
   readonly defaultWorkdir?: string;
+  /** What the image runs by itself, for pods that want it run. */
+  readonly imageCommand?: ImageCommand;
+}
+
+export interface ImageCommand {
+  readonly entrypoint: readonly string[];
+  readonly cmd: readonly string[];
 }
 
 function signedBytes({ podUid, bootId, sandboxId }: InitSubject, body: Uint8Array): Buffer {

@@ -64,9 +64,22 @@ function parseInit(body: Buffer): InitBody | string {
   for (const field of ["accessToken", "defaultUser", "defaultWorkdir"]) {
     if (init[field] !== undefined && typeof init[field] !== "string") return `${field} must be a string`;
   }
-  const { envVars } = init;
-  if (envVars !== undefined && !isStringMap(envVars)) return "envVars must be an object of strings";
-  return init;
+  return complaintOf(init) ?? init;
+}
+
+function complaintOf({ envVars = {}, imageCommand = { entrypoint: [], cmd: [] } }: Record<string, unknown>): string | undefined {
+  if (!isStringMap(envVars)) return "envVars must be an object of strings";
+  return isImageCommand(imageCommand) ? undefined : "imageCommand must have entrypoint and cmd, which are lists of strings";
+}
+
+function isImageCommand(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { entrypoint, cmd } = value as Record<string, unknown>;
+  return isStringList(entrypoint) && isStringList(cmd);
+}
+
+function isStringList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((own) => typeof own === "string");
 }
 
 function isStringMap(value: unknown): boolean {

@@ -28,9 +28,7 @@ const identity = {
   controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
 };
 const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
-/** What the container would run without us: our own node says it in a variable, a kubelet hands it over behind our command. */
-const given = process.argv.slice(2);
-const entrypoint = process.env["AGENTBOX_ENTRYPOINT"] ?? (given.length === 0 ? undefined : JSON.stringify(given));
+const program = { given: process.argv.slice(2), ofImage: process.env["AGENTBOX_IMAGE_ENTRYPOINT"] === "true" };
 const interpreterPort = process.env["AGENTBOX_INTERPRETER_PORT"];
 const runner = join(import.meta.dirname, "step-runner");
 const state = new ArmedState();
@@ -38,7 +36,7 @@ const own = new OwnSockets();
 const server = envdServer(identity, {
   state,
   runner,
-  ...(entrypoint === undefined ? {} : { entrypoint }),
+  program,
   // Under the sandbox's init, and not on a developer's machine.
   ...(process.ppid === 1 ? { forwardsBeside: { port, sockets: () => own.count } } : {}),
 });

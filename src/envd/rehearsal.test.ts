@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
+import { noProgram } from "./own-program.ts";
 import { rehearseCommand, rehearseInit } from "./rehearsal.ts";
 import { envdServer } from "./server.ts";
 import { runnerProgram } from "./steps/runner-program.ts";
@@ -12,7 +13,7 @@ import { runnerProgram } from "./steps/runner-program.ts";
 test("a rehearsed /init goes as far as its signature, and arms nobody", async () => {
   const controlPlaneKey = publicKeyText(generateKeyPairSync("ed25519").publicKey);
   const state = new ArmedState();
-  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { state, runner: "none" });
+  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { state, runner: "none", program: noProgram });
   expect(await rehearseInit(server)).toMatch(/401 [^]*the signature is not the control plane's/);
   expect(state.sandboxId).toBeUndefined();
 });

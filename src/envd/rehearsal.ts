@@ -7,6 +7,7 @@ import { createServer, type Server } from "node:http";
 import { duplexPair } from "node:stream";
 import { header } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
+import { noProgram } from "./own-program.ts";
 
 /** The sandbox that there is not. */
 const name = "rehearsal";
@@ -22,7 +23,7 @@ export async function rehearseCommand(runner: string): Promise<string> {
   const { armedHandler } = await import("./armed/armed-server.ts");
   const state = new ArmedState();
   state.arm(name, { accessToken: name });
-  const handle = armedHandler({ state, runner });
+  const handle = armedHandler({ state, runner, program: noProgram });
   const armed = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });

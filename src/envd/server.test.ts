@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { header, publicKeyFromText, publicKeyText, signInit, type InitSubject } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
+import { noProgram as program } from "./own-program.ts";
 import { envdServer } from "./server.ts";
 
 const keys = generateKeyPairSync("ed25519");
@@ -12,7 +13,7 @@ let url = "";
 let close = async (): Promise<void> => {};
 beforeEach(async () => {
   const controlPlaneKey = publicKeyText(keys.publicKey);
-  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { state: new ArmedState(), runner: "none" });
+  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { state: new ArmedState(), runner: "none", program });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   close = async () => {

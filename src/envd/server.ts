@@ -1,7 +1,7 @@
 /**
  * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
  * `node:` modules only.
- * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so,
+ * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `own-program.ts`: what the container would run without it,
  * - `idle-memory.ts`: keeps it small while it waits, - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -9,6 +9,7 @@ import { header } from "#envd-protocol/arming.ts";
 import type { ArmedOptions } from "./armed/armed-server.ts";
 import type { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
+import { programOf } from "./own-program.ts";
 
 /** Clients and gateways keep connections open, and streams are silent for long. */
 const idleConnectionMs = 640_000;
@@ -26,7 +27,10 @@ export function envdServer(identity: Identity, options: ArmedOptions): Server {
     return armed;
   };
   /** What the image would have run waits for nobody; for the rest, who arms a sandbox has others to arm first. */
-  const prepare = (): void => void setTimeout(() => void load(), options.entrypoint === undefined ? prepareAfterMs : 0).unref();
+  const prepare = (): void => {
+    const hasProgram = programOf(options.program, state.init).length > 0;
+    setTimeout(() => void load(), hasProgram ? 0 : prepareAfterMs).unref();
+  };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const own = route(identity, state, request, response);
     if (own !== undefined) {

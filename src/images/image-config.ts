@@ -18,6 +18,9 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** What containers of an image run, as far as nobody says otherwise. */
+export type ImageCommand = Pick<ImageConfig, "entrypoint" | "cmd">;
+
 export interface ConfigFile {
   readonly platform: Platform;
   readonly config: ImageConfig;

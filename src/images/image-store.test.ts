@@ -263,6 +263,7 @@ describe("the pseudo image host", () => {
     const store = await bench.open({ host: { digest: () => Promise.resolve(host.digest), prepare: () => Promise.resolve(host) } });
     for (const name of ["host", `host:idle-u3@${host.digest}`]) expect(await store.ensure(name, { pullPolicy: "Always" })).toBe(host);
     expect(await store.localDigest({ kind: "host" })).toBe(host.digest);
+    expect(await store.localConfig({ kind: "host", digest: host.digest })).toBe(host.config);
   });
 
   test("is refused where nobody offers it, and cannot be pulled", async () => {

@@ -2,7 +2,8 @@
  * Images on this machine, as the node agent and the command line use them.
  *
  * - reference.ts, digest.ts, platform.ts: what images are called; manifest.ts, image-config.ts: what describes them
- * - registry/: the client of registries; pull.ts: from there into the store; resolve-digest.ts: what a tag means today
+ * - registry/: the client of registries; pull.ts: from there into the store; resolve-digest.ts: what a tag means today; read-command.ts: what
+ *   an image runs; fetch-manifest.ts, kept-answers.ts: what these share
  * - import/: from files into the store; add-layers.ts: what both share
  * - layer/: archives and folders; content-store/: what is kept on disk
  * - host-image.ts: the pseudo image; image-error.ts: everything that can go wrong
@@ -14,6 +15,7 @@ import { ContentStore, type ContentStoreOptions } from "./content-store/content-
 import { readParts, readyImage } from "./content-store/image-parts.ts";
 import type { StoredImage } from "./content-store/image-records.ts";
 import type { Digest } from "./digest.ts";
+import type { ImageConfig } from "./image-config.ts";
 import type { HostImage } from "./host-image.ts";
 import { ImageError } from "./image-error.ts";
 import { importImages, type ImportOptions } from "./import/import-image.ts";
@@ -106,6 +108,13 @@ export class ImageStore implements AsyncDisposable {
     if (reference.kind === "host") return this.#host(reference).digest();
     const record = await this.#store.images.find(reference);
     return record?.source === "import" ? record.digest : undefined;
+  }
+
+  /** The config of an image that is on this machine, at this very digest if the reference has one. Undefined for all others. */
+  async localConfig(reference: ImageReference, signal?: AbortSignal): Promise<ImageConfig | undefined> {
+    if (reference.kind === "host") return (await this.#host(reference).prepare(signal)).config;
+    const record = await this.#store.images.find(reference);
+    return record === undefined ? undefined : (await readParts(this.#store, record.manifest))?.config.config;
   }
 
   async list(): Promise<ListedImage[]> {

@@ -6,10 +6,11 @@ import { addLayers } from "./add-layers.ts";
 import type { ContentStore } from "./content-store/content-store.ts";
 import { partsOf } from "./content-store/image-parts.ts";
 import type { ImageRecord } from "./content-store/image-records.ts";
-import { type Digest, hexOf } from "./digest.ts";
+import { hexOf } from "./digest.ts";
+import { checkConfigSize, type FetchedManifest, fetchManifest, type ManifestWish } from "./fetch-manifest.ts";
 import { ImageError } from "./image-error.ts";
 import { parseConfig } from "./image-config.ts";
-import { type Descriptor, type ImageManifest, manifestFor, maxManifestBytes, parseManifest } from "./manifest.ts";
+import { type Descriptor, manifestFor, maxManifestBytes } from "./manifest.ts";
 import type { Platform } from "./platform.ts";
 import type { OnProgress } from "./progress.ts";
 import { canonicalName, formatReference, type RegistryReference } from "./reference.ts";
@@ -39,7 +40,7 @@ export function pullImage(deps: PullDeps, reference: RegistryReference, options:
   const { store, clock } = deps;
   const pull = async (): Promise<ImageRecord> => {
     const repository = deps.client.open(reference, options.secrets);
-    const { digest, manifestDigest, manifest } = await fetchManifest(deps, repository, reference, options);
+    const { digest, manifestDigest, manifest } = await storeManifest(deps, repository, reference, options);
     const what = formatReference(reference);
     await fetchConfig(deps, repository, manifest.config, options);
     const config = parseConfig(await store.blobs.require(manifest.config.digest, `the config of ${what}`), `the config of ${what}`);
@@ -62,36 +63,21 @@ export function pullImage(deps: PullDeps, reference: RegistryReference, options:
   return store.adding(pull, options.signal);
 }
 
-interface FetchedManifest {
-  /** Of the index, if there is one. */
-  readonly digest: Digest;
-  readonly manifestDigest: Digest;
-  readonly manifest: ImageManifest;
-}
-
 /** The manifest for the platform; it and the index that led to it are in the store then. */
-async function fetchManifest(
-  deps: PullDeps,
+async function storeManifest(
+  { store }: PullDeps,
   repository: RemoteRepository,
   reference: RegistryReference,
-  options: PullOptions,
+  { platform, signal }: PullOptions,
 ): Promise<FetchedManifest> {
-  const what = formatReference(reference);
-  const top = await repository.manifest(reference.digest ?? reference.tag ?? "latest", options.signal);
-  const parsed = parseManifest(top.content, `the manifest of ${what}`, top.mediaType);
-  await deps.store.blobs.put(top.content);
-  if (parsed.kind === "manifest") return { digest: top.digest, manifestDigest: top.digest, manifest: parsed };
-  const chosen = manifestFor(parsed, options.platform, what);
-  const inner = await repository.manifest(chosen.digest, options.signal);
-  const manifest = parseManifest(inner.content, `the manifest ${chosen.digest} of ${what}`, inner.mediaType);
-  if (manifest.kind === "index") throw new ImageError("unsupported", `${what} is an index of indexes, which we do not follow`);
-  await deps.store.blobs.put(inner.content);
-  return { digest: top.digest, manifestDigest: chosen.digest, manifest };
+  const choose: ManifestWish["choose"] = (index, what) => manifestFor(index, platform, what);
+  const fetched = await fetchManifest(repository, { reference, choose, signal });
+  for (const content of fetched.contents) await store.blobs.put(content);
+  return fetched;
 }
 
 async function fetchConfig(deps: PullDeps, repository: RemoteRepository, config: Descriptor, { signal }: PullOptions): Promise<void> {
-  if (config.size > maxManifestBytes)
-    throw new ImageError("too_large", `the config ${config.digest} has ${config.size} bytes; at most ${maxManifestBytes} are read`);
+  checkConfigSize(config);
   await fetchBlob(deps, repository, config, { signal });
 }
 

@@ -1,4 +1,5 @@
 /** What the pods of a pool are made from: its template as it is now, and what the tags in it mean. */
+import type { ImageCommand } from "#images/image-config.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
@@ -15,6 +16,11 @@ export interface ImagePuller {
 /** What a tag means today. Answers are kept for a while, so asking again costs nothing. */
 export interface ImageDigests {
   resolve(image: string, options: DigestOptions): Promise<{ readonly digest: string }>;
+}
+
+/** What an image runs by itself. It never changes, so whoever answers asks a registry once for each digest. */
+export interface ImageCommands {
+  commandOf(image: string, digest: string, options: DigestOptions): Promise<ImageCommand>;
 }
 
 export interface DigestOptions {

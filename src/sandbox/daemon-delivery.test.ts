@@ -9,6 +9,7 @@ import { podBlueprint } from "./pod-blueprint.ts";
 import { fateAfterUse } from "./recycling.ts";
 import { type RenderedPod, renderPod } from "./render-pod.ts";
 import type { PoolTemplate } from "./resolve-template.ts";
+import { runsImageCommand } from "./runtimes.ts";
 import { templateHash } from "./template-hash.ts";
 
 const pool: SandboxPool = { metadata: { namespace: "ns", name: "py", uid: "pool-uid" }, spec: { replicas: 1, templateName: "base" } };
@@ -129,10 +130,26 @@ describe.each([imageVolume, initContainer])("the command of a template, with %o"
     });
   });
 
-  test("must be in the template: what an image runs by itself is not known here, and the pool says so", () => {
-    const result = rendered(delivery, { main: { args: ["-v"] }, annotations: { [annotationKeys.runEntrypoint]: "true" } });
-    expect(result).toMatchObject({ kind: "pod", warnings: [expect.stringContaining("must say the command")] });
-    expect(result.kind === "pod" && sandboxOf(result.pod)).not.toHaveProperty("args");
+  test("may be arguments alone, which are for the image's entrypoint", () => {
+    const annotations = { [annotationKeys.runEntrypoint]: "true" };
+    const pod = aPod(delivery, { main: { args: ["-v"] }, annotations });
+    expect(sandboxOf(pod)).toMatchObject({ command: daemonCommand, args: ["-v"] });
+    expect(runsImageCommand(pod)).toBe(true);
+  });
+});
+
+describe.each([{ kind: "node" } as const, imageVolume])("what an image runs by itself, with %o", (delivery) => {
+  const annotations = { [annotationKeys.runEntrypoint]: "true" };
+
+  test("is waited for by the daemon if the template wants it and gives no command", () => {
+    expect(runsImageCommand(aPod(delivery, { annotations }))).toBe(true);
+    expect(runsImageCommand(aPod(delivery, { annotations, main: { command: ["serve"] } }))).toBe(false);
+    expect(runsImageCommand(aPod(delivery))).toBe(false);
+  });
+
+  test("is not for the template's variables to ask for", () => {
+    const env = [{ name: "AGENTBOX_IMAGE_ENTRYPOINT", value: "true" }];
+    expect(runsImageCommand(aPod(delivery, { main: { env } }))).toBe(false);
   });
 });
 

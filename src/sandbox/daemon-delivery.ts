@@ -3,7 +3,6 @@
  * or, where a cluster does not know such volumes, by an init container that copies it into a folder of the pod (docs/kubernetes-pods.md).
  */
 import { daemonCommand, daemonPath } from "#model/daemon-command.ts";
-import { annotationKeys } from "#model/keys.ts";
 import type { Container, PodSpec, Volume } from "#model/pod.ts";
 import type { PoolDaemonDelivery } from "#model/sandbox-pool.ts";
 import { boundSecurity } from "./pod-security.ts";
@@ -57,13 +56,9 @@ export function withDaemonDelivered(spec: PodSpec, delivery: DaemonDelivery, kee
   };
 }
 
-export function runsEntrypoint(annotations: Readonly<Record<string, string>> | undefined): boolean {
-  return annotations?.[annotationKeys.runEntrypoint] === "true";
-}
-
 /** As arguments and not as a variable: so the kubelet fills in the variables of a command one by one, and none of them breaks it. */
 function startedByDaemon({ command = [], args = [], volumeMounts = [], ...container }: Container, keepsCommand: boolean): Container {
-  const own = keepsCommand && command.length > 0 ? [...command, ...args] : [];
+  const own = keepsCommand ? [...command, ...args] : [];
   return {
     ...container,
     command: daemonCommand,

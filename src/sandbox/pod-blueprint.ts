@@ -1,7 +1,8 @@
 /** What the idle pods of a pool have in common: everything but name, digests and the use counter. */
 import { annotationKeys, isReservedKey } from "#model/keys.ts";
 import type { Container, PodSpec } from "#model/pod.ts";
-import { type DaemonDelivery, type DaemonSettings, deliveryOf, runsEntrypoint, whyNoPlace } from "./daemon-delivery.ts";
+import { type DaemonDelivery, type DaemonSettings, deliveryOf, whyNoPlace } from "./daemon-delivery.ts";
+import { runsImage } from "./entrypoint.ts";
 import { type ContainerImages, idleContainerImages } from "./images.ts";
 import { withSecurity } from "./pod-security.ts";
 import type { PoolTemplate } from "./resolve-template.ts";
@@ -40,7 +41,10 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
   const refusal = imageMissing(spec, images) ?? noPlace(spec, delivery);
   if (refusal !== undefined) return refusal;
   const waiting = (container: Container): Container => ({ ...withoutLiveness(container), image: images[container.name] ?? "" });
-  const containers = [withRuntimes(waiting(first), template.runtimes, settings.publicKey), ...others.map(waiting)];
+  const containers = [
+    withRuntimes(waiting(first), template.runtimes, { publicKey: settings.publicKey, runsImage: runsImage(template) }),
+    ...others.map(waiting),
+  ];
   const made: PodSpec = { ...spec, ...fixed, containers };
   return {
     kind: "blueprint",
@@ -48,7 +52,7 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
       labels: withoutReserved(metadata?.labels),
       annotations: withoutReserved(metadata?.annotations),
       ...(delivery.kind === "node" ? { spec: made } : { spec: withSecurity(made), daemonImage: delivery.image }),
-      warnings: [...warningsOf(template), ...(delivery.kind === "node" ? [] : entrypointWarnings(template))],
+      warnings: warningsOf(template),
     },
   };
 }
@@ -90,12 +94,6 @@ function warningsOf({ template }: PoolTemplate): readonly string[] {
     ...keys.map((key) => `the key ${key} is left out: it is reserved for AgentBox`),
     ...(spec === undefined ? [] : specWarnings(spec)),
   ];
-}
-
-/** Only our own node reads what an image runs by itself. */
-function entrypointWarnings({ template }: PoolTemplate): readonly string[] {
-  if (!runsEntrypoint(template?.metadata?.annotations) || (template?.spec?.containers[0]?.command ?? []).length > 0) return [];
-  return [`${annotationKeys.runEntrypoint} has no effect: on Kubernetes the template's first container must say the command`];
 }
 
 function specWarnings({ containers, restartPolicy = "Always", automountServiceAccountToken }: PodSpec): readonly string[] {

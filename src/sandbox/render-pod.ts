@@ -3,7 +3,8 @@ import { annotationKeys, finalizers, labelKeys, managedBySandboxApiServer, ownGr
 import type { ObjectMeta, OwnerReference } from "#model/meta.ts";
 import type { Container, Pod, PodSpec } from "#model/pod.ts";
 import type { PoolImageForm, SandboxPool } from "#model/sandbox-pool.ts";
-import { type DaemonSettings, deliveryOf, runsEntrypoint, withDaemonDelivered } from "./daemon-delivery.ts";
+import { type DaemonSettings, deliveryOf, withDaemonDelivered } from "./daemon-delivery.ts";
+import { runsEntrypoint } from "./entrypoint.ts";
 import { pinTargets, targetsOf, type Unresolved } from "./images.ts";
 import { type BlueprintResult, type PodBlueprint, podBlueprint } from "./pod-blueprint.ts";
 import { mayHaveOwnUsers } from "./pod-security.ts";

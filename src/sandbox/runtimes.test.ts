@@ -6,7 +6,7 @@ import { aPoolPod } from "../../test/world/pool-pods.ts";
 import { daemonPortOf, defaultDaemonPort, withRuntimes } from "./runtimes.ts";
 
 function made(runtimes: readonly SandboxRuntime[] | undefined, container: Partial<Container> = {}): Container {
-  return withRuntimes({ name: "main", image: "app:1", ...container }, runtimes, "a2V5");
+  return withRuntimes({ name: "main", image: "app:1", ...container }, runtimes, { publicKey: "a2V5" });
 }
 
 test("the daemon listens where its protocol says", () => {

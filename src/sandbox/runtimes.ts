@@ -20,16 +20,25 @@ const daemonVariables = {
   publicKey: "AGENTBOX_PUBLIC_KEY",
   port: "AGENTBOX_ENVD_PORT",
   interpreterPort: "AGENTBOX_INTERPRETER_PORT",
+  imageEntrypoint: "AGENTBOX_IMAGE_ENTRYPOINT",
 } as const;
 
-/** The container with all of it. `publicKey` is the control plane's, in base64: who may arm the daemon. */
-export function withRuntimes(container: Container, given: readonly SandboxRuntime[] | undefined, publicKey: string): Container {
+/** What the daemon must know beside the runtimes. */
+export interface DaemonFacts {
+  /** The control plane's, in base64: who may arm the daemon. */
+  readonly publicKey: string;
+  /** Whether it runs what the image would have run. */
+  readonly runsImage?: boolean;
+}
+
+/** The container with all of it. */
+export function withRuntimes(container: Container, given: readonly SandboxRuntime[] | undefined, facts: DaemonFacts): Container {
   const runtimes = withDaemon(given ?? []);
   const daemonPort = portOfDaemon(runtimes);
   return {
     ...container,
     ports: withPorts(container.ports ?? [], runtimes),
-    env: withDaemonVariables(container.env ?? [], runtimes, publicKey),
+    env: withDaemonVariables(container.env ?? [], runtimes, facts),
     readinessProbe: container.readinessProbe ?? firstProbe(runtimes) ?? healthProbe(daemonPort),
   };
 }
@@ -38,6 +47,11 @@ export function withRuntimes(container: Container, given: readonly SandboxRuntim
 export function daemonPortOf(pod: Pod): number {
   const value = pod.spec.containers[0]?.env?.find(({ name }) => name === daemonVariables.port)?.value;
   return value === undefined ? defaultDaemonPort : Number(value);
+}
+
+/** Whether the daemon of this pod waits to be told what the image runs: a pod may be older than what its template says now. */
+export function runsImageCommand(pod: Pod): boolean {
+  return pod.spec.containers[0]?.env?.some(({ name }) => name === daemonVariables.imageEntrypoint) === true;
 }
 
 function withDaemon(runtimes: readonly SandboxRuntime[]): readonly SandboxRuntime[] {
@@ -79,7 +93,11 @@ function isPortName(name: string): boolean {
 }
 
 /** Ours first, and no others under these names: whoever wrote the template must not decide who may arm its sandboxes. */
-function withDaemonVariables(env: readonly EnvVar[], runtimes: readonly SandboxRuntime[], publicKey: string): readonly EnvVar[] {
+function withDaemonVariables(
+  env: readonly EnvVar[],
+  runtimes: readonly SandboxRuntime[],
+  { publicKey, runsImage = false }: DaemonFacts,
+): readonly EnvVar[] {
   const port = portOfDaemon(runtimes);
   const interpreter = runtimes.find(({ name }) => name === interpreterRuntime);
   const ours: readonly EnvVar[] = [
@@ -87,6 +105,7 @@ function withDaemonVariables(env: readonly EnvVar[], runtimes: readonly SandboxR
     { name: daemonVariables.publicKey, value: publicKey },
     ...(port === defaultDaemonPort ? [] : [{ name: daemonVariables.port, value: String(port) }]),
     ...(interpreter === undefined ? [] : [{ name: daemonVariables.interpreterPort, value: String(portOf(interpreter)?.containerPort) }]),
+    ...(runsImage ? [{ name: daemonVariables.imageEntrypoint, value: "true" }] : []),
   ];
   const names: ReadonlySet<string> = new Set(Object.values(daemonVariables));
   return [...ours, ...env.filter(({ name }) => !names.has(name))];

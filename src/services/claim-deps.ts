@@ -9,7 +9,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Tracer } from "#lib/tracing.ts";
-import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { ImageCommands, ImageDigests } from "#lifecycle/pool-images.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
 import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { HistoryStore } from "#store/history-store.ts";
@@ -19,6 +19,7 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   readonly client: ObjectClient;
   readonly cache: SandboxCache;
   readonly digests: ImageDigests;
+  readonly commands: ImageCommands;
   readonly daemons: DaemonClient;
   /** For post-start hooks. */
   readonly pods: Pick<PodAccess, "exec">;

@@ -5,11 +5,12 @@
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Span } from "#lib/tracing.ts";
-import type { InitBody } from "#envd-protocol/arming.ts";
+import type { ImageCommand, InitBody } from "#envd-protocol/arming.ts";
 import { failureReasons } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { Claim } from "#sandbox/claim-patch.ts";
 import type { TargetImages } from "#sandbox/images.ts";
+import { runsImageCommand } from "#sandbox/runtimes.ts";
 import { armSandbox } from "./arm-sandbox.ts";
 import type { Caller } from "./caller.ts";
 import type { ClaimContext } from "./claim-context.ts";
@@ -46,6 +47,7 @@ class Create {
   readonly #span: Span;
   readonly #since: number;
   #path: ClaimPath | "none" = "none";
+  #imageCommand: ImageCommand | undefined;
 
   constructor(deps: ClaimContext, request: CreateRequest, meant: ResolvedCreate, span: Span) {
     this.#deps = deps;
@@ -70,7 +72,8 @@ class Create {
 
   async #claim(time: CreateTime): Promise<ClaimedPod> {
     const { pool, first } = this.#meant;
-    const targets = await this.#span.span("resolve", {}, () => resolveImages(this.#deps, this.#meant, time.over));
+    const { targets, imageCommand } = await this.#span.span("resolve", {}, () => resolveImages(this.#deps, this.#meant, time.over));
+    this.#imageCommand = imageCommand;
     const wish = {
       pool,
       tenant: this.#request.caller.team,
@@ -123,7 +126,9 @@ class Create {
     this.#deps.creating.add(sandboxId);
     try {
       signal.throwIfAborted();
-      const armed = await this.#span.span("arm", { path: claimed.path }, () => armSandbox(this.#deps, claimed, this.#order(), signal));
+      const armed = await this.#span.span("arm", { path: claimed.path }, () =>
+        armSandbox(this.#deps, claimed, this.#order(claimed.pod), signal),
+      );
       const { postStartHooks: hooks = [] } = this.#request.command;
       if (hooks.length === 0) return armed;
       await this.#span.span("hooks", { hooks: hooks.length }, () => runPostStartHooks(this.#deps, armed, hooks, signal));
@@ -138,12 +143,13 @@ class Create {
     }
   }
 
-  #order(): InitBody {
+  #order(pod: Pod): InitBody {
     const { command, sandboxId } = this.#request;
     const { envVars, secure = true } = command;
     return {
       ...(secure ? { accessToken: this.#deps.tokens.accessTokenOf(sandboxId) } : {}),
       ...(envVars === undefined ? {} : { envVars }),
+      ...(this.#imageCommand !== undefined && runsImageCommand(pod) ? { imageCommand: this.#imageCommand } : {}),
     };
   }
 

@@ -1,10 +1,12 @@
 /** What a request means: which pool, which images with which digests, which times. Nothing is taken yet. */
 import { keyOf } from "#kube/informer/indexed-store.ts";
+import type { ImageCommand } from "#images/image-config.ts";
 import { isImageError } from "#images/image-error.ts";
 import { type ImagePuller, pulledBy, pullerOf, targetImages, templateOf } from "#lifecycle/pool-images.ts";
 import { parseDuration } from "#model/duration.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
+import { runsImage } from "#sandbox/entrypoint.ts";
 import { type ContainerImages, requestedImages, type TargetImages } from "#sandbox/images.ts";
 import type { PoolTemplate } from "#sandbox/resolve-template.ts";
 import { type Caller, mayUse } from "./caller.ts";
@@ -21,11 +23,21 @@ export interface ResolvedCreate {
   readonly puller: ImagePuller;
   /** The container that is the sandbox. */
   readonly first: string;
+  /** Whether it runs what its image runs by itself. */
+  readonly runsImage: boolean;
   readonly startupTimeoutMs: number;
   readonly idleTimeoutMs: number;
 }
 
-type ResolveDeps = Pick<SandboxClaimsDeps, "cache" | "digests" | "poolNamespace">;
+/** What a create needs to know of images before it takes a pod. */
+export interface ResolvedImages {
+  /** Every container with the image it is to run and that image's digest. */
+  readonly targets: TargetImages;
+  /** Of the first container's, where sandboxes run it. */
+  readonly imageCommand?: ImageCommand;
+}
+
+type ResolveDeps = Pick<SandboxClaimsDeps, "cache" | "digests" | "commands" | "poolNamespace">;
 
 const defaultNamespace = "default";
 const defaultStartupTimeoutMs = 2 * 60 * 1000;
@@ -43,6 +55,7 @@ export function resolveCreate(deps: Pick<ResolveDeps, "cache" | "poolNamespace">
     images: imagesMeant(template, command),
     puller: pullerOf(pool, template),
     first: spec?.containers[0]?.name ?? "",
+    runsImage: runsImage(template),
     startupTimeoutMs: command.startupTimeoutMs ?? durationOf(defaultStartupTimeout) ?? defaultStartupTimeoutMs,
     idleTimeoutMs: command.idleTimeoutMs ?? durationOf(defaultIdleTimeout) ?? 0,
   };
@@ -93,14 +106,17 @@ function imagesMeant(template: PoolTemplate, command: CreateSandbox): ContainerI
   throw new ServiceError("invalid_request", requested.message, { field });
 }
 
-/** Every container with the image it is to run and that image's digest. Throws image_unavailable, or the signal's reason. */
+/** Throws image_unavailable, or the signal's reason. */
 export async function resolveImages(
-  deps: Pick<ResolveDeps, "digests">,
-  { images, puller }: Pick<ResolvedCreate, "images" | "puller">,
+  deps: Pick<ResolveDeps, "digests" | "commands">,
+  { images, puller, first, runsImage: isImageRun }: Pick<ResolvedCreate, "images" | "puller" | "first" | "runsImage">,
   signal: AbortSignal,
-): Promise<TargetImages> {
+): Promise<ResolvedImages> {
   try {
-    return await targetImages(pulledBy(deps, puller), images, signal);
+    const targets = await targetImages(pulledBy(deps, puller), images, signal);
+    const own = isImageRun ? targets[first] : undefined;
+    if (own === undefined) return { targets };
+    return { targets, imageCommand: await deps.commands.commandOf(own.image, own.digest, { signal, puller }) };
   } catch (error) {
     if (!isImageError(error)) throw error;
     if (error.code === "invalid_reference") throw new ServiceError("invalid_request", error.message, { field: "image", cause: error });

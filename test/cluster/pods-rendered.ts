@@ -19,12 +19,10 @@ import { daemonPortOf } from "#sandbox/runtimes.ts";
 import { imageOf } from "../world/image-fixture.ts";
 import { pushImage } from "../world/push-image.ts";
 import { until } from "./cluster-under-test.ts";
+import { systemImage } from "./system-world.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
-
-/** What `make images` has pushed. */
 export function ourImage(name: "agentbox-daemon" | "agentbox-base"): string {
-  return `${inject("cluster").registry}/${name}:${version}`;
+  return systemImage(inject("cluster"), name);
 }
 
 /** Nothing but one static program: no libraries, no users, no shell. */

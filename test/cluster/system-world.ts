@@ -31,9 +31,10 @@ export async function describedCluster(): Promise<ClusterDescription> {
   return JSON.parse(await readFile(clusterLayout().description, "utf8")) as ClusterDescription;
 }
 
-/** What `make images` has pushed. */
+/** What `make images` has pushed. Who shares a cluster with others pushes the daemon under a tag of their own, and says so. */
 export function systemImage({ registry }: Pick<ClusterDescription, "registry">, name: "agentbox-daemon" | "agentbox-base"): string {
-  return `${registry}/${name}:${version}`;
+  const tag = name === "agentbox-daemon" ? process.env["AGENTBOX_TEST_DAEMON_TAG"] : undefined;
+  return `${registry}/${name}:${tag ?? version}`;
 }
 
 export interface PoolWish {

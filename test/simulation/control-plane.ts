@@ -21,7 +21,7 @@ import { setTimeouts } from "#services/set-timeouts.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import type { Api } from "./clients.ts";
 import type { Process } from "./process.ts";
-import { digests, namespace } from "./pools.ts";
+import { commands, digests, namespace } from "./pools.ts";
 import { noMetrics, tracedLog } from "./quiet.ts";
 import type { SeededRandom } from "./random.ts";
 import type { Trace } from "./trace.ts";
@@ -62,7 +62,16 @@ export function startApi(reach: Reach): Api["service"] {
   const deps = basics(reach);
   void deps.cache.run();
   const { daemon, history } = reach;
-  const claims = openSandboxClaims({ ...deps, daemons: daemon, history, privateKey, tracer: noTracing, pods: noHooks, http: noHooks });
+  const claims = openSandboxClaims({
+    ...deps,
+    commands,
+    daemons: daemon,
+    history,
+    privateKey,
+    tracer: noTracing,
+    pods: noHooks,
+    http: noHooks,
+  });
   return {
     create: claims.create,
     end: claims.end,

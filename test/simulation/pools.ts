@@ -43,3 +43,4 @@ export function aSimulatedPool(sort: (typeof poolSorts)[number], random: SeededR
 
 /** A registry that answers for everybody, and says the same every time. */
 export const digests = { resolve: async (image: string) => ({ digest: digestOf(image) }) };
+export const commands = { commandOf: async () => ({ entrypoint: [], cmd: [] }) };

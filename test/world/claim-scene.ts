@@ -1,6 +1,7 @@
 /** A pool with idle pods over an object server, their daemons, and any number of processes that hand them out. */
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
+import type { ImageCommand } from "#images/image-config.ts";
 import { pressureOf, startControlPlane } from "#cmd/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
@@ -86,6 +87,7 @@ export class ClaimScene implements AsyncDisposable {
     const claims = openSandboxClaims({
       ...deps,
       digests,
+      commands: { commandOf: async (image) => commandOf(image) },
       random,
       metrics: prometheusMetrics(registry),
       tracer: noTracing,
@@ -171,6 +173,11 @@ export class ClaimScene implements AsyncDisposable {
 
 export function addressOf(number: number): string {
   return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+}
+
+/** What the images of this scene run by themselves. */
+export function commandOf(image: string): ImageCommand {
+  return { entrypoint: ["/entry"], cmd: [image] };
 }
 
 function notUsed(): never {

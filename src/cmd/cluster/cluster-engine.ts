@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { ServePart } from "#cli/context.ts";
 import { watchClusterFeatures } from "#engines/kubernetes/cluster-features.ts";
+import { CachingCommandReader } from "#images/read-command.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
 import { CachingDigestResolver } from "#images/resolve-digest.ts";
@@ -9,8 +10,8 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import { clusterDigests } from "#lifecycle/cluster-digests.ts";
-import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import { clusterImages } from "#lifecycle/cluster-images.ts";
+import type { ImageCommands, ImageDigests } from "#lifecycle/pool-images.ts";
 import type { DaemonDelivery, DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { HomeFolder } from "../home-folder.ts";
 
@@ -30,6 +31,7 @@ export interface ClusterEngineOptions {
 export interface ClusterEngine extends AsyncDisposable, Pick<DaemonSettings, "delivery"> {
   readonly pods: PodAccess;
   readonly digests: ImageDigests;
+  readonly commands: ImageCommands;
   readonly userNamespaces?: () => boolean;
 }
 
@@ -38,7 +40,8 @@ export async function openClusterEngine(options: ClusterEngineOptions): Promise<
   await using made = new AsyncDisposableStack();
   const registries = await readRegistryFile(join(home.folder, "registries.json"));
   const registryClient = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
-  const digests = clusterDigests({ ...options, resolver: new CachingDigestResolver({ client: registryClient, clock }) });
+  const asking = { client: registryClient, clock, random: Math.random };
+  const images = clusterImages({ ...options, resolver: new CachingDigestResolver(asking), reader: new CachingCommandReader(asking) });
   // Whoever makes pods must know what the cluster can do; to others only the image makes a difference.
   const features = parts.includes("controllers")
     ? made.use(await watchClusterFeatures({ ...options, namespace: options.poolNamespace }))
@@ -47,7 +50,8 @@ export async function openClusterEngine(options: ClusterEngineOptions): Promise<
   const opened = made.move();
   return {
     pods: options.pods,
-    digests,
+    digests: images,
+    commands: images,
     delivery,
     userNamespaces: features.userNamespaces,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

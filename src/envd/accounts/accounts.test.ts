@@ -18,6 +18,13 @@ test("an image without accounts still has root", () => {
   expect([accounts.userName(0), accounts.userName(7), accounts.groupName(7)]).toEqual(["root", "7", "7"]);
 });
 
+test("a process may have a user that no file names", () => {
+  writeFileSync(join(etc, "passwd"), "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n");
+  const accounts = new Accounts(etc);
+  expect(accounts.ofProcess(1000, 1000)).toMatchObject({ name: "user", home: "/home/user" });
+  expect(accounts.ofProcess(1001, 7)).toEqual({ name: "1001", uid: 1001, gid: 7, home: "/" });
+});
+
 test("accounts are read anew when their file changes; lines that are none are passed over", () => {
   const accounts = new Accounts(etc);
   writeFileSync(join(etc, "passwd"), "root:x:0:0::/root:/bin/sh\nbad line\nx:x:a:b::/:\n");

@@ -41,6 +41,12 @@ export class Accounts {
     return [...new Set([gid, ...others])];
   }
 
+  /** Of a process with these ids. Images may name a user by a number that stands in no file of theirs; it is at home in the root then. */
+  ofProcess(uid: number, gid: number): Account {
+    const known = this.#users.value.find((user) => user.uid === uid) ?? (uid === 0 ? root : undefined);
+    return known ?? { name: String(uid), uid, gid, home: "/" };
+  }
+
   /** The name, or the number of somebody without one. */
   userName(uid: number): string {
     return this.#users.value.find((user) => user.uid === uid)?.name ?? (uid === 0 ? root.name : String(uid));

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "#lib/clock.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
-import { accountOf } from "#envd/accounts/caller.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
 import { serveRpc } from "#envd/connect/rpc-server.ts";
+import { type OwnProgram, programOf } from "#envd/own-program.ts";
 import { forwardPorts, type OwnPort } from "#envd/ports/forward-ports.ts";
 import { sandboxVariables } from "#envd/process/environment.ts";
 import { hasToken } from "./access-token.ts";
@@ -16,8 +16,8 @@ export interface ArmedOptions {
   readonly state: ArmedState;
   /** Where the step runner is. */
   readonly runner: string;
-  /** What the image would have run, as JSON. */
-  readonly entrypoint?: string;
+  /** What is run when it is armed. */
+  readonly program: OwnProgram;
   /** Where the daemon listens, if it is the sandbox's to forward the ports of others. */
   readonly forwardsBeside?: OwnPort;
 }
@@ -28,11 +28,12 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 const forwardAfterMs = 500;
 
 /** Called once, when the daemon has been armed. */
-export function armedHandler({ state, runner, entrypoint, forwardsBeside }: ArmedOptions): RequestHandler {
+export function armedHandler({ state, runner, program, forwardsBeside }: ArmedOptions): RequestHandler {
   const clock = systemClock;
   const accounts = new Accounts();
   const parts = new LoadedParts({ state, accounts, clock, runner });
-  if (entrypoint !== undefined) void startEntrypoint(entrypoint, state, accounts);
+  const argv = programOf(program, state.init);
+  if (argv.length > 0) void startEntrypoint(argv, state, accounts);
   if (forwardsBeside !== undefined) clock.after(forwardAfterMs, () => forwardPorts(clock, forwardsBeside));
   const answer: RequestHandler = async (request, response) => {
     if (allowBrowsers(request, response)) return;
@@ -55,7 +56,7 @@ export function armedHandler({ state, runner, entrypoint, forwardsBeside }: Arme
   };
 }
 
-async function startEntrypoint(entrypoint: string, state: ArmedState, accounts: Accounts): Promise<void> {
+async function startEntrypoint(argv: readonly string[], state: ArmedState, accounts: Accounts): Promise<void> {
   const { runEntrypoint } = await import("./entrypoint.ts");
-  runEntrypoint(entrypoint, state, accountOf(accounts, { defaultUser: accounts.userName(process.getuid?.() ?? 0) }, undefined));
+  runEntrypoint(argv, state, accounts.ofProcess(process.getuid?.() ?? 0, process.getgid?.() ?? 0));
 }

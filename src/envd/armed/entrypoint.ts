@@ -7,19 +7,10 @@ import type { ArmedState } from "#envd/armed-state.ts";
  * Runs what the image would have run, if the pod asks for it: once, as the container's own user, when the sandbox has its environment.
  * Its output is the container's log; the sandbox lives on when it ends.
  */
-export function runEntrypoint(text: string | undefined, state: ArmedState, account: Account): void {
-  const [command, ...args] = parse(text);
-  if (command === undefined) return;
+export function runEntrypoint([command = "", ...args]: readonly string[], state: ArmedState, account: Account): void {
   const sandbox = sandboxVariables(state.sandboxId ?? "", state.init.envVars);
   const env = commandEnvironment({ own: process.env, account, sandbox });
   const child = spawn(command, args, { env, stdio: ["ignore", "inherit", "inherit"], detached: true });
   child.on("error", (error) => console.error(`envd: the entrypoint cannot be started: ${error.message}`));
   child.on("exit", (code, signal) => console.error(`envd: the entrypoint has ended: ${signal ?? `exit status ${code}`}`));
-}
-
-/** A list of texts as JSON; anything else is none. */
-function parse(text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const value: unknown = JSON.parse(text);
-  return Array.isArray(value) && value.every((own) => typeof own === "string") ? value : [];
 }

@@ -1,5 +1,5 @@
 /** Fetches a blob, however often the connection breaks, and checks it. */
-import type { BlobWriter } from "../content-store/blob-writer.ts";
+import type { Digest } from "../digest.ts";
 import { ImageError, isImageError } from "../image-error.ts";
 import type { Descriptor } from "../manifest.ts";
 import type { RemoteRepository } from "./remote-repository.ts";
@@ -14,10 +14,20 @@ export interface DownloadOptions {
 /** Breaks in a row without a single byte between them. */
 const maxBreaks = 5;
 
+/** Where a blob goes: into a store (content-store/blob-writer.ts), or into memory. */
+export interface BlobSink {
+  /** Bytes so far. */
+  readonly written: number;
+  write(chunk: Uint8Array): Promise<void>;
+  reset(): Promise<void>;
+  /** Fails with digest_mismatch if that is not what was written. */
+  commit(promised: Digest): Promise<unknown>;
+}
+
 export interface Download {
   readonly repository: RemoteRepository;
   readonly descriptor: Descriptor;
-  readonly writer: BlobWriter;
+  readonly writer: BlobSink;
 }
 
 /**
@@ -70,7 +80,7 @@ interface Appending {
   readonly onBytes: ((bytes: number) => void) | undefined;
 }
 
-async function append(writer: BlobWriter, content: AsyncIterable<Buffer>, { skip, size, onBytes }: Appending): Promise<void> {
+async function append(writer: BlobSink, content: AsyncIterable<Buffer>, { skip, size, onBytes }: Appending): Promise<void> {
   let left = skip;
   for await (const chunk of content) {
     const fresh = chunk.subarray(Math.min(left, chunk.length));

@@ -197,7 +197,6 @@ describe("starting", () => {
     const [main, side] = world.runtime.starts;
     expect(main).toMatchObject({ daemon: true, env: { AGENTBOX_POD_UID: pod.metadata.uid, AGENTBOX_PUBLIC_KEY: "the public key" } });
     expect(main?.argv[0]).toBe("/.envd/init");
-    expect(main?.env["AGENTBOX_ENTRYPOINT"]).toBeUndefined();
     expect(side).toMatchObject({ daemon: false, argv: ["/bin/app", "serve"] });
   });
 });

@@ -30,12 +30,12 @@ describe("the daemon", () => {
     expect(plan.env).toMatchObject({ AGENTBOX_POD_UID: "uid-1", AGENTBOX_PUBLIC_KEY: "the key" });
   });
 
-  test("is told of the image's entrypoint when the template wants it run", () => {
+  test("is handed the pod's own command when the template wants it run, and nothing of the image's: that comes with arming", () => {
     const metadata = { ...ofPool, annotations: { "agentbox.navix.sh/run-entrypoint": "true" } };
-    expect(rendered({ metadata, container: { args: ["$(X)"], env: [{ name: "X", value: "1" }] } }).env["AGENTBOX_ENTRYPOINT"]).toBe(
-      '["/entry","1"]',
-    );
-    expect(rendered({ metadata, image: { entrypoint: [], cmd: [] } }).env).not.toHaveProperty("AGENTBOX_ENTRYPOINT");
+    const env = [{ name: "X", value: "1" }];
+    expect(rendered({ metadata, container: { args: ["$(X)"], env } }).argv.slice(-2)).toEqual(["/.envd/envd.cjs", "1"]);
+    expect(rendered({ metadata, container: { command: ["/run"], args: ["$(X)"], env } }).argv.slice(-2)).toEqual(["/run", "1"]);
+    expect(rendered({ metadata }).argv).toEqual(rendered({ metadata: ofPool, container: { args: ["x"] } }).argv);
   });
 
   test("cannot be told another pod or key by the pod's own variables", () => {

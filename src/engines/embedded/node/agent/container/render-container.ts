@@ -42,7 +42,6 @@ export function renderContainer(wanted: ContainerToRender): ContainerPlan {
   const { facts, container, id, attempt, image, sources, logFile } = wanted;
   const { pod } = facts;
   const variables = containerVariables(facts, container, sources);
-  const own = ownCommand(container, image, variables);
   const daemon = runsDaemon(pod, container);
   return {
     id,
@@ -50,13 +49,15 @@ export function renderContainer(wanted: ContainerToRender): ContainerPlan {
     name: container.name,
     attempt,
     image,
-    argv: daemon ? daemonCommand : required(own, container),
+    argv: daemon
+      ? [...daemonCommand, ...forDaemon(pod, container, variables)]
+      : required(ownCommand(container, image, variables), container),
     env: {
       PATH: usualPath,
       HOSTNAME: hostnameOf(pod),
       ...imageVariables(image),
       ...Object.fromEntries(variables),
-      ...(daemon ? daemonVariables(wanted, own) : {}),
+      ...(daemon ? daemonVariables(wanted) : {}),
     },
     workingDir: [container.workingDir, image.config.workingDir, "/"].find((folder) => folder !== undefined && folder !== "") ?? "/",
     security: containerSecurity(pod, container, image.config.user),
@@ -76,6 +77,16 @@ export function renderContainer(wanted: ContainerToRender): ContainerPlan {
 /** The daemon is in the first container of every pod that a pool made: that is where its sandbox lives. */
 export function runsDaemon({ metadata, spec }: NodePod, container: ContainerFields): boolean {
   return metadata.labels?.[labelKeys.sandboxPool] !== undefined && spec.containers[0]?.name === container.name;
+}
+
+/** What of the pod's own command the daemon is to run, as a kubelet would hand it over; the image's comes when it is armed. */
+function forDaemon(
+  { metadata }: NodePod,
+  { command = [], args = [] }: ContainerFields,
+  variables: ReadonlyMap<string, string>,
+): readonly string[] {
+  if (metadata.annotations?.[annotationKeys.runEntrypoint] !== "true") return [];
+  return [...command, ...args].map((text) => expand(text, variables));
 }
 
 /** The image's entrypoint and command, as far as the pod leaves them in place. */
@@ -103,11 +114,6 @@ function imageVariables({ config }: ResolvedImage): Readonly<Record<string, stri
   );
 }
 
-function daemonVariables({ facts: { pod }, controlPlaneKey }: ContainerToRender, own: readonly string[]): Readonly<Record<string, string>> {
-  const wantsEntrypoint = pod.metadata.annotations?.[annotationKeys.runEntrypoint] === "true" && own.length > 0;
-  return {
-    AGENTBOX_POD_UID: pod.metadata.uid,
-    AGENTBOX_PUBLIC_KEY: controlPlaneKey,
-    ...(wantsEntrypoint ? { AGENTBOX_ENTRYPOINT: JSON.stringify(own) } : {}),
-  };
+function daemonVariables({ facts: { pod }, controlPlaneKey }: ContainerToRender): Readonly<Record<string, string>> {
+  return { AGENTBOX_POD_UID: pod.metadata.uid, AGENTBOX_PUBLIC_KEY: controlPlaneKey };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ImageError } from "#images/image-error.ts";
+import type { CommandOptions } from "#images/read-command.ts";
 import { Keyring } from "#images/registry/pull-secret.ts";
 import type { ResolveOptions } from "#images/resolve-digest.ts";
 import { ApiError } from "#kube/api-error.ts";
@@ -9,7 +10,7 @@ import type { Secret } from "#model/core-kinds.ts";
 import type { ResourceType } from "#model/resource.ts";
 import { recordedLog } from "../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
-import { clusterDigests } from "./cluster-digests.ts";
+import { clusterImages } from "./cluster-images.ts";
 import type { ImagePuller } from "./pool-images.ts";
 
 const { signal } = new AbortController();
@@ -53,9 +54,12 @@ function bench(objects: Record<string, Secret | ServiceAccount | ApiError>) {
   };
   // It gives service accounts and secrets, and nothing of another kind is asked for.
   const client = { get } as unknown as Pick<ObjectClient, "get">;
-  const digests = clusterDigests({ client, clock, log, resolver: { resolve } });
-  const ask = (puller?: ImagePuller) => digests.resolve("registry.invalid/team/app:1", { signal, puller });
-  return { clock, state, reads, shown, lines, ask };
+  const command = { entrypoint: ["/entry"], cmd: [] };
+  const commandOf = async (image: string, _digest: string, options: CommandOptions = {}) => (await resolve(image, options), command);
+  const images = clusterImages({ client, clock, log, resolver: { resolve }, reader: { commandOf } });
+  const ask = (puller?: ImagePuller) => images.resolve("registry.invalid/team/app:1", { signal, puller });
+  const askCommand = (puller?: ImagePuller) => images.commandOf("registry.invalid/team/app:1", digest, { signal, puller });
+  return { clock, state, reads, shown, lines, ask, askCommand };
 }
 
 test("registries are shown the secrets that the pod names, and not those of its account", async () => {
@@ -69,6 +73,16 @@ test("registries are shown the secrets that the pod names, and not those of its 
   await ask({ namespace: "other" });
   await ask();
   expect(shown).toEqual([["mine"], ["theirs"], [], []]);
+});
+
+test("what an image runs is asked for with the same secrets, and again with newer ones", async () => {
+  const puller = { namespace: "ns", imagePullSecrets: [{ name: "mine" }] };
+  const { askCommand, state, shown } = bench({ "secrets/ns/mine": dockerConfig("first") });
+  await expect(askCommand(puller)).resolves.toEqual({ entrypoint: ["/entry"], cmd: [] });
+  state.wanted = "second";
+  state.objects.set("secrets/ns/mine", dockerConfig("second"));
+  await expect(askCommand(puller)).resolves.toEqual({ entrypoint: ["/entry"], cmd: [] });
+  expect(shown).toEqual([["first"], ["first"], ["second"]]);
 });
 
 test("the older form of a secret is understood", async () => {
