@@ -110,7 +110,10 @@ export default defineConfig({
   },
   overrides: [
     ...walls,
-    { files: ["src/engines/embedded/node/agent/**/*.ts"], rules: { "no-restricted-imports": "off" } },
+    {
+      files: ["src/engines/embedded/node/agent/**/*.ts", "src/engines/kubernetes/node-agent/**/*.ts"],
+      rules: { "no-restricted-imports": "off" },
+    },
     {
       files: ["**/*.test.ts", "test/**/*.ts", "bench/**/*.ts"],
       rules: {

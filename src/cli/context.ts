@@ -87,7 +87,7 @@ export interface ServeRequest extends ServeLimits {
 }
 
 /** What AgentBox is on a cluster: each in one process or in many, together or apart. */
-export const serveParts = ["api", "controllers", "gateway"] as const;
+export const serveParts = ["api", "controllers", "gateway", "node"] as const;
 export type ServePart = (typeof serveParts)[number];
 
 export interface ServePartsRequest extends ServeLimits {
@@ -114,6 +114,8 @@ export interface ServePartsRequest extends ServeLimits {
   readonly daemonImage: string | undefined;
   /** Where the history is; left out: a file in the data folder, which only one process can have. */
   readonly databaseUrl: string | undefined;
+  /** For the part `node`: which node it is on, and where that has its control groups. */
+  readonly node?: { readonly name: string; readonly cgroupRoot: string } | undefined;
 }
 
 /** What is left out is as the server has it. */

@@ -58,8 +58,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly keysNamespace?: string;
   /** False where no node does what egress policies say; true when left out. */
   readonly enforcesEgress?: boolean;
-  /** False where no node can freeze a sandbox; true when left out. */
-  readonly freezes?: boolean;
+  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
+  readonly freezes?: (nodeName?: string) => boolean;
   /** True while the object server is known not to answer. */
   readonly isServerGone?: () => boolean;
   /** How many creates may wait at a time; as usual when left out. */

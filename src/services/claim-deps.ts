@@ -39,8 +39,8 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   readonly poolNamespace?: string | undefined;
   /** False where no node does what egress policies say; true when left out. */
   readonly enforcesEgress?: boolean | undefined;
-  /** False where no node can freeze a sandbox; true when left out. */
-  readonly freezes?: boolean | undefined;
+  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
+  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
   /** True while the object server is known not to answer: creates are told so at once. Never, when left out. */
   readonly isServerGone?: (() => boolean) | undefined;
   readonly limits?: ClaimQueueOptions;

@@ -108,7 +108,7 @@ async function createChecked(
 ): Promise<CreatedSandbox> {
   checkCreate(command);
   checkEgress(command.egress, context.enforcesEgress);
-  if (command.onTimeout === "pause") checkPausing(context, "onTimeout");
+  if (command.onTimeout === "pause") checkPausing(context, { field: "onTimeout" });
   const { clock, client, keysNamespace, stopped, isServerGone = () => false } = context;
   if (stopped.aborted) throw serverStops();
   if (isServerGone()) throw serverGone();

@@ -38,8 +38,8 @@ export interface SandboxServiceDeps {
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
   /** False where no node does what egress policies say; true when left out. */
   readonly enforcesEgress?: boolean | undefined;
-  /** False where no node can freeze a sandbox; true when left out. */
-  readonly freezes?: boolean | undefined;
+  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
+  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -40,10 +40,13 @@ test("where no node freezes a pause is refused, and leaves no wish behind that n
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1");
   const { client, cache, history, clock, log } = scene;
-  const deps = { client, cache, history, clock, log, freezes: false };
+  const deps = { client, cache, history, clock, log, freezes: () => false };
   expect(await failureOf(pauseSandbox(deps, ann, "i-1", signal))).toMatchObject({ code: "not_implemented" });
   expect(await wishOf(scene)).toBeUndefined();
   expect((await failureOf(pauseSandbox(deps, eve, "i-1", signal))).code).toBe("not_found");
+  const elsewhere = { ...deps, freezes: (nodeName?: string) => nodeName !== "here" };
+  await scene.sandbox("i-2", { nodeName: "here" });
+  expect((await failureOf(pauseSandbox(elsewhere, ann, "i-2", signal))).message).toContain("the node here has no agent");
 });
 
 test("a resume gives back the time that was left, and begins the idle timeout anew", async () => {

@@ -29,8 +29,8 @@ import { asServiceError } from "./service-failure.ts";
 export interface PauseDeps extends ChangeDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "pods" | "pauseTask" | "resumeTask">;
   readonly clock: Clock;
-  /** False where no node can freeze a sandbox; true when left out. */
-  readonly freezes?: boolean | undefined;
+  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
+  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
 }
 
 /** A node freezes in milliseconds; one that takes longer than this has other troubles, and does it later. */
@@ -77,7 +77,7 @@ async function outcome(task: WaitTask<Pod>, sandboxId: string, signal: AbortSign
 }
 
 function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
-  checkPausing(deps);
+  checkPausing(deps, { nodeName: pod.spec.nodeName });
   if (sandboxPhaseOf(pod) !== "running") {
     throw new ServiceError("conflict", "the sandbox is starting: it can be paused when it is running");
   }

@@ -28,6 +28,7 @@ export class SystemProcess {
   /** What it said that is more than information, over all its lives. */
   readonly complaints: Logged[] = [];
 
+  /** Of `agentbox serve`: the parts and their settings. */
   constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
     this.#args = args;
     this.#env = env;
@@ -38,9 +39,9 @@ export class SystemProcess {
     return this.#listening;
   }
 
-  /** Resolves when all of it works: the APIs and the gateway listen, and the controllers lead. */
+  /** Resolves when all of it works: the APIs and the gateway listen, and the controllers, if it has them, lead. */
   async start(): Promise<void> {
-    const child = spawn(launcher, ["serve", "api", "controllers", "gateway", ...this.#args], {
+    const child = spawn(launcher, ["serve", ...this.#args], {
       env: { ...process.env, ...this.#env },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -53,7 +54,8 @@ export class SystemProcess {
       const logged = JSON.parse(line) as Logged;
       if (logged.level !== "info" && logged.level !== "debug") this.complaints.push(logged);
       said.set(logged.msg, logged);
-      if (said.has("agentbox is ready") && said.has("controllers run")) works.resolve();
+      const leads = said.has("controllers run") || !this.#args.includes("controllers");
+      if (said.has("agentbox is ready") && leads) works.resolve();
     });
     child.once("exit", (code, signal) => {
       const words = [...said.values()].map((logged) => JSON.stringify(logged)).join("\n");

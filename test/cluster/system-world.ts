@@ -16,7 +16,7 @@ import { Leases, Namespaces, Secrets } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { type Container, type Pod, Pods } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
-import { type ClusterDescription, clusterLayout } from "../../tools/cluster/layout.ts";
+import { type ClusterDescription, clusterLayout, nodeName } from "../../tools/cluster/layout.ts";
 import { SystemProcess } from "./system-process.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -31,9 +31,12 @@ export async function describedCluster(): Promise<ClusterDescription> {
   return JSON.parse(await readFile(clusterLayout().description, "utf8")) as ClusterDescription;
 }
 
-/** What `make images` has pushed. Who shares a cluster with others pushes the daemon under a tag of their own, and says so. */
-export function systemImage({ registry }: Pick<ClusterDescription, "registry">, name: "agentbox-daemon" | "agentbox-base"): string {
-  const tag = name === "agentbox-daemon" ? process.env["AGENTBOX_TEST_DAEMON_TAG"] : undefined;
+/** What `make images` has pushed. Who shares a cluster with others pushes what is our own under another tag, and says so. */
+export function systemImage(
+  { registry }: Pick<ClusterDescription, "registry">,
+  name: "agentbox" | "agentbox-daemon" | "agentbox-base",
+): string {
+  const tag = name === "agentbox-base" ? undefined : process.env["AGENTBOX_TEST_TAG"];
   return `${registry}/${name}:${tag ?? version}`;
 }
 
@@ -57,6 +60,8 @@ export class SystemWorld implements AsyncDisposable {
   readonly client: KubernetesClient;
   readonly namespace: string;
   readonly process: SystemProcess;
+  /** Of this machine, which is the cluster's node; started by tests that want one. */
+  readonly agent: SystemProcess;
   readonly #home: string;
 
   private constructor({ cluster, client, namespace, home, flags }: Parts) {
@@ -68,8 +73,10 @@ export class SystemWorld implements AsyncDisposable {
     const ports = ["--listen", "127.0.0.1", "--port", "0", "--gateway-port", "0", "--health-port", "0"];
     const image = ["--daemon-image", systemImage(cluster, "agentbox-daemon")];
     // A benchmark asks as fast as it can, with one key.
-    const args = [...where, ...ports, ...image, "--rate-limit", "0", ...flags];
-    this.process = new SystemProcess(args, { AGENTBOX_HOME: home, DATABASE_URL: "" });
+    const env = { AGENTBOX_HOME: home, DATABASE_URL: "" };
+    const args = ["api", "controllers", "gateway", ...where, ...ports, ...image, "--rate-limit", "0", ...flags];
+    this.process = new SystemProcess(args, env);
+    this.agent = new SystemProcess(["node", "--node-name", nodeName, ...where, "--listen", "127.0.0.1", "--health-port", "0"], env);
   }
 
   /** Not started yet, and without a pool. Flags are those of `agentbox serve`, beside its own. */
@@ -95,6 +102,10 @@ export class SystemWorld implements AsyncDisposable {
   async access(): Promise<{ readonly url: string; readonly apiKey: string }> {
     const { data = {} } = await this.client.get(Secrets, { namespace: this.namespace, name: "agentbox-admin-key" });
     return { url: this.process.listening.api, apiKey: Buffer.from(data["key"] ?? "", "base64").toString() };
+  }
+
+  async gateway(): Promise<string> {
+    return this.process.listening.gateway;
   }
 
   async api(): Promise<AgentBoxClient> {
@@ -128,6 +139,7 @@ export class SystemWorld implements AsyncDisposable {
     await this.process.kill();
     await rm(this.#home, { recursive: true, force: true });
     await removeNamespace(this.client, this.namespace);
+    await this.agent.kill();
     await this.client.close();
   }
 }

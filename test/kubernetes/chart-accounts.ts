@@ -9,8 +9,11 @@ import type { KubernetesBed } from "./bed.ts";
 import { type ChartObject, neededValues, objectsIn, renderChart } from "./chart.ts";
 import { runProgram } from "./run-program.ts";
 
-export const accountNames = ["api", "controllers", "gateway"] as const;
+export const accountNames = ["api", "controllers", "gateway", "node"] as const;
 export type AccountName = (typeof accountNames)[number];
+
+/** The chart with all of its parts. */
+const valuesWithAll = [...neededValues, "nodeAgent.enabled=true"];
 
 export interface Account {
   readonly kubeconfig: string;
@@ -60,7 +63,7 @@ export async function makeAccounts(
   const { namespace, sandboxNamespace, pullSecret } = places;
   for (const name of [namespace, sandboxNamespace]) await admin.create(Namespaces, { metadata: { name } });
   const values = [
-    ...neededValues,
+    ...valuesWithAll,
     `sandboxes.namespace=${sandboxNamespace}`,
     `sandboxes.pullSecrets={${pullSecret}}`,
     ...(places.values ?? []),
@@ -80,7 +83,7 @@ export async function makeAccounts(
 export type RightsByAccount = Readonly<Record<AccountName, ReadonlySet<string>>>;
 
 export async function grantedRights(bed: KubernetesBed): Promise<RightsByAccount> {
-  const roles = objectsIn(await renderChart(bed.bin, { only: "rbac.yaml" })) as readonly (ChartObject & {
+  const roles = objectsIn(await renderChart(bed.bin, { values: valuesWithAll, only: "rbac.yaml" })) as readonly (ChartObject & {
     readonly rules?: readonly RoleRule[];
   })[];
   const of = (name: AccountName): ReadonlySet<string> =>
@@ -90,7 +93,7 @@ export async function grantedRights(bed: KubernetesBed): Promise<RightsByAccount
         .flatMap(({ rules = [] }) => rules)
         .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))),
     );
-  return { api: of("api"), controllers: of("controllers"), gateway: of("gateway") };
+  return { api: of("api"), controllers: of("controllers"), gateway: of("gateway"), node: of("node") };
 }
 
 /** Needs a bed with `audit`. */
@@ -106,7 +109,7 @@ export async function usedRights(bed: KubernetesBed, { namespace }: AccountPlace
             `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`,
         ),
     );
-  return { api: of("api"), controllers: of("controllers"), gateway: of("gateway") };
+  return { api: of("api"), controllers: of("controllers"), gateway: of("gateway"), node: of("node") };
 }
 
 interface RoleRule {

@@ -12,7 +12,8 @@ import { systemClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Namespaces, Secrets } from "#model/core-kinds.ts";
-import { annotationKeys } from "#model/keys.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
+import { freezeFailure } from "#model/pause.ts";
 import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
@@ -23,7 +24,7 @@ import { SteppedClock } from "../world/stepped-clock.ts";
 import { ownCrds } from "./admin-requests.ts";
 import { type KubernetesBed, startKubernetes } from "./bed.ts";
 import { type Account, type AccountName, accountNames, grantedRights, makeAccounts, type Right, usedRights } from "./chart-accounts.ts";
-import { RunningPart } from "./running-part.ts";
+import { nodeName, RunningPart } from "./running-part.ts";
 
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred" };
 const { namespace, sandboxNamespace } = places;
@@ -45,7 +46,7 @@ afterAll(async () => {
   await bed.stop();
 });
 
-test("api, controllers and gateway start and do their work, and nothing is refused them", async () => {
+test("all parts start and do their work, and nothing is refused them", async () => {
   const running = accountNames.map((part) => new RunningPart(part, { bed, account: accounts[part], ...places, daemonImage: image }));
   const [api] = running;
   await Promise.all(running.map((part) => part.says("agentbox is ready")));
@@ -125,7 +126,32 @@ test("a sandbox is claimed by the API, used through the gateway, ended, and its 
   expect(idle && sandboxIdOf(idle)).toBeUndefined();
 });
 
-/** Rights that the two tests above may have no occasion for, and what that would be. */
+test("the agent of a node says on a pod what became of the wish to pause it", async () => {
+  const agent = new RunningPart("node", { bed, account: accounts.node, ...places, daemonImage: image });
+  await agent.says("agentbox is ready");
+  const labels = { [labelKeys.sandboxPool]: "py", [labelKeys.sandboxPhase]: "running", [labelKeys.sandboxId]: "i-1" };
+  const key = { namespace: sandboxNamespace, name: "paused" };
+  await admin.create(Pods, { metadata: { ...key, labels }, spec: { nodeName, containers: [{ name: "main", image }] } });
+  const status = {
+    name: "main",
+    image,
+    imageID: image,
+    ready: true,
+    restartCount: 0,
+    containerID: "containerd://none",
+    state: { running: {} },
+  };
+  await admin.patch(Pods, key, { type: "merge", body: { status: { containerStatuses: [status] } } }, { subresource: "status" });
+  const wish = "2026-01-01T00:00:00.000Z";
+  await admin.patch(Pods, key, { type: "merge", body: { metadata: { annotations: { [annotationKeys.paused]: wish } } } });
+  const told = await until(admin, Pods, key, (now) => now !== undefined && freezeFailure(now) !== undefined);
+  expect(told && freezeFailure(told)).toContain("no control group");
+  await admin.delete(Pods, key, { gracePeriodSeconds: 0 });
+  await agent.stop();
+  expect(agent.refusals()).toEqual([]);
+});
+
+/** Rights that the tests above may have no occasion for, and what that would be. */
 const withoutOccasion: Readonly<Record<string, string>> = {
   "api: create pods/exec": "a command in a sandbox: there is no kubelet",
   "api: get pods/exec": "the same, on servers before 1.35",
@@ -143,6 +169,7 @@ const withoutOccasion: Readonly<Record<string, string>> = {
   "controllers: update sandboxpools/finalizers": "a server that checks who may block the deletion of an owner",
   "gateway: get leases": "is the API server back?",
   "gateway: get pods": "a paused sandbox that is woken",
+  "node: get leases": "is the API server back?",
 };
 
 test("no right is given that nobody uses", async () => {
@@ -165,11 +192,12 @@ describe("what nobody needs is refused", () => {
     ...["get", "list", "watch", "create", "update", "patch", "delete"].map((verb) => ({ verb, of: "secrets", ...everywhere })),
     { verb: "list", of: "secrets", ...inPools },
     { verb: "get", of: "secrets", ...inPools, name: "another" },
-    { verb: "list", of: "secrets", ...inOwn, by: ["controllers", "gateway"] },
-    { verb: "get", of: "secrets", ...inOwn, name: "agentbox-admin-key", by: ["controllers", "gateway"] },
-    { verb: "delete", of: "secrets", ...inOwn, by: ["controllers", "gateway"] },
+    { verb: "list", of: "secrets", ...inOwn, by: ["controllers", "gateway", "node"] },
+    { verb: "get", of: "secrets", ...inOwn, name: "agentbox-signing-key", by: ["node"] },
+    { verb: "get", of: "secrets", ...inOwn, name: "agentbox-admin-key", by: ["controllers", "gateway", "node"] },
+    { verb: "delete", of: "secrets", ...inOwn, by: ["controllers", "gateway", "node"] },
     { verb: "update", of: "secrets", ...inOwn },
-    { verb: "get", of: "secrets", ...inPools, name: "regcred", by: ["gateway"] },
+    { verb: "get", of: "secrets", ...inPools, name: "regcred", by: ["gateway", "node"] },
     // Becoming somebody else.
     { verb: "create", of: "serviceaccounts/token", ...inOwn },
     { verb: "impersonate", of: "users" },
@@ -180,18 +208,19 @@ describe("what nobody needs is refused", () => {
     // The machines.
     { verb: "get", of: "nodes/proxy" },
     { verb: "patch", of: "nodes" },
-    { verb: "list", of: "nodes", by: ["api", "gateway"] },
+    { verb: "list", of: "nodes", by: ["api", "gateway", "node"] },
     // What another part does.
-    { verb: "create", of: "pods", ...inPools, by: ["api", "gateway"] },
-    { verb: "delete", of: "pods", ...inPools, by: ["gateway"] },
-    { verb: "create", of: "pods/exec", ...inPools, by: ["controllers", "gateway"] },
-    { verb: "get", of: "pods/log", ...inPools, by: ["controllers", "gateway"] },
-    { verb: "create", of: "sandboxpools.agents.navix.sh", ...inPools, by: ["controllers", "gateway"] },
-    { verb: "delete", of: "sandboxtemplates.agents.navix.sh", by: ["controllers", "gateway"] },
-    { verb: "patch", of: "sandboxpools.agents.navix.sh/status", ...inPools, by: ["api", "gateway"] },
-    { verb: "patch", of: "pods/status", ...inPools },
+    { verb: "create", of: "pods", ...inPools, by: ["api", "gateway", "node"] },
+    { verb: "patch", of: "pods", ...inPools, by: ["node"] },
+    { verb: "delete", of: "pods", ...inPools, by: ["gateway", "node"] },
+    { verb: "create", of: "pods/exec", ...inPools, by: ["controllers", "gateway", "node"] },
+    { verb: "get", of: "pods/log", ...inPools, by: ["controllers", "gateway", "node"] },
+    { verb: "create", of: "sandboxpools.agents.navix.sh", ...inPools, by: ["controllers", "gateway", "node"] },
+    { verb: "delete", of: "sandboxtemplates.agents.navix.sh", by: ["controllers", "gateway", "node"] },
+    { verb: "patch", of: "sandboxpools.agents.navix.sh/status", ...inPools, by: ["api", "gateway", "node"] },
+    { verb: "patch", of: "pods/status", ...inPools, by: ["api", "controllers", "gateway"] },
     { verb: "create", of: "configmaps", ...everywhere },
-    { verb: "list", of: "configmaps", ...inOwn, by: ["controllers", "gateway"] },
+    { verb: "list", of: "configmaps", ...inOwn, by: ["controllers", "gateway", "node"] },
     { verb: "update", of: "leases.coordination.k8s.io", ...everywhere },
     { verb: "deletecollection", of: "pods", ...inPools },
   ];

@@ -1,4 +1,5 @@
 /** A part of AgentBox in this process, under the rights of its account. */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runParts } from "#cmd/cluster/run-parts.ts";
 import { homeFolder } from "#cmd/home-folder.ts";
@@ -16,6 +17,9 @@ export interface PartOptions {
   readonly onlyNamespace?: string;
   readonly daemonImage: string;
 }
+
+/** On a node that there is not, with control groups in a folder of the bed's. */
+export const nodeName = "somewhere";
 
 /** A part as `agentbox serve` runs it, with a history of its own. */
 export class RunningPart {
@@ -38,6 +42,7 @@ export class RunningPart {
       apiAddress: undefined,
       daemonImage,
       databaseUrl: undefined,
+      node: part === "node" ? { name: nodeName, cgroupRoot: emptyGroups(bed) } : undefined,
       home: homeFolder({ AGENTBOX_HOME: join(bed.folder, part) }),
       version: "0.0.0",
       env: {},
@@ -69,4 +74,11 @@ export class RunningPart {
     this.#stop.abort(new Error("the test is over"));
     await this.#ended;
   }
+}
+
+function emptyGroups({ folder }: KubernetesBed): string {
+  const root = join(folder, "cgroup");
+  mkdirSync(root, { recursive: true });
+  writeFileSync(join(root, "cgroup.controllers"), "");
+  return root;
 }

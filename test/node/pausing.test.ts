@@ -1,6 +1,9 @@
-/** Pausing from the command line, through services and node, with real processes. */
+/** Pausing over HTTP and from the command line, through services and node, with real processes. */
 import { expect, test } from "vitest";
+import { describePausingStories } from "../world/pausing-stories.ts";
 import { UpProcess } from "../world/up-process.ts";
+
+describePausingStories(() => UpProcess.onNewFolder());
 
 const counter = "i=0; while :; do i=$((i+1)); echo $$ $i > /tmp/new; mv /tmp/new /tmp/count; sleep 0.01; done";
 
@@ -10,7 +13,7 @@ async function counted(up: UpProcess, id: string): Promise<readonly [pid: number
   return [pid, count];
 }
 
-test("a sandbox is paused, stays so over kill -9 of the server, and goes on with the same processes when it is resumed", async () => {
+test("a sandbox is paused and resumed from the command line", async () => {
   await using up = await UpProcess.onNewFolder();
   await up.start();
   const id = (await up.agentbox("run", "base", "--timeout", "1h")).stdout.trim();
@@ -31,17 +34,4 @@ test("a sandbox is paused, stays so over kill -9 of the server, and goes on with
   expect([samePid, second > first]).toEqual([pid, true]);
   await expect.poll(async () => (await counted(up, id))[1]).toBeGreaterThan(second);
   expect((await up.agentbox("ls", "-o", "name")).stdout).toContain(id);
-});
-
-test("a paused sandbox can be ended, and its pod is clean for the next one", async () => {
-  await using up = await UpProcess.onNewFolder();
-  await up.start();
-  const id = (await up.agentbox("run", "base")).stdout.trim();
-  expect(await up.agentbox("exec", id, "--", "sh", "-c", `(${counter}) > /dev/null 2>&1 &`)).toMatchObject({ code: 0 });
-  expect(await up.agentbox("pause", id)).toMatchObject({ code: 0 });
-  expect(await up.agentbox("rm", id)).toMatchObject({ code: 0 });
-  await expect.poll(() => up.agentbox("ls"), { timeout: 20_000 }).toMatchObject({ stdout: "" });
-  // All pods of the pool, the one that was paused among them.
-  const next = await Promise.all([1, 2, 3].map(() => up.agentbox("run", "base", "--", "sh", "-c", "test ! -e /tmp/count && echo clean")));
-  expect(next.map(({ stdout }) => stdout)).toEqual(["clean\n", "clean\n", "clean\n"]);
 });

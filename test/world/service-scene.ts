@@ -26,6 +26,7 @@ export const eve: Caller = { role: "tenant", team: "blue", user: "eve", keyId: "
 export const nobody: Caller = { role: "tenant", team: "", keyId: "k-nobody" };
 
 export interface SandboxShape {
+  readonly nodeName?: string;
   readonly pool?: string;
   readonly phase?: SandboxPhase;
   readonly team?: string;
@@ -75,7 +76,7 @@ export class ServiceScene implements AsyncDisposable {
 
   /** A running sandbox of red's ann on a ready pod that is called as it is, unless told otherwise. Seen by the cache at once. */
   async sandbox(id: string, shape: SandboxShape = {}): Promise<Pod> {
-    const { pool = "py", phase = "running", team = "red", user = "ann", claimedAt = this.now, annotations, labels } = shape;
+    const { pool = "py", phase = "running", team = "red", user = "ann", claimedAt = this.now, annotations, labels, nodeName } = shape;
     const owner = { ...(team !== "" && { [labelKeys.team]: team }), ...(user !== "" && { [labelKeys.user]: user }) };
     await this.client.create(Pods, {
       metadata: {
@@ -90,7 +91,7 @@ export class ServiceScene implements AsyncDisposable {
         },
         annotations: { [annotationKeys.claimedAt]: claimedAt, ...annotations },
       },
-      spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] },
+      spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }], ...(nodeName === undefined ? {} : { nodeName }) },
     });
     return this.report(id, shape.status);
   }

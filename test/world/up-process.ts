@@ -69,6 +69,11 @@ export class UpProcess implements AsyncDisposable {
     return { url: facts.httpAddress, apiKey: (await readFile(join(this.home, "keys/admin.key"), "utf8")).trim() };
   }
 
+  /** Where its gateway listens, plain. */
+  async gateway(): Promise<string> {
+    return (await readServerFile(join(this.home, "run/server.json")))?.gatewayAddress ?? "";
+  }
+
   /** The command line, as a process of its own. */
   agentbox(...args: readonly string[]): Promise<Said> {
     const env = { ...process.env, AGENTBOX_HOME: this.home };

@@ -1,7 +1,7 @@
 /** The control group that all pods of the cluster are in: below it kubelet makes its own. */
 import { existsSync, globSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
 import { ownName } from "./layout.ts";
 

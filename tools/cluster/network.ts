@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { namePrefix } from "#engines/embedded/node/network/address-plan.ts";
 import { defaultRouteLinks, hostRoutes } from "#engines/embedded/node/network/host-routes.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { formatSubnet, overlap, parseSubnet } from "#lib/subnet.ts";
 import { bridge, nodeAddress, ownName, podSubnet, policyTable, proxyTables, serviceSubnet } from "./layout.ts";

@@ -1,7 +1,7 @@
 /** Configuration files of the node's programs and of its network. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { machineNameservers, renderResolvConf } from "#engines/embedded/node/network/nameservers.ts";
 import { workerKubeconfig } from "./credentials.ts";
 import { bridge, clusterDomain, type ClusterLayout, dnsServiceAddress, nodeAddress, ownName, podSubnet } from "./layout.ts";

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ProcessIdentity, HeldProcess, identify, type Signal } from "#engines/embedded/node/linux/processes.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import type { ClusterLayout } from "./layout.ts";
 import { type Say, step, waitUntil } from "./progress.ts";
 

@@ -5,7 +5,7 @@
 import { globSync, lstatSync, readdirSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { detachBelow, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
 import { processesInGroups, removeControlGroups } from "./control-groups.ts";
 import { type ClusterLayout, ownName } from "./layout.ts";

@@ -67,6 +67,11 @@ app.kubernetes.io/component: {{ ternary "all" .part .root.Values.singlePod.enabl
 {{- ternary "all" "api controllers gateway" .Values.singlePod.enabled -}}
 {{- end -}}
 
+{{/* Those who have an account of their own, as words. */}}
+{{- define "agentbox.accounts" -}}
+{{- include "agentbox.components" . }}{{ if .Values.nodeAgent.enabled }} node{{ end -}}
+{{- end -}}
+
 {{/* Where there are pools, as a JSON list. */}}
 {{- define "agentbox.sandboxNamespaces" -}}
 {{- concat (list .Values.sandboxes.namespace) .Values.sandboxes.extraNamespaces | uniq | toJson -}}

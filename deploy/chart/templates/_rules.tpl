@@ -72,3 +72,19 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 # Asked for when the API server did not answer: is it back?
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get], resourceNames: [agentbox-controllers] }
 {{- end -}}
+
+{{- define "agentbox.poolRules.node" -}}
+# Those of its own node: node-agent-policy.yaml says what cannot be said here.
+- { apiGroups: [""], resources: [pods], verbs: [list, watch] }
+# Whether a sandbox is paused. Nothing of what a pod is can be changed with it.
+- { apiGroups: [""], resources: [pods/status], verbs: [patch] }
+{{- end -}}
+
+{{- define "agentbox.clusterRules.node" -}}
+{{- end -}}
+
+{{- define "agentbox.systemRules.node" -}}
+# The one in which it says that it is there; it is named after the node.
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create, patch] }
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get], resourceNames: [agentbox-controllers] }
+{{- end -}}

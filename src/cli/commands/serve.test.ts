@@ -44,6 +44,12 @@ test("parts are named once each, in any order, and everything else is as usual",
   });
 });
 
+test("the agent of a node is told which one it is on, and needs no more", async () => {
+  expect((await asked(["node"], { AGENTBOX_NODE_NAME: "a" })).request?.node).toEqual({ name: "a", cgroupRoot: "/sys/fs/cgroup" });
+  expect((await asked(["node", "--node-name", "a", "--cgroup-root", "/host"])).request?.node).toEqual({ name: "a", cgroupRoot: "/host" });
+  expect((await asked(["gateway"], { AGENTBOX_NODE_NAME: "a" })).request?.node).toBeUndefined();
+});
+
 test("a flag goes before its variable", async () => {
   const env = { AGENTBOX_NAMESPACE: "a", AGENTBOX_POOL_NAMESPACE: "pools", AGENTBOX_HEALTH_PORT: "1", AGENTBOX_DOMAIN: "x.example:8443" };
   const { request } = await asked(["gateway", "--namespace", "b", "--health-port", "2"], env);
@@ -51,11 +57,13 @@ test("a flag goes before its variable", async () => {
 });
 
 test.each([
-  [[], {}, "say what to run: api, controllers or gateway"],
+  [[], {}, "say what to run: api, controllers, gateway or node"],
   [["apis"], {}, 'there is no part "apis"'],
   [["api"], image, "DATABASE_URL is needed"],
   [["controllers", "gateway"], { ...image, DATABASE_URL: "" }, "DATABASE_URL is needed"],
   [["api", "controllers"], {}, "--daemon-image (or AGENTBOX_DAEMON_IMAGE) is needed"],
+  [["node"], {}, "--node-name (or AGENTBOX_NODE_NAME) is needed"],
+  [["node", "gateway", "--node-name", "a"], {}, "node runs alone"],
   [["gateway", "--domain", "Example.com"], {}, "--domain must be a DNS name in lower case"],
   [["gateway", "--domain", "example.com:70000"], {}, "--domain must be a DNS name in lower case"],
   [["gateway", "--tls-cert", "x"], {}, "--tls-cert and --tls-key are only good together"],

@@ -4,7 +4,15 @@ import { UsageError } from "../failure.ts";
 import { type Arguments, orList } from "../flags.ts";
 import { certificateOf, durationOf, type Given, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
 
-const defaults = { host: "0.0.0.0", port: 8080, gatewayPort: 8081, tlsPort: 8443, healthPort: 9090, domain: "agentbox.localhost" };
+const defaults = {
+  host: "0.0.0.0",
+  port: 8080,
+  gatewayPort: 8081,
+  tlsPort: 8443,
+  healthPort: 9090,
+  domain: "agentbox.localhost",
+  cgroupRoot: "/sys/fs/cgroup",
+};
 
 export const serve: Command = {
   usage: ["serve PART… [CLUSTER] [ADDRESSES] [LIMITS]"],
@@ -13,6 +21,7 @@ export const serve: Command = {
     "  api          the APIs; any number of processes, all of them at work\n" +
     "  controllers  keeps pools and ends sandboxes; of any number of processes one works and the others stand by\n" +
     "  gateway      the way into sandboxes; any number of processes, all of them at work\n" +
+    "  node         pauses the sandboxes of one node, which it runs on as root; alone in its process\n" +
     "Log lines go to standard output as JSON. Health and metrics are at the health port: /healthz, /readyz, /metrics.\n" +
     "DATABASE_URL says where ended sandboxes are kept: postgres://…, which api and controllers need when they are not in one process.\n" +
     "OTEL_EXPORTER_OTLP_ENDPOINT switches tracing on.",
@@ -40,6 +49,11 @@ export const serve: Command = {
     "daemon-image": {
       value: "IMAGE",
       help: "What brings the daemon into sandboxes (default: AGENTBOX_DAEMON_IMAGE; needed by api and controllers)",
+    },
+    "node-name": { value: "NAME", help: "With node: which node this is (default: AGENTBOX_NODE_NAME)" },
+    "cgroup-root": {
+      value: "FOLDER",
+      help: `With node: where the node's control groups are mounted (default: AGENTBOX_CGROUP_ROOT or ${defaults.cgroupRoot})`,
     },
     listen: { value: "ADDRESS", help: `Address to listen at (default: AGENTBOX_LISTEN or ${defaults.host})` },
     port: { short: "p", value: "PORT", help: `Port of the APIs (default: AGENTBOX_PORT or ${defaults.port}; 0: any free one)` },
@@ -77,6 +91,7 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
   const port = (flag: string, usual: number): number => portOf(context, args, flag) ?? usual;
   const databaseUrl = context.env["DATABASE_URL"] === "" ? undefined : context.env["DATABASE_URL"];
   const daemonImage = text("daemon-image");
+  const node = nodeOf(parts, text("node-name"), text("cgroup-root"));
   checkTogether(parts, { databaseUrl, daemonImage });
   return {
     parts,
@@ -97,8 +112,17 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
     daemonImage,
     databaseUrl,
     streamGraceMs: durationOf(context, args, "stream-grace"),
+    node,
     ...limitsOf(context, args),
   };
+}
+
+/** It runs with rights over its node, which nothing else is to share. */
+function nodeOf(parts: readonly ServePart[], name: string | undefined, cgroupRoot = defaults.cgroupRoot): ServePartsRequest["node"] {
+  if (!parts.includes("node")) return undefined;
+  if (parts.length > 1) throw new UsageError("node runs alone: it is root on its node, and the other parts need not be");
+  if (name === undefined) throw new UsageError("--node-name (or AGENTBOX_NODE_NAME) is needed: the agent looks after the pods of one node");
+  return { name, cgroupRoot };
 }
 
 function addressOf({ text, from }: Given): ServePartsRequest["apiAddress"] {

@@ -13,6 +13,7 @@ import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
 import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
 import { execTraffic } from "./exec-traffic.ts";
+import type { NodeAgents } from "./node-agents.ts";
 
 /** Others have no more pods than this one: whoever waits here is not better off there. */
 const lastWaitMs = 10_000;
@@ -26,8 +27,14 @@ export interface OpenedApi extends AsyncDisposable {
   serve(): Promise<AsyncDisposable>;
 }
 
-/** Follows the cache, which is started later. */
-export async function openApi(parts: ClusterParts, request: ServePartsRequest, members: ApiMembers): Promise<OpenedApi> {
+/** Whoever else is there. */
+export interface ApiNeighbours {
+  readonly members: ApiMembers;
+  readonly agents: Pick<NodeAgents, "freezes">;
+}
+
+/** Follows the cache and the neighbours, who are started later. */
+export async function openApi(parts: ClusterParts, request: ServePartsRequest, { members, agents }: ApiNeighbours): Promise<OpenedApi> {
   const { client, impatient, namespace, clock, log, cache, history, engine, reach, traffic, readiness } = parts;
   if (history === undefined) throw new Error("the API has no history");
   const keeper = adminKeySecret({ client, namespace });
@@ -44,9 +51,9 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, m
       metrics: parts.metrics.metrics,
       activity: execTraffic(cache, traffic),
       keysNamespace: namespace,
-      // Kubelets know nothing of either.
+      // Kubelets know nothing of either; agents of ours can do the second.
       enforcesEgress: false,
-      freezes: false,
+      freezes: agents.freezes,
       isServerGone: () => reach.isGone,
     }),
   );

@@ -6,7 +6,8 @@
  * - cluster-secrets.ts   keys that the first process makes          - cluster-engine.ts   pods, images and the daemon on a cluster
  * - api-part.ts          the APIs                                   - api-members.ts      … and how many there are
  * - controllers-part.ts  the controllers of whoever leads           - gateway-part.ts     the way into sandboxes
- * - exec-traffic.ts      commands as use of a sandbox
+ * - exec-traffic.ts      commands as use of a sandbox              - node-part.ts        the agent of one node
+ * - node-agents.ts       which nodes have one
  */
 import { mkdir } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -34,6 +35,8 @@ import { clusterPace, connectCluster, untilAnswered } from "./connect-cluster.ts
 import { startLeading } from "./controllers-part.ts";
 import { serveGatewayPart } from "./gateway-part.ts";
 import { Readiness, serveHealth } from "./health-port.ts";
+import { followNodeAgents } from "./node-agents.ts";
+import { startNodePart } from "./node-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
 
 export interface RunPartsOptions extends ServePartsRequest {
@@ -56,7 +59,8 @@ export async function runParts(options: RunPartsOptions): Promise<number> {
   const health = running.use(await serveHealth({ host: options.host, port: options.healthPort, readiness, metrics, log }));
   log.info({ version, parts, health: health.address, pid: process.pid }, "agentbox starts");
   try {
-    await start({ ...options, log, metrics, readiness }, running);
+    const started = { ...options, log, metrics, readiness };
+    await (parts.includes("node") ? startNodePart(started, running) : start(started, running));
     readiness.becomes("ready");
     log.info({ parts }, "agentbox is ready");
     await aborted(signal);
@@ -77,10 +81,11 @@ async function start(options: StartOptions, running: AsyncDisposableStack): Prom
   const { cache, readiness, signal } = common;
   const has = (part: ServePart): boolean => options.parts.includes(part);
   const members = has("gateway") && options.parts.length === 1 ? undefined : running.use(openApiMembers(common));
-  const api = has("api") && members !== undefined ? running.use(await openApi(common, options, members)) : undefined;
+  const agents = has("api") ? running.use(followNodeAgents(common)) : undefined;
+  const api = agents && members && running.use(await openApi(common, options, { members, agents }));
   readiness.becomes("the objects of the cluster are not known yet", () => healthOf(cache));
   running.defer(() => cache.stop());
-  await Promise.all([cache.run(signal), members?.run(signal)]);
+  await Promise.all([cache.run(signal), members?.run(signal), agents?.run(signal)]);
   if (has("controllers") && members !== undefined) running.use(startLeading(common, { ...options, members, api }));
   const faces: AsyncDisposable[] = [];
   // At the same time: each has its own time for what is under way.

@@ -88,10 +88,10 @@ export class Informer<T extends ApiObject> {
 
   /** Throws LabelSelectorError when the selector is no selector. */
   constructor(deps: InformerDeps, options: InformerOptions<T>) {
-    const { type, namespace, labelSelector, indexes = [], strip = stripBallast, pace } = options;
+    const { type, namespace, labelSelector, fieldSelector, indexes = [], strip = stripBallast, pace } = options;
     const requirements = parseLabelSelector(labelSelector ?? "");
     this.#deps = { ...deps, log: deps.log.with({ resource: resourceName(type) }) };
-    this.#source = { type, namespace, labelSelector };
+    this.#source = { type, namespace, labelSelector, fieldSelector };
     this.#pace = { ...defaultPace, ...pace };
     this.#strip = strip;
     this.#isOurs = ({ metadata }) =>

@@ -12,6 +12,8 @@ export interface Source<T extends ApiObject> {
   readonly type: ResourceType<T>;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
+  /** Left to the server: it must be of fields that an object never changes, or own writes would be taken for members. */
+  readonly fieldSelector?: string | undefined;
 }
 
 /** Who is told. */
@@ -69,13 +71,13 @@ async function list<T extends ApiObject>(
   sink: Sink<T>,
   options: { readonly limit: number | undefined; readonly signal: AbortSignal },
 ): Promise<Outcome> {
-  const { type, namespace, labelSelector } = source;
+  const { type, namespace, labelSelector, fieldSelector } = source;
   const done = sink.startList();
   try {
-    const first = await client.list(type, { namespace, labelSelector, ...options });
+    const first = await client.list(type, { namespace, labelSelector, fieldSelector, ...options });
     const items = [...first.items];
     for (let more = first.continue; more !== undefined && more !== "";) {
-      const page: ObjectList<T> = await client.list(type, { namespace, labelSelector, ...options, continue: more });
+      const page: ObjectList<T> = await client.list(type, { namespace, labelSelector, fieldSelector, ...options, continue: more });
       items.push(...page.items);
       more = page.continue;
     }
@@ -127,9 +129,10 @@ class Watch<T extends ApiObject> {
   }
 
   #events(resourceVersion: string, signal: AbortSignal): AsyncIterable<WatchEvent<T>> {
-    const { type, namespace, labelSelector } = this.#source;
+    const { type, namespace, labelSelector, fieldSelector } = this.#source;
     const timeoutSeconds = Math.ceil((this.#pace.watchTimeoutMs * (1 + this.#deps.random())) / 1000);
-    return this.#deps.client.watch(type, { namespace, labelSelector, resourceVersion, bookmarks: true, timeoutSeconds, signal });
+    const selected = { namespace, labelSelector, fieldSelector };
+    return this.#deps.client.watch(type, { ...selected, resourceVersion, bookmarks: true, timeoutSeconds, signal });
   }
 
   /** One timer for many events: when it fires and there was life meanwhile, it is set anew for the rest. */

@@ -37,6 +37,8 @@ export interface MemberTiming {
   readonly renewMs: number;
   /** Between two writes, whatever there is to say. */
   readonly leastMs: number;
+  /** Who ends to be started again at once takes no lease away; it runs out, if nobody comes. */
+  readonly staysOnStop?: boolean;
 }
 
 export const memberTiming: MemberTiming = { leaseMs: 15_000, renewMs: 4_000, leastMs: 1_000 };
@@ -87,7 +89,7 @@ export class MemberLease {
       await this.#pause(this.#timing.leastMs);
       if (isWritten && this.#told === this.#written) await this.#pause(this.#untilRenewal(), { orWoken: true });
     }
-    await this.#remove();
+    if (this.#timing.staysOnStop !== true) await this.#remove();
   }
 
   #untilRenewal(): number {

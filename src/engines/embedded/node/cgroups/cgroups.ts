@@ -1,7 +1,7 @@
 /**
  * What the kernel counts and limits for a pod and its containers. One interface, two layouts of files: hybrid.ts for
- * cgroup v1 (with the v2 tree beside it), unified.ts for v2; cgroup-files.ts reads both kinds; detect.ts tells which one
- * a machine has. Containers lie below their pod: `/abx<instance>/<pod>/<container>`.
+ * cgroup v1 (with the v2 tree beside it), unified.ts for v2; lib/cgroups reads and freezes both kinds; detect.ts tells
+ * which one a machine has. Containers lie below their pod: `/abx<instance>/<pod>/<container>`.
  */
 import type { Clock } from "#lib/clock.ts";
 

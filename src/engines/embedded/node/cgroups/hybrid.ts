@@ -2,18 +2,13 @@
 import { readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
-import { childGroups, makeGroup, readField, readNumber, removeGroups, soon, waitUntil, within } from "./cgroup-files.ts";
-import { sleep } from "#lib/clock.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { childGroups, makeGroup, readField, readNumber, removeGroups } from "#lib/cgroups/cgroup-files.ts";
+import { type Freezer, freezerOf } from "#lib/cgroups/freezer.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
 
 /** Those whose pod groups we use ourselves; the runtime makes groups in all trees. */
 const needed = ["memory", "cpu", "cpuacct", "pids", "freezer"] as const;
-/** A busy machine lets a process come to a stand only when it is its turn. */
-const freezePatienceMs = 10_000;
-/** Two processes that wait for each other need no patience, but another try: the first tries are short, the later ones longer. */
-const longestTryMs = 500;
-const thawedMs = 3;
 
 type Controller = (typeof needed)[number];
 
@@ -21,10 +16,12 @@ export class HybridCgroups implements Cgroups {
   readonly countsSwap: boolean;
   readonly #options: CgroupOptions;
   readonly #top: string;
+  readonly #freezer: Freezer;
 
   constructor(options: CgroupOptions) {
     this.#options = options;
     this.#top = `abx${options.instance}`;
+    this.#freezer = freezerOf("hybrid", options.clock);
     this.countsSwap = readIfPresent(join(options.root, "memory", "memory.memsw.limit_in_bytes")) !== undefined;
     const missing = needed.filter((controller) => childGroups(options.root).length > 0 && !this.#has(controller));
     if (missing.length > 0)
@@ -43,31 +40,16 @@ export class HybridCgroups implements Cgroups {
     if (cpuShares !== undefined) writeFileSync(join(this.#group("cpu", pod), "cpu.shares"), String(cpuShares));
   }
 
-  async freeze(pod: string): Promise<void> {
-    const state = join(this.#group("freezer", pod), "freezer.state");
-    const { clock } = this.#options;
-    const stands = (): boolean => readIfPresent(state)?.trim() !== "FREEZING";
-    const deadline = clock.now() + freezePatienceMs;
-    for (let tryMs = 1; clock.now() < deadline; tryMs = Math.min(tryMs * 2, longestTryMs)) {
-      writeFileSync(state, "FROZEN");
-      if ((await soon(stands)) || (await within(stands, clock, tryMs))) return;
-      // A process in the middle of an exec waits for threads of its own that are frozen already.
-      writeFileSync(state, "THAWED");
-      await sleep(clock, thawedMs);
-    }
-    throw new Error(`pod ${pod} cannot be frozen: some process of it does not come to a stand`);
+  freeze(pod: string): Promise<void> {
+    return this.#freezer.freeze(this.#group("freezer", pod), `pod ${pod}`);
   }
 
-  async thaw(pod: string): Promise<void> {
-    const state = join(this.#group("freezer", pod), "freezer.state");
-    if (readIfPresent(state) === undefined) return;
-    writeFileSync(state, "THAWED");
-    await waitUntil(() => readIfPresent(state)?.trim() !== "FROZEN", this.#options.clock, `thawing of pod ${pod}`);
+  thaw(pod: string): Promise<void> {
+    return this.#freezer.thaw(this.#group("freezer", pod), `pod ${pod}`);
   }
 
   isFrozen(pod: string): boolean {
-    const state = readIfPresent(join(this.#group("freezer", pod), "freezer.state"))?.trim();
-    return state === "FROZEN" || state === "FREEZING";
+    return this.#freezer.isFrozen(this.#group("freezer", pod));
   }
 
   counters(pod: string): PodCounters {

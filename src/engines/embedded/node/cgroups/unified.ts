@@ -2,8 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
-import { childGroups, makeGroup, readField, readNumber, removeGroups, waitUntil } from "./cgroup-files.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { childGroups, makeGroup, readField, readNumber, removeGroups } from "#lib/cgroups/cgroup-files.ts";
+import { type Freezer, freezerOf } from "#lib/cgroups/freezer.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 
 const needed = ["cpu", "memory", "pids"];
 
@@ -12,10 +13,12 @@ export class UnifiedCgroups implements Cgroups {
   readonly countsSwap = true;
   readonly #options: CgroupOptions;
   readonly #top: string;
+  readonly #freezer: Freezer;
 
   constructor(options: CgroupOptions) {
     this.#options = options;
     this.#top = join(options.root, `abx${options.instance}`);
+    this.#freezer = freezerOf("unified", options.clock);
     const offered = (readIfPresent(join(options.root, "cgroup.controllers")) ?? "").trim().split(" ");
     const missing = needed.filter((controller) => !offered.includes(controller));
     if (missing.length > 0)
@@ -34,21 +37,16 @@ export class UnifiedCgroups implements Cgroups {
     if (cpuShares !== undefined) writeFileSync(join(group, "cpu.weight"), String(weightOf(cpuShares)));
   }
 
-  async freeze(pod: string): Promise<void> {
-    const group = join(this.#top, pod);
-    writeFileSync(join(group, "cgroup.freeze"), "1");
-    await waitUntil(() => this.#frozenNow(group), this.#options.clock, `freezing of pod ${pod}`);
+  freeze(pod: string): Promise<void> {
+    return this.#freezer.freeze(join(this.#top, pod), `pod ${pod}`);
   }
 
-  async thaw(pod: string): Promise<void> {
-    const group = join(this.#top, pod);
-    if (readIfPresent(join(group, "cgroup.freeze")) === undefined) return;
-    writeFileSync(join(group, "cgroup.freeze"), "0");
-    await waitUntil(() => !this.#frozenNow(group), this.#options.clock, `thawing of pod ${pod}`);
+  thaw(pod: string): Promise<void> {
+    return this.#freezer.thaw(join(this.#top, pod), `pod ${pod}`);
   }
 
   isFrozen(pod: string): boolean {
-    return readNumber(join(this.#top, pod, "cgroup.freeze")) === 1;
+    return this.#freezer.isFrozen(join(this.#top, pod));
   }
 
   counters(pod: string): PodCounters {
@@ -91,10 +89,6 @@ export class UnifiedCgroups implements Cgroups {
     const given = (readIfPresent(file) ?? "").trim().split(" ");
     const more = needed.filter((controller) => !given.includes(controller));
     if (more.length > 0) writeFileSync(file, more.map((controller) => `+${controller}`).join(" "));
-  }
-
-  #frozenNow(group: string): boolean {
-    return readField(join(group, "cgroup.events"), "frozen") === 1;
   }
 }
 

@@ -22,7 +22,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ResolvedImage } from "#images/resolved-image.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { filesToCopy } from "./copied-files.ts";
 import { basicGroup, basicPasswd, generatedFiles, sandboxUser, searchPath } from "./etc-files.ts";

@@ -1,7 +1,7 @@
 /** The bridge of an instance, and with it the claim on a network and a block of user ids. */
 import { readdirSync } from "node:fs";
 import type { Logger } from "#lib/log.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import type { Netlink } from "#engines/embedded/node/linux/netlink.ts";
 import { bridgeName, gatewayAddress, macOf, namePrefix, roomFor } from "./address-plan.ts";
 import { hostRoutes } from "./host-routes.ts";

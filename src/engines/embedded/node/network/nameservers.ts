@@ -1,5 +1,5 @@
 import { networkInterfaces } from "node:os";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { parseAddress } from "#lib/subnet.ts";
 
 /** Asked by sandboxes on machines whose own resolvers cannot be reached from a sandbox. */

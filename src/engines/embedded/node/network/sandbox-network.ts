@@ -9,7 +9,7 @@ import type { Logger } from "#lib/log.ts";
 import { whileLocked } from "#engines/embedded/node/linux/file-lock.ts";
 import { idsPerRange, insideNetwork } from "#engines/embedded/node/linux/namespaces.ts";
 import { Netlink } from "#engines/embedded/node/linux/netlink.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { hasCode } from "#lib/native/files.ts";
 import { type AddressPlan, bridgeName, gatewayAddress, portPrefix, slotAddress, slotAddresses } from "./address-plan.ts";

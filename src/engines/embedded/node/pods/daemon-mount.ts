@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NodePaths } from "#engines/embedded/node/node-paths.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { detachMount, mountOverlay } from "#engines/embedded/node/linux/mounts.ts";
 
 /**

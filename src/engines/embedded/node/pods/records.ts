@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import type { ProcessIdentity } from "#engines/embedded/node/linux/processes.ts";
 import type { ContainerExit, PodPlan } from "#engines/embedded/node/pod-runtime.ts";
 import type { AccountFiles } from "#engines/embedded/node/runtime/spec/user.ts";

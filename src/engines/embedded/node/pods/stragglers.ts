@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Clock, sleep } from "#lib/clock.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { ownerOfShell } from "#engines/embedded/node/linux/small-shell.ts";
 import { namesIn } from "./records.ts";
 

@@ -11,7 +11,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { runSmall } from "#engines/embedded/node/linux/small-shell.ts";
 import { openExecFifo, waitsAtFifo } from "./exec-fifo.ts";

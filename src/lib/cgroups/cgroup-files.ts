@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "#lib/clock.ts";
-import { readIfPresent } from "#engines/embedded/node/linux/read-if-present.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
 
 /** A file that holds one number; 0 if the group is gone. */
