@@ -80,6 +80,20 @@ describe("what is rendered", () => {
     expect(named(trial, "PodDisruptionBudget")).toEqual([]);
   });
 
+  test("agents on nodes when they are asked for: root without capabilities, with the control groups of the node and nothing else of it", async () => {
+    expect(named(await rendered(), "DaemonSet")).toEqual([]);
+    const objects = await rendered("nodeAgent.enabled=true", "singlePod.enabled=false");
+    expect(named(objects, "ValidatingAdmissionPolicyBinding")).toEqual(["agentbox-node"]);
+    const agent = objects.find(({ kind }) => kind === "DaemonSet") as unknown as { readonly spec: { readonly template: Pod } };
+    const { containers, volumes = [], ...spec } = agent.spec.template.spec;
+    expect(spec).not.toHaveProperty("hostNetwork");
+    expect(spec).not.toHaveProperty("hostPID");
+    expect(volumes.filter((volume) => "hostPath" in volume)).toMatchObject([{ hostPath: { path: "/sys/fs/cgroup" } }]);
+    expect(containers).toMatchObject([
+      { securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } } },
+    ]);
+  });
+
   test("a part with one replica has no budget, which would block every drain", async () => {
     expect(named(await rendered("replicas.controllers=1"), "PodDisruptionBudget")).toEqual(["agentbox-api", "agentbox-gateway"]);
   });

@@ -27,8 +27,12 @@ test.each([
 ])("a container is found by its id: %s", (_, path) => {
   mkdirSync(join(top, path), { recursive: true });
   mkdirSync(join(top, "system.slice/other.service"), { recursive: true });
-  mkdirSync(join(top, path, "..", `crio-conmon-${id}.scope`));
   expect(new ContainerGroups(top).find(uid, id)).toBe(join(top, path));
+});
+
+test.each([`crio-conmon-${id}.scope`, `crio-conmon-${id}`])("the program that watches a container is not taken for it: %s", (name) => {
+  mkdirSync(join(top, `kubepods.slice/kubepods-pod${slice}.slice`, name), { recursive: true });
+  expect(new ContainerGroups(top).find(uid, id)).toBeUndefined();
 });
 
 test("what is not there yet, or no longer, is not found; what comes later is", () => {
