@@ -44,13 +44,14 @@ export class ClusterServer implements AsyncDisposable {
       "--domain",
       domain,
     ]);
+    const without = abilitiesWithout(process.env);
     try {
       await world.start();
+      if (!without.includes("pausing")) await world.agent.start();
       for (const [pool, replicas] of Object.entries(places)) {
         await world.pool(pool, { replicas, container, spec: { runtimes: runtimes[pool] ?? [daemon] } });
       }
       const { url, apiKey } = await world.access();
-      const without = abilitiesWithout(process.env);
       const hosts = { domain, authorityFile, hostsAt: "127.0.0.1" };
       return new ClusterServer(world, folder, { apiUrl: url, gatewayUrl: world.process.listening.gateway, apiKey, ...hosts, without });
     } catch (error) {

@@ -38,21 +38,28 @@ async function told(up: SystemUnderTest, wish: { readonly poolName: string; read
   return stdout;
 }
 
+/** Each starts several containers, on a machine that may be busy. */
+const patience = { timeout: 300_000 };
+
 /** `open`: one that is not started yet; `registry` is one that its nodes reach. */
 export function describeEntrypointStories(open: () => Promise<SystemUnderTest>, registry: () => string): void {
-  test("an image's own program runs in a sandbox of it: once, as its user, in its folder, with its variables and the sandbox's", async () => {
-    await using up = await open();
-    await up.start();
-    await pool(up, "own", { image: await image(registry(), "first") });
-    expect(await told(up, { poolName: "own" })).toBe("first by-itself first given 1000 /srv/place\n");
-    // In the same pod, on another image: what that one runs.
-    expect(await told(up, { poolName: "own", image: await image(registry(), "second") })).toBe(
-      "second by-itself second given 1000 /srv/place\n",
-    );
-    expect(await told(up, { poolName: "own" })).toBe("first by-itself first given 1000 /srv/place\n");
-  });
+  test(
+    "an image's own program runs in a sandbox of it: once, as its user, in its folder, with its variables and the sandbox's",
+    patience,
+    async () => {
+      await using up = await open();
+      await up.start();
+      await pool(up, "own", { image: await image(registry(), "first") });
+      expect(await told(up, { poolName: "own" })).toBe("first by-itself first given 1000 /srv/place\n");
+      // In the same pod, on another image: what that one runs.
+      expect(await told(up, { poolName: "own", image: await image(registry(), "second") })).toBe(
+        "second by-itself second given 1000 /srv/place\n",
+      );
+      expect(await told(up, { poolName: "own" })).toBe("first by-itself first given 1000 /srv/place\n");
+    },
+  );
 
-  test("a template's arguments go to the image's program, its command in the place of it", async () => {
+  test("a template's arguments go to the image's program, its command in the place of it", patience, async () => {
     await using up = await open();
     await up.start();
     const env = [{ name: "NAME", value: "of the pod" }];

@@ -42,9 +42,12 @@ async function ticksOf(sandboxes: SandboxesClient, id: string): Promise<Ticks> {
 
 const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
 
+/** Each starts a system and several containers, on a machine that may be busy. */
+const patience = { timeout: 300_000 };
+
 /** `start`: one that is not started yet. */
 export function describePausingStories(start: () => Promise<PausingSystem>): void {
-  test("a paused sandbox does not run, stays so over kill -9 of the server, and goes on with the same processes", async () => {
+  test("a paused sandbox does not run, stays so over kill -9 of the server, and goes on with the same processes", patience, async () => {
     await using up = await start();
     let sandboxes = await open(up);
     const { sandbox } = await sandboxes.create({ poolName: "base", lifetime: "1h" });
@@ -68,7 +71,7 @@ export function describePausingStories(start: () => Promise<PausingSystem>): voi
     expect((await ticksOf(sandboxes, id)).pids).toEqual(after.pids);
   });
 
-  test("a paused sandbox can be ended, and its pod is clean for the next one", async () => {
+  test("a paused sandbox can be ended, and its pod is clean for the next one", patience, async () => {
     await using up = await start();
     const sandboxes = await open(up);
     const { sandbox } = await sandboxes.create({ poolName: "base" });
@@ -86,7 +89,7 @@ export function describePausingStories(start: () => Promise<PausingSystem>): voi
     }
   });
 
-  test("a sandbox is paused when its time is over, if it asks for that, and traffic wakes it", async () => {
+  test("a sandbox is paused when its time is over, if it asks for that, and traffic wakes it", patience, async () => {
     await using up = await start();
     const sandboxes = await open(up);
     const wish = { poolName: "base", lifetime: "3s", onTimeout: "pause", autoResume: true, secure: false } as const;
