@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
 import { conditionIn } from "#model/conditions.ts";
-import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { embeddedPoolScene } from "../../../test/world/embedded-pool-scene.ts";
 import type { ClaimPressure } from "./claim-pressure.ts";
 
@@ -52,6 +52,26 @@ describe("calls that fail", () => {
     expect(await scene.pods()).toHaveLength(3);
     expect(degradedReason(await scene.pool())).not.toBe("PodsRefused");
   });
+});
+
+test("I10: a pool that was replaced by another of its name gets no pods for as long as the cache does not know", async () => {
+  await using world = await embeddedPoolScene();
+  const { scene } = world;
+  await scene.createPool({ replicas: 2 });
+  await world.filled();
+  const told = Promise.withResolvers<void>();
+  scene.watched.late = { of: "sandboxpools", until: told.promise };
+  await scene.changePool({ metadata: { finalizers: null } });
+  await scene.client.delete(SandboxPools, scene.key("py"));
+  const another = await scene.createPool({ replicas: 3 });
+  scene.watched.take();
+  await world.quiet();
+  expect(scene.watched.take()).not.toContain("create pods");
+  expect(await scene.allPods()).toEqual([]);
+  told.resolve();
+  await world.filled();
+  const owners = (await scene.pods()).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
+  expect(owners).toEqual(Array.from({ length: 3 }, () => another.metadata.uid));
 });
 
 describe("claims", () => {

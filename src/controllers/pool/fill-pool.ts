@@ -3,6 +3,7 @@ import { backoffMs } from "#lib/backoff.ts";
 import { poolConditionReasons } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { imagesToResolve } from "#sandbox/images.ts";
+import { isStillThere } from "./confirm-pool.ts";
 import { createPods } from "./create-pods.ts";
 import { planRefill } from "./plan-refill.ts";
 import { namedTemplate, type PoolBlueprint } from "./pool-blueprint.ts";
@@ -32,6 +33,8 @@ export async function fillPool(
     if (missing <= 0) conclude(tools, pool, undefined);
     return count.againInMs;
   }
+  // What has become of it wakes us when the cache hears of it.
+  if (count.create > 0 && !(await isStillThere(tools, pool, signal))) return undefined;
   const images = await resolveImages(tools, pool, blueprint.template, signal);
   const failures =
     count.create > 0 && images.isEnoughForPods

@@ -7,7 +7,7 @@
  *   (`pod-note.ts` what is read off one, `time-order.ts` the longest first)
  * - `keep-metadata.ts`   finalizer, and what comes from the template
  * - `fill-pool.ts`       makes what is missing: `plan-refill.ts` how many now, beside `claim-pressure.ts`; `loss-backoff.ts` not again and
- *   again; `pool-blueprint.ts`, `resolve-images.ts` of what; `create-pods.ts` the calls
+ *   again; `confirm-pool.ts` not for one that is gone; `pool-blueprint.ts`, `resolve-images.ts` of what; `create-pods.ts` the calls
  * - `scale-down.ts`      marks and deletes what is too much, by `plan-scale-down.ts`
  * - `roll-out.ts`        replaces idle pods of an earlier template, by `plan-rollout.ts`
  * - `give-up-unready.ts` replaces pods that do not become ready (`unready-since.ts` for how long they are not); `tidy-pods.ts` those that
