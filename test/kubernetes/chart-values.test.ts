@@ -129,7 +129,11 @@ describe("what is rendered", () => {
         .map((object) => (object as unknown as { spec: { template: Pod } }).spec.template.spec.containers[0]?.env)
         .map((env) => env?.find(({ name }) => name === "AGENTBOX_STREAM_GRACE")?.value);
     expect(await grace()).toEqual([undefined, undefined, "320s"]);
-    expect(await grace("termination.gateway=3600", "termination.preStopSleep=15")).toEqual([undefined, undefined, "3580s"]);
+    expect(await grace("termination.gateway=3600", "termination.api=60", "termination.preStopSleep=15")).toEqual([
+      undefined,
+      undefined,
+      "3580s",
+    ]);
   });
 
   test("every part is told when it is to look after one namespace", async () => {
