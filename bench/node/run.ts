@@ -39,7 +39,7 @@ const samples = Number(args.samples);
 const refill = Number(args.refill);
 const sizes = args.memory.split(",").map(Number);
 
-const settledAfterMs = 5000;
+const settledAfterMs = 8000;
 
 const rows: Row[] = [];
 const say = (text: string): void => console.error(`  ${text} …`);

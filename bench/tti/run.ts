@@ -27,7 +27,7 @@ const { values: args } = parseArgs({ options: { count: { type: "string", default
 const count = Number(args.count);
 const patienceMs = 300_000;
 /** A pool that has waited: what daemons do after their start is over. */
-const restMs = 5000;
+const restMs = 8000;
 const say = (text: string): void => console.error(`  ${text} …`);
 
 type Ran = Extract<Asked, { kind: "ran" }>;

@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 
 /** Long enough that a burst of starting sandboxes is over, short enough that the memory is not paid for long. */
-const firstAfterMs = 3000;
+const firstAfterMs = 5000;
 /** A probe leaves about 4 KB behind. Collecting takes 10 ms: once per so many requests it is never felt. */
 const requestsBetween = 64;
 /** An answer that is under way is not held up. */

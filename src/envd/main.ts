@@ -18,8 +18,8 @@ function required(name: string): string {
   return value;
 }
 
-/** After the start, which others wait for. */
-const rehearsalAfterMs = 250;
+/** After the start, which others wait for, and after those of a burst that share its processor. */
+const rehearsalAfterMs = 1500;
 
 const identity = {
   podUid: required("AGENTBOX_POD_UID"),
