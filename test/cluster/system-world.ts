@@ -16,7 +16,10 @@ import { Leases, Namespaces, Secrets } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { type Container, type Pod, Pods } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { type ClusterDescription, clusterLayout, nodeName } from "../../tools/cluster/layout.ts";
+import { launchedCli } from "../world/launched-cli.ts";
+import type { Said } from "../world/run-cli.ts";
 import { SystemProcess } from "./system-process.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -63,6 +66,7 @@ export class SystemWorld implements AsyncDisposable {
   /** Of this machine, which is the cluster's node; started by tests that want one. */
   readonly agent: SystemProcess;
   readonly #home: string;
+  readonly #templates: string[] = [];
 
   private constructor({ cluster, client, namespace, home, flags }: Parts) {
     this.cluster = cluster;
@@ -126,6 +130,20 @@ export class SystemWorld implements AsyncDisposable {
     });
   }
 
+  /** A template of one container on the base image, for whoever names one. Templates belong to the whole cluster; it goes with this world. */
+  async template(name: string): Promise<void> {
+    const container = { name: "main", image: systemImage(this.cluster, "agentbox-base") };
+    const template = { spec: { terminationGracePeriodSeconds: 1, containers: [container] } };
+    await this.client.create(SandboxTemplates, { metadata: { name }, spec: { version: "v1.0.0", template } });
+    this.#templates.push(name);
+  }
+
+  /** The command line of somebody who has the API's address and a key. */
+  async agentbox(...args: readonly string[]): Promise<Said> {
+    const { url, apiKey } = await this.access();
+    return launchedCli(args, { AGENTBOX_API_URL: url, AGENTBOX_API_KEY: apiKey, AGENTBOX_HOME: this.#home });
+  }
+
   async resize(name: string, replicas: number): Promise<void> {
     await this.client.patch(SandboxPools, { namespace: this.namespace, name }, { type: "merge", body: { spec: { replicas } } });
   }
@@ -139,6 +157,7 @@ export class SystemWorld implements AsyncDisposable {
     await this.process.kill();
     await rm(this.#home, { recursive: true, force: true });
     await removeNamespace(this.client, this.namespace);
+    for (const name of this.#templates) await this.client.delete(SandboxTemplates, { name });
     await this.agent.kill();
     await this.client.close();
   }

@@ -1,5 +1,4 @@
 /** `agentbox up` with sandboxes, as a process on a folder of its own that is removed from the machine at the end. Needs root. */
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +10,9 @@ import { openLog } from "#lib/log.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { ServerProcess } from "../crash/server-process.ts";
+import { launchedCli } from "./launched-cli.ts";
 import { type MachineTraces, tracesOf } from "./machine-traces.ts";
 import type { Said } from "./run-cli.ts";
-
-const launcher = join(import.meta.dirname, "../../bin/agentbox");
 
 export class UpProcess implements AsyncDisposable {
   readonly home: string;
@@ -76,12 +74,7 @@ export class UpProcess implements AsyncDisposable {
 
   /** The command line, as a process of its own. */
   agentbox(...args: readonly string[]): Promise<Said> {
-    const env = { ...process.env, AGENTBOX_HOME: this.home };
-    return new Promise((resolve) => {
-      execFile(launcher, [...args], { env }, (error, stdout, stderr) => {
-        resolve({ stdout, stderr, code: error === null ? 0 : Number(error.code) });
-      });
-    });
+    return launchedCli(args, { AGENTBOX_HOME: this.home });
   }
 
   async pods(): Promise<readonly Pod[]> {
