@@ -90,8 +90,8 @@ conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs the
 	@$(NODE_PACKAGES)
 	@vitest run --project conformance
 
-# What no kubelet can do, and those cases are skipped by name (docs/cluster.md).
-CLUSTER_WITHOUT := pausing,egress
+# What nobody on a cluster does, and those cases are skipped by name (docs/cluster.md).
+CLUSTER_WITHOUT := egress
 
 .PHONY: conformance-cluster
 conformance-cluster: cluster ## The same against AgentBox on that cluster (needs `make images`)
