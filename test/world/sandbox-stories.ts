@@ -148,7 +148,7 @@ export function describeSandboxStories(open: () => Promise<SystemUnderTest>): vo
     const waits = async (): Promise<unknown> => (await up.client.get(SandboxPools, { namespace: up.namespace, name: "base" })).status;
     await expect.poll(waits).toMatchObject({ pendingRequests: 1 });
     await up.process.stop();
-    expect(await waiting).toMatchObject({ status: 503, body: { code: "unavailable" } });
+    expect(await waiting).toMatchObject({ status: 429, body: { code: "no_capacity" } });
     await up.start();
     expect((await http(up, "GET", "/sandboxes")).body["sandboxes"]).toHaveLength(3);
   });
