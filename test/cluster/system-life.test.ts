@@ -122,12 +122,14 @@ test("I2: one pod carries ten sandboxes one after another, none finds anything o
 
 test("a sandbox that nobody uses ends by its idle timeout", async () => {
   await world.pool("unused", { replicas: 1 });
+  await theIdle("unused");
   const made = await create("unused", { idleTimeout: "1s" });
   expect(await recordOf(made)).toMatchObject({ status: "Released", failureReason: "IdleTimeout" });
 });
 
 test("I4: a pool grows and shrinks to its size, and the pod of a sandbox stays", async () => {
   await world.pool("sized", { replicas: 1 });
+  await theIdle("sized");
   const made = await create("sized");
   await world.resize("sized", 4);
   await until(async () => {
@@ -149,6 +151,7 @@ describe("a container that is killed", () => {
 
   test("ends its sandbox, which says so in its record, and the pool is full again", async () => {
     await world.pool("killed", { replicas: 1 });
+    await theIdle("killed");
     const made = await create("killed");
     await killContainer((await podsOf("killed"))[0]);
     expect(await recordOf(made)).toMatchObject({ status: "Failed", failureReason: "Error", exitCode: 137 });
@@ -170,6 +173,7 @@ describe("a container that is killed", () => {
 
 test("pausing, which no kubelet can, is refused before anything is changed", async () => {
   await world.pool("refusing", { replicas: 1 });
+  await theIdle("refusing");
   const made = await create("refusing");
   const refused = { code: "not_implemented" };
   await expect(api.sandboxes.pause(made.sandboxId)).rejects.toMatchObject(refused);
