@@ -63,7 +63,8 @@ export class NodeWorld implements AsyncDisposable {
 
   /** A small network that most probably nobody has. */
   static freeSubnet(): string {
-    return `10.${randomInt(252, 256)}.${randomInt(256)}.0/24`;
+    // 10.252 and 10.253 are the cluster's (tools/cluster/layout.ts), which may be on this machine too.
+    return `10.${randomInt(254, 256)}.${randomInt(256)}.0/24`;
   }
 
   get runtime(): PodRuntime {
