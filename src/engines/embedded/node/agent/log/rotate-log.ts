@@ -26,7 +26,7 @@ export async function rotateLog(file: string, size: number, { maxBytes, maxFiles
   const leftOut = kept > 0 ? Math.max(0, size - maxBytes) : size;
   if (kept > 0) {
     await shift(file, kept);
-    await copyAside(file, leftOut);
+    await copyAside(file, leftOut, leftOut + 2 * maxBytes);
   }
   truncateSync(file, 0);
   return { leftOut };
@@ -37,12 +37,15 @@ async function shift(file: string, kept: number): Promise<void> {
   for (let number = kept - 1; number >= 1; number--) await rename(`${file}.${number}`, `${file}.${number + 1}`).catch(ignoreMissing);
 }
 
-/** Copies until there is nothing more to copy, in the same moment as the caller goes on. */
-async function copyAside(file: string, from: number): Promise<void> {
+/**
+ * Copies until there is nothing more to copy, in the same moment as the caller goes on. A file that is longer than `limit` by now has a
+ * writer who is faster than anybody reads, or who made it look endless since it was looked at: the machine's disk is not his to fill.
+ */
+async function copyAside(file: string, from: number, limit: number): Promise<void> {
   let copied = from;
   for (let round = 0; round < maxRounds; round++) {
     const { size } = statSync(file);
-    if (size <= copied) return;
+    if (size <= copied || size > limit) return;
     await pipeline(createReadStream(file, { start: copied, end: size - 1 }), createWriteStream(`${file}.1`, { flags: "a" }));
     copied = size;
   }

@@ -1,0 +1,30 @@
+import { existsSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { rotateLog } from "./rotate-log.ts";
+
+const limits = { maxBytes: 1000, maxFiles: 3 };
+
+function logOf(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "agentbox-log-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "0.log");
+  writeFileSync(file, text);
+  return file;
+}
+
+test("what was written since the look is kept too", async () => {
+  const file = logOf("a".repeat(1100) + "b".repeat(500));
+  expect(await rotateLog(file, 1100, limits)).toEqual({ leftOut: 100 });
+  expect(readFileSync(`${file}.1`, "utf8")).toBe("a".repeat(1000) + "b".repeat(500));
+  expect(statSync(file).size).toBe(0);
+});
+
+test("a log that was made to look endless since the look is emptied, and nothing of it is copied", async () => {
+  const file = logOf("a".repeat(1100));
+  truncateSync(file, 1 << 30);
+  await rotateLog(file, 1100, limits);
+  expect([statSync(file).size, existsSync(`${file}.1`)]).toEqual([0, false]);
+});
