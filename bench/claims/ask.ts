@@ -28,6 +28,10 @@ export interface Answer {
 export class Asker implements Disposable {
   readonly #child = fork(join(import.meta.dirname, "load.ts"));
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Whatever comes of it. */
   async tell(order: Order): Promise<Answer> {
     this.#child.send(order);

@@ -3,14 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { podCondition, poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
+import { quietMachine } from "../lib/quiet-machine.ts";
 import type { PoolWish, SystemWorld } from "../../test/cluster/system-world.ts";
 
 const patienceMs = 15 * 60_000;
-/** What the control plane asks of pods that have just become idle is not what is measured. */
-const settleMs = 1_000;
-
-/** Asked every two seconds, as in the pool that the chart brings; every second, which is usual, is felt with many pods on a small machine. */
-const daemon = { name: "e2b", port: 49_983, readinessProbe: { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 2 } };
 
 export class BenchPool {
   readonly name: string;
@@ -24,8 +20,9 @@ export class BenchPool {
   }
 
   static async filled(world: SystemWorld, name: string, wish: PoolWish): Promise<BenchPool> {
-    const container = { resources: { requests: { cpu: "5m", memory: "16Mi" } }, ...wish.container };
-    await world.pool(name, { ...wish, container, spec: { runtimes: [daemon], ...wish.spec } });
+    const resources = { requests: { cpu: "5m", memory: "16Mi" }, limits: { memory: "512Mi" } };
+    const container = { resources, ...wish.container };
+    await world.pool(name, { ...wish, container });
     const pool = new BenchPool(world, name, wish.replicas);
     await pool.full();
     return pool;
@@ -42,7 +39,8 @@ export class BenchPool {
       const pods = await this.pods();
       const idle = pods.filter(isIdle);
       if (idle.length >= replicas) {
-        await sleep(settleMs);
+        // What daemons do in the first seconds after their start, and what nodes tell late, is not what is measured.
+        await quietMachine();
         return pods;
       }
       if (performance.now() > until) throw new Error(`${idle.length} of ${replicas} pods of ${this.name} are idle, after all this time`);

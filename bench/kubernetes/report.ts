@@ -4,6 +4,7 @@ import { percentile, type Row, table } from "../lib/measure.ts";
 import type { Answer } from "../claims/ask.ts";
 import type { perEach } from "./api-writes.ts";
 import type { Floor } from "./floor.ts";
+import type { ProcessorTime } from "./processor-time.ts";
 import type { Recycled } from "./recycling.ts";
 
 type Writes = ReturnType<typeof perEach>;
@@ -15,7 +16,9 @@ const leastShare = 0.02;
 export class Report {
   readonly #rows: Row[] = [];
   readonly #more: string[] = [];
+  readonly #processors: Row[] = [];
   #floor = Number.NaN;
+  readonly #burstFloors = new Map<number, number>();
   readonly #loadBefore = loadavg();
 
   floor({ patch, call, both }: Floor): void {
@@ -23,6 +26,11 @@ export class Report {
     this.#row("floor: one HTTP call to a daemon", call);
     this.#row("floor: both", both);
     this.#floor = percentile(both, 0.5);
+  }
+
+  burstFloor(count: number, tookMs: number): void {
+    this.#burstFloors.set(count, tookMs);
+    this.#rows.push({ what: `floor: both, ${count} at once`, values: { "all in": tookMs.toFixed(0) } });
   }
 
   sequential(ms: readonly number[], writes: Writes): void {
@@ -47,7 +55,7 @@ export class Report {
   burst(count: number, { ms, tookMs }: Answer): void {
     const mostMs = count === 50 ? 300 : 600;
     const goal = verdict(`all ≤ ${mostMs}`, tookMs <= mostMs && ms.length === count);
-    this.#row(`burst of ${count}`, ms, { goal, tookMs });
+    this.#row(`burst of ${count}`, ms, { goal, tookMs, ratio: tookMs / (this.#burstFloors.get(count) ?? Number.NaN) });
   }
 
   freshImage(ms: readonly number[]): void {
@@ -63,21 +71,34 @@ export class Report {
     this.#more.push(`Seen waiting for: ${waitedFor.join(", ") || "nothing"}; ${restarts} starts of its container.`);
   }
 
+  /** Milliseconds of a processor for each of so many. */
+  processors(what: string, time: ProcessorTime, each: number): void {
+    const parts = [...time].map(([part, ms]) => [part, ms / each] as const);
+    const all = parts.reduce((total, [, ms]) => total + ms, 0);
+    this.#processors.push({
+      what,
+      values: { ...Object.fromEntries(parts.map(([part, ms]) => [part, ms.toFixed(1)])), all: all.toFixed(1) },
+    });
+  }
+
   print(): void {
     const load = (loads: readonly number[]): string => loads.map((each) => each.toFixed(1)).join(" ");
     const about = `milliseconds from the HTTP request to the answer with an armed sandbox; load of the machine ${load(this.#loadBefore)} before, ${load(loadavg())} after`;
-    console.log([table(columns, this.#rows), about, ...this.#more].join("\n\n"));
+    const parts = [...new Set(this.#processors.flatMap(({ values }) => Object.keys(values)))];
+    const processors = `Milliseconds of a processor for each:\n\n${table(parts, this.#processors)}`;
+    console.log([table(columns, this.#rows), about, processors, ...this.#more].join("\n\n"));
   }
 
-  #row(what: string, ms: readonly number[], { goal, tookMs }: { goal?: string | undefined; tookMs?: number } = {}): void {
+  #row(what: string, ms: readonly number[], { goal, tookMs, ratio }: RowOptions = {}): void {
     const p50 = percentile(ms, 0.5);
+    const timesFloor = ratio ?? p50 / this.#floor;
     this.#rows.push({
       what,
       values: {
         p50: p50.toFixed(1),
         p99: percentile(ms, 0.99).toFixed(1),
         ...(tookMs === undefined ? {} : { "all in": tookMs.toFixed(0) }),
-        ...(Number.isNaN(this.#floor) ? {} : { "× floor": (p50 / this.#floor).toFixed(1) }),
+        ...(Number.isNaN(timesFloor) ? {} : { "× floor": timesFloor.toFixed(1) }),
         ...(goal === undefined ? {} : { goal }),
       },
     });
@@ -87,6 +108,13 @@ export class Report {
     const lines = writes.filter(({ share }) => share >= leastShare).map(({ what, share }) => `| ${what} | ${share.toFixed(2)} |`);
     this.#more.push([`${title}, whoever made them:`, "", "| | each |", "|---|---:|", ...lines].join("\n"));
   }
+}
+
+interface RowOptions {
+  readonly goal?: string | undefined;
+  readonly tookMs?: number;
+  /** To the floor that is its own. */
+  readonly ratio?: number;
 }
 
 function verdict(goal: string, isMet: boolean): string {

@@ -1,21 +1,26 @@
 /**
  * `make bench-kubernetes`: from a request over HTTP to an armed sandbox on the cluster of `make cluster`, beside the least that it can cost,
  * in one run. Sandboxes are ended meanwhile and their pods come back (refill). Siblings: pool.ts (pods that wait), floor.ts (the least),
- * api-writes.ts (what the API server was asked), recycling.ts (one pod again and again), report.ts (the table and the goals).
+ * api-writes.ts (what the API server was asked), processor-time.ts (who used how much of the processors), recycling.ts (one pod again and
+ * again), report.ts (the table and the goals).
  *   --pool N      pods that wait (default 120)
  *   --seconds N   how long creates come at random (default 20)
+ *   --rates A,B   how many of them a second (default 10,45)
  *   --recycles N  how often the one pod is used (default 50)
+ *   --only A,B    some of sequential, bursts, random, fresh, recycles
  *   --many N      instead of all that: claims among 20 pods and among N (many.ts)
  */
 import { loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { describedCluster, SystemWorld } from "../../test/cluster/system-world.ts";
 import { pushTinyImage } from "../../test/cluster/tiny-image.ts";
 import { type Answer, Asker, type Order } from "../claims/ask.ts";
 import { perEach, writesSoFar } from "./api-writes.ts";
-import { floorOf } from "./floor.ts";
+import { burstFloorOf, floorOf } from "./floor.ts";
 import { amongMany } from "./many.ts";
 import { BenchPool } from "./pool.ts";
+import { processorTimeReader, timeBetween } from "./processor-time.ts";
 import { recycle } from "./recycling.ts";
 import { Report } from "./report.ts";
 
@@ -23,12 +28,15 @@ const { values: args } = parseArgs({
   options: {
     pool: { type: "string", default: "120" },
     seconds: { type: "string", default: "20" },
+    rates: { type: "string", default: "10,45" },
     recycles: { type: "string", default: "50" },
+    only: { type: "string", default: "sequential,bursts,random,fresh,recycles" },
     many: { type: "string" },
   },
 });
 
 const report = new Report();
+const only = new Set(args.only.split(","));
 const say = (text: string): void => console.error(`  ${text} … (load ${loadavg()[0]?.toFixed(1)})`);
 /** How long a sandbox is used where creates come at random. */
 const useMs = 500;
@@ -39,30 +47,35 @@ interface Measured {
   readonly ask: (more: Partial<Order>) => Promise<Answer>;
   /** Ends them, and waits until their pods wait again. */
   readonly back: (answer: Answer) => Promise<void>;
+  /** Reports what the processors did meanwhile, for each of so many. */
+  readonly counted: <T>(what: string, each: number, act: () => Promise<T>) => Promise<T>;
 }
 
-async function sequential({ world, pool, ask, back }: Measured): Promise<void> {
+async function sequential({ world, pool, ask, back, counted }: Measured): Promise<void> {
   say("one after another");
   const count = Math.min(100, pool.replicas);
   await back(await ask({ count: Math.min(20, count) }));
   const before = await writesSoFar(world.cluster);
-  const made = await ask({ count });
+  const made = await counted("a create, one after another", count, () => ask({ count }));
   const claimed = await writesSoFar(world.cluster);
   report.sequential(made.ms, perEach(before, claimed, count));
-  await back(made);
+  await counted("an end, with the pod's way back", count, () => back(made));
   report.ends(perEach(claimed, await writesSoFar(world.cluster), count));
 }
 
-async function atRandom({ pool, ask }: Measured, perSecond: number): Promise<void> {
+async function atRandom({ pool, ask, counted }: Measured, perSecond: number): Promise<void> {
   say(`${perSecond} a second`);
-  report.atRandom(perSecond, await ask({ count: perSecond * Number(args.seconds), perSecond, isPoisson: true, endAfterMs: useMs }));
+  const count = perSecond * Number(args.seconds);
+  const order = { count, perSecond, isPoisson: true, endAfterMs: useMs };
+  report.atRandom(perSecond, await counted(`all of it, at ${perSecond} a second`, count, () => ask(order)));
   await pool.full();
 }
 
-async function bursts({ pool, ask, back }: Measured): Promise<void> {
+async function bursts({ world, pool, ask, back, counted }: Measured): Promise<void> {
   for (const count of [50, 100].filter((size) => size <= pool.replicas)) {
+    report.burstFloor(count, await burstFloorOf(world, await pool.full(), count));
     say(`a burst of ${count}`);
-    const made = await ask({ count, parallel: count });
+    const made = await counted(`a create, ${count} at once`, count, () => ask({ count, parallel: count }));
     report.burst(count, made);
     await back(made);
   }
@@ -111,16 +124,26 @@ async function measure(): Promise<void> {
     await Promise.all(ids.map((id) => sandboxes.end(id)));
     await pool.full();
   };
-  const measured: Measured = { world, pool, ask, back };
+  const used = processorTimeReader({ agentbox: world.process.pid, client: asker.pid });
+  const counted: Measured["counted"] = async (what, each, act) => {
+    const before = used();
+    const result = await act();
+    report.processors(what, timeBetween(before, used()), each);
+    return result;
+  };
+  const measured: Measured = { world, pool, ask, back, counted };
   say("the floor");
   report.floor(await floorOf(world, await pool.full(), 100));
-  await sequential(measured);
-  await bursts(measured);
-  for (const perSecond of [10, 45]) await atRandom(measured, perSecond);
+  await counted("a second in which nothing happens", 10, () => sleep(10_000));
+  if (only.has("sequential")) await sequential(measured);
+  if (only.has("bursts")) await bursts(measured);
+  if (only.has("random")) for (const perSecond of args.rates.split(",").map(Number)) await atRandom(measured, perSecond);
   await world.resize("bench", 0);
-  await freshImage(world, ask);
+  if (only.has("fresh")) await freshImage(world, ask);
+  if (!only.has("recycles")) return;
   say("one pod again and again");
-  report.recycled(await recycle(world, Number(args.recycles)), Number(args.recycles));
+  const times = Number(args.recycles);
+  report.recycled(await counted("a create, an end and the pod's way back, alone", times, () => recycle(world, times)), times);
 }
 
 await measure();

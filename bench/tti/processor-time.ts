@@ -1,8 +1,8 @@
 /** Where the processors' time goes while sandboxes are asked for: everything shares the same cores, so it decides how long a burst takes. */
-import { readdirSync, readFileSync } from "node:fs";
 import { openCgroups } from "#engines/embedded/node/cgroups/detect.ts";
 import { mountTable } from "#engines/embedded/node/linux/mount-table.ts";
 import { systemClock } from "#lib/clock.ts";
+import { allProcesses, processMs, readIfThere, sum } from "../lib/process-time.ts";
 
 /** Milliseconds. */
 export interface ProcessorTime {
@@ -44,26 +44,6 @@ export function timeBetween(before: ProcessorTime, after: ProcessorTime): Proces
 }
 
 /** Of waiting sandboxes: the init and the daemon of each. */
-function processesOf(instance: string): number[] {
-  const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
-  return pids.filter((pid) => readIfThere(`/proc/${pid}/cgroup`).includes(`:/abx${instance}/`)).map(Number);
-}
-
-/** By its threads, in nanoseconds: what /proc/PID/stat tells comes in steps of ten milliseconds. */
-function processMs(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  return sum(threads.map((thread) => Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(" ")[0]) / 1e6));
-}
-
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    // A process or a thread that has ended meanwhile.
-    return "";
-  }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function processesOf(instance: string): readonly number[] {
+  return allProcesses().filter((pid) => readIfThere(`/proc/${pid}/cgroup`).includes(`:/abx${instance}/`));
 }

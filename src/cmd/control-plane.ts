@@ -10,6 +10,7 @@ import { podMetrics } from "#controllers/pod/pod-metrics.ts";
 import { startPodController } from "#controllers/pod/reconcile-pod.ts";
 import type { ClaimPressure } from "#controllers/pool/claim-pressure.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
+import { startRenewalController } from "#controllers/renewal/reconcile-node.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
@@ -22,6 +23,7 @@ import type { Clock, MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import { restingPods } from "#lifecycle/resting.ts";
 import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
@@ -44,7 +46,7 @@ export interface ControlPlaneOptions extends DaemonSettings {
   /** How hard pods are wanted: refill yields to claims, and pools say how many wait. Nobody wants any when left out. */
   readonly pressure?: ClaimPressure | undefined;
   /** Says whom a container works for: whether a sandbox was armed, and whether a pod may be idle again. */
-  readonly daemon: Pick<DaemonClient, "health">;
+  readonly daemon: Pick<DaemonClient, "health" | "retire">;
   /** Whoever sees what comes to sandboxes. Left out: all that there is stands on their pods. */
   readonly lastActive?: LastActiveSource;
   /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
@@ -70,11 +72,13 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   const events = new EventRecorder({ ...options, component: "agentbox-controller", host: hostname() });
   const observer = podMetrics({ metrics, clock });
   const random = Math.random;
-  const common = { ...options, events, observer, random, maxUses };
+  const resting = restingPods(options);
+  const common = { ...options, events, observer, random, maxUses, resting };
   return [
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
     ...(templateStatus ? [startTemplateController(common)] : []),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
+    startRenewalController(common),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }

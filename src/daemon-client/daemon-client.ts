@@ -1,14 +1,16 @@
 /**
- * The port to the daemon inside a sandbox, at its pod's address: who it works for, and the signed order that arms it. Always asked
+ * The port to the daemon inside a sandbox, at its pod's address: who it works for, and the signed orders that arm and retire it. Always asked
  * directly; a pod's status is older than what its daemon says.
  */
-import type { InitBody } from "#envd-protocol/arming.ts";
+import type { InitBody, RetireSubject } from "#envd-protocol/arming.ts";
 
 export interface DaemonClient {
   /** Throws DaemonError. */
   health(at: DaemonAddress, options?: DaemonCallOptions): Promise<DaemonHealth>;
   /** Arms the daemon of this very boot for the sandbox. Repeating it for the same sandbox is a success. Throws DaemonError. */
   init(at: DaemonAddress, order: InitOrder, options?: DaemonCallOptions): Promise<void>;
+  /** Ends all that runs for the sandbox; from then on its daemon works for nobody. Repeating it is a success. Throws DaemonError. */
+  retire(at: DaemonAddress, order: RetireOrder, options?: DaemonCallOptions): Promise<void>;
 }
 
 export interface DaemonAddress {
@@ -34,6 +36,8 @@ export interface InitOrder {
   readonly sandboxId: string;
   readonly body: InitBody;
 }
+
+export type RetireOrder = RetireSubject;
 
 /**
  * unreachable: no answer; worth another try.

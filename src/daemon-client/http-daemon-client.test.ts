@@ -32,7 +32,7 @@ function aDaemon(ip?: string): Promise<DaemonAddress> {
   return listening(
     envdServer(
       { podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) },
-      { state: new ArmedState(), runner: "", program: noProgram },
+      { state: new ArmedState(), runner: "", program: noProgram, endProcesses: async () => true },
     ),
     ip,
   );

@@ -6,7 +6,7 @@
  * - `pod-http.ts`            requests to pods: few sockets, short waits
  */
 import type { KeyObject } from "node:crypto";
-import { header, signInit } from "#envd-protocol/arming.ts";
+import { header, signInit, signRetire } from "#envd-protocol/arming.ts";
 import {
   type DaemonAddress,
   type DaemonCallOptions,
@@ -28,6 +28,11 @@ export function httpDaemonClient({ http, privateKey }: HttpDaemonClientDeps): Da
     health: async (at, options = {}) => healthIn(at, await ask(http, at, { method: "GET", path: "/health" }, options)),
     init: async (at, order, options = {}) => {
       const answer = await ask(http, at, signed(privateKey, order), options);
+      if (answer.status !== 204) throw refusal(at, answer);
+    },
+    retire: async (at, order, options = {}) => {
+      const headers = { [header.sandboxId]: order.sandboxId, [header.signature]: signRetire(privateKey, order) };
+      const answer = await ask(http, at, { method: "POST", path: "/retire", headers }, options);
       if (answer.status !== 204) throw refusal(at, answer);
     },
   };

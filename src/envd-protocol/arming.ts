@@ -1,5 +1,5 @@
 /**
- * How the control plane arms a waiting sandbox. Until then the daemon answers only `GET /health` and `POST /init`;
+ * How the control plane arms a waiting sandbox, and retires one that has ended. Until it is armed the daemon answers only `GET /health` and `POST /init`;
  * an `/init` is signed with the control plane's Ed25519 key over pod, boot, sandbox and body. So whoever can merely
  * reach a waiting pod cannot take it over, a captured `/init` is worthless on any other boot, and no secret lies in a pod.
  */
@@ -40,6 +40,24 @@ export interface InitBody {
 export interface ImageCommand {
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
+}
+
+/**
+ * What a `/retire` is for: the sandbox has ended, and nothing of it may go on, while its container waits to be exchanged. A sandbox lives
+ * once, in one pod, so it does not matter which boot carries it, and who repeats the order changes nothing.
+ */
+export type RetireSubject = Pick<InitSubject, "podUid" | "sandboxId">;
+
+function retireBytes({ podUid, sandboxId }: RetireSubject): Buffer {
+  return Buffer.from(JSON.stringify(["agentbox-retire-v1", podUid, sandboxId]));
+}
+
+export function signRetire(key: KeyObject, subject: RetireSubject): string {
+  return crypto().sign(null, retireBytes(subject), key).toString("base64");
+}
+
+export function isSignedRetire(key: KeyObject, subject: RetireSubject, signature: string): boolean {
+  return crypto().verify(null, retireBytes(subject), key, Buffer.from(signature, "base64"));
 }
 
 function signedBytes({ podUid, bootId, sandboxId }: InitSubject, body: Uint8Array): Buffer {

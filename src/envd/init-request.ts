@@ -18,8 +18,7 @@ const bodyLimit = 1024 * 1024;
 
 /** Arms the daemon if the control plane signed the request for this very boot. */
 export async function answerInit(identity: Identity, state: ArmedState, request: IncomingMessage): Promise<Answer> {
-  const sandboxId = oneValue(request, header.sandboxId);
-  const signature = oneValue(request, header.signature);
+  const { sandboxId, signature } = signedHeaders(request);
   if (sandboxId === undefined || signature === undefined) {
     return { status: 401, message: `an /init carries the headers ${header.sandboxId} and ${header.signature}` };
   }
@@ -33,6 +32,14 @@ export async function answerInit(identity: Identity, state: ArmedState, request:
   if (typeof init === "string") return { status: 400, message: init };
   if (state.arm(sandboxId, init) === "taken") return { status: 409, message: `this sandbox is armed as ${state.sandboxId}` };
   return { status: 204 };
+}
+
+/** Of every order: for which sandbox, and by whom. */
+export function signedHeaders(request: IncomingMessage): {
+  readonly sandboxId: string | undefined;
+  readonly signature: string | undefined;
+} {
+  return { sandboxId: oneValue(request, header.sandboxId), signature: oneValue(request, header.signature) };
 }
 
 function oneValue(request: IncomingMessage, name: string): string | undefined {

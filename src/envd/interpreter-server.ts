@@ -19,8 +19,10 @@ export function interpreterServer(options: InterpreterOptions): Server {
     return new InterpreterService({ ...options, clock: systemClock });
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (options.state.sandboxId === undefined) {
-      response.writeHead(503, { "content-type": "text/plain" }).end("this sandbox waits to be claimed");
+    const { sandboxId, isRetired } = options.state;
+    if (sandboxId === undefined || isRetired) {
+      const why = isRetired ? "this sandbox has ended" : "this sandbox waits to be claimed";
+      response.writeHead(503, { "content-type": "text/plain" }).end(why);
       return;
     }
     loaded ??= load();

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
+import { endProcesses } from "./end-processes.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
 import { interpreterServer } from "./interpreter-server.ts";
 import { OwnSockets } from "./ports/socket-count.ts";
@@ -33,10 +34,12 @@ const interpreterPort = process.env["AGENTBOX_INTERPRETER_PORT"];
 const runner = join(import.meta.dirname, "step-runner");
 const state = new ArmedState();
 const own = new OwnSockets();
+const init = join(import.meta.dirname, "init");
 const server = envdServer(identity, {
   state,
   runner,
   program,
+  endProcesses: () => endProcesses(init),
   // Under the sandbox's init, and not on a developer's machine.
   ...(process.ppid === 1 ? { forwardsBeside: { port, sockets: () => own.count } } : {}),
 });

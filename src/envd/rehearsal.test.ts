@@ -13,7 +13,10 @@ import { runnerProgram } from "./steps/runner-program.ts";
 test("a rehearsed /init goes as far as its signature, and arms nobody", async () => {
   const controlPlaneKey = publicKeyText(generateKeyPairSync("ed25519").publicKey);
   const state = new ArmedState();
-  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { state, runner: "none", program: noProgram });
+  const server = envdServer(
+    { podUid: "pod-1", bootId: "boot-1", controlPlaneKey },
+    { state, runner: "none", program: noProgram, endProcesses: async () => true },
+  );
   expect(await rehearseInit(server)).toMatch(/401 [^]*the signature is not the control plane's/);
   expect(state.sandboxId).toBeUndefined();
 });

@@ -1,7 +1,15 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { header, publicKeyFromText, publicKeyText, signInit, type InitSubject } from "#envd-protocol/arming.ts";
+import {
+  header,
+  publicKeyFromText,
+  publicKeyText,
+  signInit,
+  signRetire,
+  type InitSubject,
+  type RetireSubject,
+} from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
 import { noProgram as program } from "./own-program.ts";
 import { envdServer } from "./server.ts";
@@ -10,10 +18,16 @@ const keys = generateKeyPairSync("ed25519");
 const subject: InitSubject = { podUid: "pod-1", bootId: "boot-1", sandboxId: "sandbox-1" };
 
 let url = "";
+/** What becomes of the attempt to end all processes. */
+let canEnd = true;
+let ends = 0;
 let close = async (): Promise<void> => {};
 beforeEach(async () => {
   const controlPlaneKey = publicKeyText(keys.publicKey);
-  const server = envdServer({ podUid: "pod-1", bootId: "boot-1", controlPlaneKey }, { state: new ArmedState(), runner: "none", program });
+  [canEnd, ends] = [true, 0];
+  const endProcesses = async (): Promise<boolean> => ((ends += 1), canEnd);
+  const identity = { podUid: "pod-1", bootId: "boot-1", controlPlaneKey };
+  const server = envdServer(identity, { state: new ArmedState(), runner: "none", program, endProcesses });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   close = async () => {
@@ -106,6 +120,58 @@ test("an /init beyond a megabyte is refused", async () => {
 test("a wrong method is told the right one", async () => {
   expect((await fetch(`${url}/init`)).status).toBe(405);
   expect((await fetch(`${url}/health`, { method: "DELETE" })).status).toBe(405);
+});
+
+async function retire(sentFor = "sandbox-1", { signedFor = {}, key = keys.privateKey }: RetireOptions = {}): Promise<number> {
+  const signature = signRetire(key, { podUid: "pod-1", sandboxId: sentFor, ...signedFor });
+  const headers = { [header.sandboxId]: sentFor, [header.signature]: signature };
+  return (await fetch(`${url}/retire`, { method: "POST", headers })).status;
+}
+
+interface RetireOptions {
+  readonly signedFor?: Partial<RetireSubject>;
+  readonly key?: typeof keys.privateKey;
+}
+
+test("a retired daemon ends all that runs, works for nobody, and still says whom it worked for", async () => {
+  await init();
+  expect([await retire(), ends]).toEqual([204, 1]);
+  expect((await fetch(`${url}/envs`)).status).toBe(503);
+  expect(await armedFor()).toBe("sandbox-1");
+  expect(await init(), "it is not to be had again").toBe(409);
+  expect(await retire(), "who repeats it is told the same").toBe(204);
+});
+
+test("a daemon that is retired before it was armed takes no order that comes late", async () => {
+  expect(await retire()).toBe(204);
+  expect(await init()).toBe(409);
+});
+
+test("a daemon that cannot end what runs says so", async () => {
+  await init();
+  canEnd = false;
+  expect(await retire()).toBe(501);
+});
+
+test("another sandbox's end is not this one's", async () => {
+  await init();
+  expect([await retire("sandbox-2"), ends]).toEqual([409, 0]);
+  expect(await init()).toBe(204);
+});
+
+test.for<[string, RetireOptions]>([
+  ["by another key", { key: generateKeyPairSync("ed25519").privateKey }],
+  ["for another pod", { signedFor: { podUid: "pod-2" } }],
+  ["for another sandbox", { signedFor: { sandboxId: "sandbox-2" } }],
+])("a /retire signed %s is refused, and nothing ends", async ([, options]) => {
+  await init();
+  expect([await retire("sandbox-1", options), ends]).toEqual([401, 0]);
+  expect(await init()).toBe(204);
+});
+
+test("a /retire without a signature, or asked for with GET, is refused", async () => {
+  expect((await fetch(`${url}/retire`, { method: "POST" })).status).toBe(401);
+  expect((await fetch(`${url}/retire`)).status).toBe(405);
 });
 
 test("a public key of the wrong size is refused with its size", () => {

@@ -1,7 +1,7 @@
 /**
  * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
  * `node:` modules only.
- * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `own-program.ts`: what the container would run without it,
+ * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `retire-request.ts`, `end-processes.ts`: its end, - `own-program.ts`: what the container would run without it,
  * - `idle-memory.ts`: keeps it small while it waits, - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -10,6 +10,7 @@ import type { ArmedOptions } from "./armed/armed-server.ts";
 import type { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
 import { programOf } from "./own-program.ts";
+import { answerRetire, type EndProcesses } from "./retire-request.ts";
 
 /** Clients and gateways keep connections open, and streams are silent for long. */
 const idleConnectionMs = 640_000;
@@ -19,7 +20,11 @@ const prepareAfterMs = 1000;
 
 type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export function envdServer(identity: Identity, options: ArmedOptions): Server {
+export interface EnvdOptions extends ArmedOptions {
+  readonly endProcesses: EndProcesses;
+}
+
+export function envdServer(identity: Identity, options: EnvdOptions): Server {
   const { state } = options;
   let armed: Promise<Armed> | undefined;
   const load = (): Promise<Armed> => {
@@ -32,29 +37,38 @@ export function envdServer(identity: Identity, options: ArmedOptions): Server {
     setTimeout(() => void load(), hasProgram ? 0 : prepareAfterMs).unref();
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const own = route(identity, state, request, response);
+    const own = route(identity, options, request, response);
     if (own !== undefined) {
       send(response, await own);
-      if (state.sandboxId !== undefined && armed === undefined) prepare();
+      if (state.sandboxId !== undefined && armed === undefined && !state.isRetired) prepare();
       return;
     }
     const handle = await load();
     await handle(request, response);
   };
-  return createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
+  const server = createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
     // A client that goes away in the middle of its request is no event.
     serve(request, response).catch(() => response.destroy());
+    // Whoever still listens to what has ended.
+    if (pathOf(request) === "/retire") response.once("finish", () => state.isRetired && server.closeAllConnections());
   });
+  return server;
+}
+
+function pathOf({ url = "/" }: IncomingMessage): string | undefined {
+  return url.split("?", 1)[0];
 }
 
 /** Undefined: this is for an armed daemon, and it is one. */
-function route(identity: Identity, state: ArmedState, request: IncomingMessage, response: ServerResponse): Promise<Answer> | undefined {
-  const path = (request.url ?? "/").split("?", 1)[0];
+function route(identity: Identity, options: EnvdOptions, request: IncomingMessage, response: ServerResponse): Promise<Answer> | undefined {
+  const { state } = options;
+  const path = pathOf(request);
   if (path === "/health") return Promise.resolve(health(identity, state, request, response));
-  if (path === "/init") {
+  if (path === "/init" || path === "/retire") {
     if (request.method !== "POST") return Promise.resolve({ status: 405, message: "use POST" });
-    return answerInit(identity, state, request);
+    return path === "/init" ? answerInit(identity, state, request) : answerRetire(identity, options, request);
   }
+  if (state.isRetired) return Promise.resolve({ status: 503, message: "this sandbox has ended" });
   if (state.sandboxId === undefined) return Promise.resolve({ status: 503, message: "this sandbox waits to be claimed" });
   return undefined;
 }

@@ -2,33 +2,27 @@
  * Ends a sandbox with one conditional write, whoever asks for it: an API process or a controller. The plan is
  * `sandbox/release-patch.ts`; here it is sent, and decided anew when the pod has changed meanwhile.
  *
- * Beside it: `pool-images.ts` (what a pool's pods run), `recent-digests.ts` (asked for seldom), `record-end.ts` (the end of a sandbox,
+ * Beside it: `resting.ts` (pods that get their new containers later), `fate-of-pod.ts` (recycled or replaced), `pool-images.ts` (what a pool's pods run), `recent-digests.ts` (asked for seldom), `record-end.ts` (the end of a sandbox,
  * into the history), `patch-pod.ts` (one planned write), `delete-pod.ts` (the end of a pod).
  */
 import { isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
-import type { Logger } from "#lib/log.ts";
-import { poolOf, sandboxIdOf } from "#model/claimed-pod.ts";
+import { isResting } from "#model/claimed-pod.ts";
 import { type Pod, Pods } from "#model/pod.ts";
-import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
-import { podBlueprint } from "#sandbox/pod-blueprint.ts";
-import { type Fate, fateAfterUse } from "#sandbox/recycling.ts";
+import type { ContainerImages } from "#sandbox/images.ts";
 import { planRelease, type Release } from "#sandbox/release-patch.ts";
-import { templateHash } from "#sandbox/template-hash.ts";
-import { type ImageDigests, pulledBy, pullerOf, templateOf, waitingImages } from "./pool-images.ts";
+import { planRenewal } from "#sandbox/renewal-patch.ts";
+import { type FateDeps, fateOfPod } from "./fate-of-pod.ts";
+import { patchPodAsSeen } from "./patch-pod.ts";
+import type { Resting } from "./resting.ts";
 
-/** The settings are part of what pods are made from. */
-export interface ReleaseDeps extends DaemonSettings {
+export interface ReleaseDeps extends FateDeps {
   readonly client: ObjectClient;
-  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates">;
-  readonly digests: ImageDigests;
   readonly clock: Clock;
-  readonly log: Logger;
-  /** After so many sandboxes a pod is replaced. */
-  readonly maxUses: number;
+  /** Left out: no pod rests, each gets its new containers with the write that ends its sandbox. */
+  readonly resting?: Resting | undefined;
 }
 
 export type ReleaseOutcome =
@@ -56,14 +50,16 @@ export async function releaseSandbox(
 ): Promise<ReleaseOutcome> {
   let pod = seen;
   for (let attempt = 1; ; attempt++) {
-    const fate = await fateOf(deps, pod, signal);
-    const plan = planRelease(pod, { ...release, fate }, deps.clock.now());
+    const fate = await fateOfPod(deps, pod, signal);
+    using rest = fate.kind === "recycle" ? deps.resting?.decide(pod) : undefined;
+    const plan = planRelease(pod, { ...release, fate, rests: rest?.rests === true }, deps.clock.now());
     if (plan.kind === "already-stopping") return plan;
     if (plan.kind === "refused") return { kind: "not-there", why: plan.message };
     const { namespace, name = "" } = pod.metadata;
     try {
       const released = await deps.client.patch(Pods, { namespace, name }, plan.patch, { signal });
       deps.cache.pods.remember(released);
+      if (isResting(released) && fate.kind === "recycle") await retireOrRenew(deps, released, release.sandboxId, fate.images);
       return { kind: "released", pod: released };
     } catch (error) {
       if (!isLostRace(error)) throw error;
@@ -91,21 +87,17 @@ async function current(
   }
 }
 
-/** A pool that is gone or going, or whose images cannot be found out, gets no pod back. */
-async function fateOf(deps: ReleaseDeps, pod: Pod, signal: AbortSignal): Promise<Fate> {
-  const pool = deps.cache.pools.objects.get({ namespace: pod.metadata.namespace, name: poolOf(pod) ?? "" });
-  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return { kind: "replace", reasons: ["the pool is going"] };
-  const resolved = templateOf(deps, pool);
-  if (resolved.kind === "missing-template") return { kind: "replace", reasons: [`there is no template ${resolved.name}`] };
-  const blueprint = podBlueprint(resolved.template, deps);
-  if (blueprint.kind === "refused") return { kind: "replace", reasons: [blueprint.message] };
+/**
+ * What is answered has ended: either nothing of it runs any more, or its container goes at once. Who dies in between is followed by the
+ * controller of renewals, and so is one whom nothing of this succeeds.
+ */
+async function retireOrRenew(deps: ReleaseDeps, pod: Pod, sandboxId: string, images: ContainerImages): Promise<void> {
+  if (await deps.resting?.retire(pod, sandboxId)) return;
+  const patch = planRenewal(pod, images, deps.clock.now());
+  if (patch === undefined) return;
   try {
-    const waiting = await waitingImages(pulledBy(deps, pullerOf(pool, resolved.template)), resolved.template, signal);
-    return fateAfterUse(pod, { waiting, maxUses: deps.maxUses, templateHash: templateHash(blueprint.blueprint) });
+    await patchPodAsSeen(deps, pod, patch);
   } catch (error) {
-    if (signal.aborted) throw error;
-    // The sandbox is to end whether a registry answers or not.
-    deps.log.warn({ sandboxId: sandboxIdOf(pod), pool: pool.metadata.name, error }, "waiting images could not be found out");
-    return { kind: "replace", reasons: ["the digest of the waiting image is not known"] };
+    deps.log.warn({ sandboxId, pod: pod.metadata.name, error }, "an ended sandbox could not be retired, nor its container exchanged");
   }
 }

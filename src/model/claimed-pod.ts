@@ -1,5 +1,5 @@
 /** How a pod says that it carries a sandbox. A live sandbox is a pod with an id and one of two phases; there is no second object. */
-import { labelKeys, type SandboxPhase, sandboxPhases } from "./keys.ts";
+import { annotationKeys, labelKeys, type SandboxPhase, sandboxPhases } from "./keys.ts";
 import type { ApiObject } from "./meta.ts";
 import type { Pod, PodCondition } from "./pod.ts";
 
@@ -21,6 +21,11 @@ export function sandboxIdOf(pod: Pod): string | undefined {
 export function isClaimed(pod: Pod): boolean {
   const phase = sandboxPhaseOf(pod);
   return sandboxIdOf(pod) !== undefined && (phase === "starting" || phase === "running");
+}
+
+/** Its sandbox has ended and nothing of it runs any more; its containers are renewed when its node has time for it. */
+export function isResting(pod: Pod): boolean {
+  return sandboxPhaseOf(pod) === "stopping" && pod.metadata.annotations?.[annotationKeys.restsSince] !== undefined;
 }
 
 export function poolOf(pod: Pod): string | undefined {

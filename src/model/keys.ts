@@ -83,6 +83,8 @@ export const annotationKeys = {
   postStartHooks: "agentbox.navix.sh/post-start-hooks",
   /** JSON: how far an exchange of container images has come. */
   inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
+  /** RFC 3339, on a pod that is stopping: since when it rests, its sandbox ended and its containers to be renewed when its node has time. */
+  restsSince: "agentbox.navix.sh/rests-since",
   /** JSON SandboxStatusDetail: why a pod is where it is. */
   sandboxStatusDetail: "agentbox.navix.sh/sandbox-status-detail",
   /** On a pod: "true" when the daemon is to run the image's own entrypoint. */

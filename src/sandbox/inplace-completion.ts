@@ -3,7 +3,7 @@
  * container than before, running, and ready (W6). The digest alone says nothing when old and new image are the same, the container id
  * alone nothing about what runs, and both alone nothing about a container that crashes in a loop.
  */
-import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isResting, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { ContainerStatus, Pod } from "#model/pod.ts";
 import { digestIn } from "./image-pin.ts";
 import { type InplaceUpdateState, readInplaceUpdateState, targetImagesOf } from "./inplace-state.ts";
@@ -31,7 +31,7 @@ export function completionOf(pod: Pod): Completion {
 
 /** True for a pod that gets no new containers after its use, and so can only be deleted. */
 export function isToBeReplaced(pod: Pod): boolean {
-  if (sandboxPhaseOf(pod) !== "stopping") return false;
+  if (sandboxPhaseOf(pod) !== "stopping" || isResting(pod)) return false;
   const read = readInplaceUpdateState(pod);
   return read.kind !== "state" || read.state.phase !== "stopping" || Object.keys(targetImagesOf(read.state, pod)).length === 0;
 }

@@ -38,14 +38,8 @@ export type UpdatePlan =
 export function triggerUpdate(pod: Pod, options: UpdateOptions, now: number): UpdatePlan {
   const refusal = refusalOf(pod, options);
   if (refusal !== undefined) return refusal;
-  const { containerImages, labels, annotations, removeLabels, removeAnnotations, targetPodPhase, updatePodPhase } = options;
-  const state: InplaceUpdateState = {
-    phase: updatePodPhase,
-    targetImages: containerImages,
-    targetPodPhase,
-    updateTimestamp: formatTime(now),
-    lastContainerStatuses: lastStatuses(pod, Object.keys(containerImages)),
-  };
+  const { containerImages, labels, annotations, removeLabels, removeAnnotations, updatePodPhase } = options;
+  const state = begunUpdate(pod, options, now);
   const patch = podPatch(pod, {
     phase: updatePodPhase,
     labels: labels ?? {},
@@ -55,6 +49,21 @@ export function triggerUpdate(pod: Pod, options: UpdateOptions, now: number): Up
     images: containerImages,
   });
   return { kind: "patch", patch, state };
+}
+
+/** What is written down when containers begin to be exchanged. */
+export function begunUpdate(
+  pod: Pod,
+  { containerImages, targetPodPhase, updatePodPhase }: Pick<UpdateOptions, "containerImages" | "targetPodPhase" | "updatePodPhase">,
+  now: number,
+): InplaceUpdateState {
+  return {
+    phase: updatePodPhase,
+    targetImages: containerImages,
+    targetPodPhase,
+    updateTimestamp: formatTime(now),
+    lastContainerStatuses: lastStatuses(pod, Object.keys(containerImages)),
+  };
 }
 
 function refusalOf(pod: Pod, options: UpdateOptions): UpdatePlan | undefined {

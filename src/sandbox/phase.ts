@@ -5,6 +5,7 @@
  * - `phase.ts` (this file) which phase may follow which, and since when a pod is in its phase
  * - `claimable.ts` may this idle pod be handed out; `claim-patch.ts` hands it out; `finish-start-patch.ts` running, after a swap
  * - `release-patch.ts` ends a sandbox; `recycle-patch.ts` wipes its traces and makes the pod idle again
+ * - `renewal-patch.ts` exchanges the containers of a pod that rested in between
  * - `recycling.ts` whether a used pod is used again or replaced
  * - `pod-patch.ts` the form of all these patches: conditional on the very state that was looked at
  * - `image-pin.ts` how images are written; `images.ts` which image a container waits on and runs

@@ -24,6 +24,8 @@ export interface Release {
   readonly exitCode?: number;
   /** Decided on the same pod. */
   readonly fate: Fate;
+  /** A pod that is recycled gets its new containers later, when its node has time (`renewal-patch.ts`). */
+  readonly rests?: boolean;
   /** Only if the pod is in this phase. */
   readonly expectedPhase?: "starting" | "running";
 }
@@ -58,7 +60,8 @@ export function planRelease(pod: Pod, release: Release, now: number): ReleasePla
   if (phase !== "starting" && phase !== "running") return unexpected(phase, "starting or running");
   if (release.expectedPhase !== undefined && phase !== release.expectedPhase) return unexpected(phase, release.expectedPhase);
   const annotations = stopAnnotations(pod, phase, release, now);
-  return release.fate.kind === "recycle" ? recycled(pod, release.fate.images, annotations, now) : replaced(pod, annotations, now);
+  if (release.fate.kind === "replace") return replaced(pod, annotations, now);
+  return release.rests === true ? rested(pod, annotations, now) : recycled(pod, release.fate.images, annotations, now);
 }
 
 function recycled(pod: Pod, containerImages: Readonly<Record<string, string>>, annotations: Annotations, now: number): ReleasePlan {
@@ -68,6 +71,11 @@ function recycled(pod: Pod, containerImages: Readonly<Record<string, string>>, a
     now,
   );
   return plan.kind === "patch" ? { kind: "patch", patch: plan.patch } : plan;
+}
+
+/** As a replaced one, but for the word that it rests: who does not know of that word replaces it, which is slower and as safe. */
+function rested(pod: Pod, annotations: Annotations, now: number): ReleasePlan {
+  return replaced(pod, { ...annotations, [annotationKeys.restsSince]: formatTime(now) }, now);
 }
 
 /** No images: the state without targets says to every controller that this pod only waits for its record, and then is deleted. */

@@ -38,6 +38,13 @@ describe("a sandbox's container without runtimes", () => {
     expect(container.readinessProbe).toMatchObject({ httpGet: { path: "/health", port: 49_983 } });
   });
 
+  test("is not asked by a node that is not to ask, unless its template wants that", () => {
+    const facts = { publicKey: "key", isProbed: false };
+    expect(withRuntimes({ name: "main" }, undefined, facts)).not.toHaveProperty("readinessProbe");
+    const own = { exec: { command: ["true"] } };
+    expect(withRuntimes({ name: "main", readinessProbe: own }, undefined, facts).readinessProbe).toEqual(own);
+  });
+
   test("keeps everything that it had", () => {
     expect(made(undefined, { command: ["sleep"], workingDir: "/x" })).toMatchObject({
       name: "main",

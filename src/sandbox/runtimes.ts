@@ -29,17 +29,19 @@ export interface DaemonFacts {
   readonly publicKey: string;
   /** Whether it runs what the image would have run. */
   readonly runsImage?: boolean;
+  /** Whether the node is to ask it for its health; true when left out. */
+  readonly isProbed?: boolean;
 }
 
 /** The container with all of it. */
 export function withRuntimes(container: Container, given: readonly SandboxRuntime[] | undefined, facts: DaemonFacts): Container {
   const runtimes = withDaemon(given ?? []);
-  const daemonPort = portOfDaemon(runtimes);
+  const readinessProbe = container.readinessProbe ?? firstProbe(runtimes) ?? (facts.isProbed === false ? undefined : healthProbe(runtimes));
   return {
     ...container,
     ports: withPorts(container.ports ?? [], runtimes),
     env: withDaemonVariables(container.env ?? [], runtimes, facts),
-    readinessProbe: container.readinessProbe ?? firstProbe(runtimes) ?? healthProbe(daemonPort),
+    ...(readinessProbe === undefined ? {} : { readinessProbe }),
   };
 }
 
@@ -117,7 +119,7 @@ function firstProbe(runtimes: readonly SandboxRuntime[]): Probe | undefined {
   return runtimes.find(({ readinessProbe }) => readinessProbe !== undefined)?.readinessProbe as Probe | undefined;
 }
 
-/** A pod that counts as ready before its daemon answers would be claimed and could not be armed. */
-function healthProbe(port: number): Probe {
-  return { httpGet: { path: "/health", port }, periodSeconds: 1, failureThreshold: 3 };
+/** A pod that counts as ready before its daemon answers may be claimed, and its create waits until it does. */
+function healthProbe(runtimes: readonly SandboxRuntime[]): Probe {
+  return { httpGet: { path: "/health", port: portOfDaemon(runtimes) }, periodSeconds: 1, failureThreshold: 3 };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { annotationKeys } from "#model/keys.ts";
 import { addressOf, ann } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
 import { refusal } from "../../test/world/refusal.ts";
@@ -174,6 +175,30 @@ test("a container that was started anew before it was armed is no sandbox", asyn
   const failed = refusal(process.create());
   await clock.step(100);
   expect((await failed).message).toContain("started anew");
+});
+
+test("who gets a pod whose daemon does not answer gets another one, and the silent one goes back", async () => {
+  await using world = await embeddedClaimScene({ pods: 2 });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  // The one that became idle last is given out first.
+  scene.daemons.down(addressOf(2));
+  const creating = process.create();
+  await clock.step(12_000);
+  expect((await creating).sandbox.podName).toBe("py-1");
+  await settle();
+  expect((await scene.pod(2)).metadata.annotations).toMatchObject({ [annotationKeys.stopReason]: "Canceled" });
+});
+
+test("who finds two silent pods in a row is told so, and spoils no third", async () => {
+  await using world = await embeddedClaimScene({ pods: 3 });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  for (const number of [1, 2, 3]) scene.daemons.down(addressOf(number));
+  const creating = refusal(process.create());
+  await clock.step(25_000);
+  expect(await creating).toMatchObject({ code: "start_failed", message: expect.stringMatching(/nobody answers/) });
+  expect((await scene.pods()).filter((pod) => sandboxPhaseOf(pod) === "idle")).toHaveLength(1);
 });
 
 test("a daemon that is silent for a moment is armed when it answers", async () => {

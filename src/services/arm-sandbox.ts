@@ -30,7 +30,12 @@ interface Start {
   readonly only: string | undefined;
   /** Only when the node has reported that the exchange is over. */
   readonly isReportNeeded: boolean;
+  /** The container was there before: nothing has to come up first. */
+  readonly isWaiting: boolean;
 }
+
+/** Nodes need not ask daemons whether they are well, so it may turn out here that one is not. */
+const silenceMs = 10_000;
 
 /** A container that is exchanged comes up within tens of milliseconds, or after a pull of minutes. */
 const askAgain: Backoff = { baseMs: 10, maxMs: 250, factor: 1.4, jitter: "equal" };
@@ -42,8 +47,11 @@ export async function armSandbox(deps: ArmDeps, { pod, bootId }: ClaimedPod, bod
   // Before its policy holds, its first program could connect to anywhere.
   const isReportNeeded = start.isReportNeeded || !isEgressApplied(pod);
   if (start.only !== undefined && !isReportNeeded && (await arming.tryInit(start.only))) return arming.now();
+  const since = deps.clock.now();
   for (let failures = 1; ; failures++) {
     if (await arming.tryNow(start)) return arming.now();
+    const { silence } = arming;
+    if (silence !== undefined && start.isWaiting && deps.clock.now() - since > silenceMs) throw startFailed(silence.message, silence);
     await sleep(deps.clock, backoffMs(askAgain, failures, deps.random), signal);
   }
 }
@@ -52,8 +60,10 @@ function startOf(pod: Pod, bootId: string | undefined): Start {
   const read = readInplaceUpdateState(pod);
   const exchanged = read.kind === "state" && read.state.phase === "starting" ? Object.keys(targetImagesOf(read.state, pod)) : [];
   const first = pod.spec.containers[0]?.name ?? "";
-  if (!exchanged.includes(first)) return { not: undefined, only: bootId, isReportNeeded: exchanged.length > 0 };
-  return { not: bootId, only: undefined, isReportNeeded: bootId === undefined || exchanged.length > 1 };
+  if (!exchanged.includes(first)) {
+    return { not: undefined, only: bootId, isReportNeeded: exchanged.length > 0, isWaiting: exchanged.length === 0 };
+  }
+  return { not: bootId, only: undefined, isReportNeeded: bootId === undefined || exchanged.length > 1, isWaiting: false };
 }
 
 function isStarted(pod: Pod): boolean {
@@ -69,6 +79,8 @@ class Arming {
   readonly #at: DaemonAddress;
   /** The boot that did not take an order which was signed for it. */
   #refusedBy: string | undefined;
+  /** Why nobody answered, the last time. */
+  silence: DaemonError | undefined;
 
   constructor(deps: ArmDeps, claimed: Pod, body: InitBody, signal: AbortSignal) {
     this.#deps = deps;
@@ -102,6 +114,7 @@ class Arming {
   async #health(): Promise<string | undefined> {
     try {
       const { podUid, bootId } = await this.#deps.daemons.health(this.#at, { signal: this.#signal });
+      this.silence = undefined;
       // Addresses are used again: who answers may be another pod by now.
       if (podUid !== this.#claimed.metadata.uid) return undefined;
       if (bootId === this.#refusedBy) throw startFailed("its daemon does not take orders that this control plane signs");
@@ -129,12 +142,18 @@ class Arming {
   #passOver(error: unknown): undefined {
     if (!(error instanceof DaemonError)) throw error;
     if (error.failure === "taken" || error.failure === "refused") throw startFailed(error.message, error);
+    this.silence = error.failure === "unreachable" ? error : undefined;
   }
 }
 
-/** The pod was armed for a sandbox that had ended before. It goes back and is cleaned, and another one may do. */
-export function wasTaken(error: unknown): boolean {
-  return isServiceError(error, "start_failed") && error.cause instanceof DaemonError && error.cause.failure === "taken";
+/**
+ * Taken: the pod was armed for a sandbox that had ended before. Silent: its daemon did not answer. It goes back and is cleaned, and another
+ * one may do.
+ */
+export function faultOfPod(error: unknown): "taken" | "silent" | undefined {
+  if (!isServiceError(error, "start_failed") || !(error.cause instanceof DaemonError)) return undefined;
+  const { failure } = error.cause;
+  return failure === "taken" ? "taken" : failure === "unreachable" ? "silent" : undefined;
 }
 
 /** What a start may show and still come to a good end before its deadline. */

@@ -1,4 +1,5 @@
 import type { Random } from "#lib/backoff.ts";
+import type { Resting } from "#lifecycle/resting.ts";
 import type { ClaimQueue } from "#scheduling/claim-queue.ts";
 import type { BackgroundWork } from "./background-work.ts";
 import type { BootIds } from "./boot-ids.ts";
@@ -13,6 +14,7 @@ export interface ClaimContext extends SandboxClaimsDeps {
   readonly queue: ClaimQueue;
   readonly bootIds: BootIds;
   readonly tokens: SandboxTokens;
+  readonly resting: Resting;
   readonly meters: ClaimMetrics;
   readonly background: BackgroundWork;
   /** Sandboxes that this process makes now, up to their last hook. */

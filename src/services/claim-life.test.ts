@@ -53,7 +53,7 @@ test("a process that dies between claim and arming leaves a pod that the next pr
   const { scene, clock } = world;
   const never = (): Promise<never> => new Promise(() => {});
   const { client, meddling } = meddled(scene.client);
-  const died = await scene.process({ client, daemons: { health: never, init: never } });
+  const died = await scene.process({ client, daemons: { health: never, init: never, retire: never } });
   const { sandbox } = await died.create({ startupTimeoutMs: 600_000 }, { wait: false });
   meddling.patch = never;
   await died.cache.stop();
@@ -75,7 +75,7 @@ test("I5: who repeats a create that was never armed is not given what is left of
   const { scene, clock } = world;
   const never = (): Promise<never> => new Promise(() => {});
   const { client, meddling } = meddled(scene.client);
-  const died = await scene.process({ client, daemons: { health: never, init: never } });
+  const died = await scene.process({ client, daemons: { health: never, init: never, retire: never } });
   const wish = { idempotencyKey: "again", startupTimeoutMs: 60_000 };
   void died.create(wish).catch(() => {});
   await clock.step(1000);

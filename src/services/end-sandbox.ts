@@ -8,7 +8,10 @@ import type { ClaimContext } from "./claim-context.ts";
 import { findPod, findRecord, noSuchSandbox } from "./find-sandbox.ts";
 import { translated } from "./service-failure.ts";
 
-type EndDeps = Pick<ClaimContext, "client" | "cache" | "history" | "digests" | "clock" | "log" | "publicKey" | "delivery" | "maxUses">;
+type EndDeps = Pick<
+  ClaimContext,
+  "client" | "cache" | "history" | "digests" | "clock" | "log" | "publicKey" | "delivery" | "maxUses" | "resting"
+>;
 
 /** What can stand in a label, and so be asked for. */
 const labelForm = /^[0-9A-Za-z](?:[-_.0-9A-Za-z]{0,61}[0-9A-Za-z])?$/;

@@ -12,11 +12,12 @@
  * - `sandbox-id.ts`, `sandbox-tokens.ts`  names and secrets; `claim-metrics.ts` what is counted; `background-work.ts` what goes on alone
  */
 import { recentDigests } from "#lifecycle/recent-digests.ts";
+import { restingPods } from "#lifecycle/resting.ts";
 import { ClaimQueue } from "#scheduling/claim-queue.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
-import { wasTaken } from "./arm-sandbox.ts";
+import { faultOfPod } from "./arm-sandbox.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { BootIds } from "./boot-ids.ts";
 import type { Caller } from "./caller.ts";
@@ -62,6 +63,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     queue,
     bootIds,
     tokens: sandboxTokens(deps.privateKey),
+    resting: restingPods({ cache, daemon: deps.daemons, clock }),
     meters: claimMetrics({ metrics: deps.metrics, queue }),
     creating: new Set(),
     background,
@@ -121,12 +123,15 @@ async function createChecked(
     create: (sandboxId) => createSandbox(context, { ...request, sandboxId }),
     find: (sandboxId) => findCreated(context, { ...request, sandboxId }),
   };
-  for (;;) {
+  for (let silent = 0; ;) {
     try {
       return await createOnce(once, caller, command, making);
     } catch (error) {
-      // What its caller cannot help is tried with another pod, and as another sandbox: this one has its end already.
-      if (!wasTaken(error) || time.over.aborted) throw error;
+      const fault = faultOfPod(error);
+      if (fault === "silent") silent += 1;
+      // What its caller cannot help is tried with another pod, and as another sandbox: this one has its end already. Who finds two silent
+      // ones in a row has lost his way to all of them, and must not go on to spoil the rest.
+      if (fault === undefined || silent > 1 || time.over.aborted) throw error;
     }
   }
 }

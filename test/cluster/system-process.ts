@@ -34,6 +34,11 @@ export class SystemProcess {
     this.#env = env;
   }
 
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error("start it first");
+    return this.#child.pid;
+  }
+
   get listening(): Listening {
     if (this.#listening === undefined) throw new Error("start it first");
     return this.#listening;

@@ -11,6 +11,8 @@ export interface ContainerInstance {
   armedFor: string | undefined;
   /** He may have been in it: it was armed while his sandbox had not ended. Else it was armed too late, and has nothing of anybody in it. */
   wasUsed: boolean;
+  /** Nothing of him runs in it any more. */
+  isRetired: boolean;
 }
 
 export interface Ended {

@@ -7,6 +7,7 @@ import { EndRecorder } from "#controllers/pod/end-recorder.ts";
 import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
 import { startPodController } from "#controllers/pod/reconcile-pod.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
+import { startRenewalController } from "#controllers/renewal/reconcile-node.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -15,6 +16,7 @@ import { noTracing } from "#lib/tracing.ts";
 import { startLeaderElection } from "#kube/leader/leader-election.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { restingPods } from "#lifecycle/resting.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import { setTimeouts } from "#services/set-timeouts.ts";
@@ -82,7 +84,8 @@ export function startApi(reach: Reach): Api["service"] {
 /** One of several processes with controllers, of which one leads. */
 export function startControllers(reach: Reach): undefined {
   const { history, daemon, lastActive, process, onLead } = reach;
-  const deps = basics(reach);
+  const own = basics(reach);
+  const deps = { ...own, resting: restingPods({ ...own, daemon }) };
   const { cache, clock, random } = deps;
   void cache.run();
   const lead = async (signal: AbortSignal): Promise<void> => {
@@ -93,9 +96,10 @@ export function startControllers(reach: Reach): undefined {
     const pods = startPodController({ ...deps, recorder, observer, events, daemon, recycleTimeoutMs: defaultRecycleTimeoutMs });
     const arming = new ArmingWatch({ daemon, clock, random });
     const timeouts = startTimeoutController({ ...deps, arming, lastActive, observer, events, limits: defaultTimeoutLimits });
+    const renewals = startRenewalController(deps);
     const pools = startPoolController({ ...deps, expectations: new Expectations(clock), creationsAtOnce });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    await Promise.all([pods.stop(), timeouts.stop(), pools.stop()]);
+    await Promise.all([pods.stop(), timeouts.stop(), renewals.stop(), pools.stop()]);
   };
   startLeaderElection(deps, {
     namespace,

@@ -39,12 +39,22 @@ export function daemonClient(
         },
         signal: options?.signal,
       }),
+    retire: ({ ip }, order, options) =>
+      wire.send({
+        apply: async () => {
+          const { uid, container } = daemonAt(ip);
+          if (order.podUid !== uid) throw new DaemonError("other-boot", "signed for another pod");
+          if (container.armedFor !== undefined && container.armedFor !== order.sandboxId) throw new DaemonError("taken", "another's");
+          container.isRetired = true;
+        },
+        signal: options?.signal,
+      }),
   };
 }
 
 function arm(podUid: string, container: ContainerInstance, order: InitOrder): void {
   if (order.podUid !== podUid || order.bootId !== container.bootId) throw new DaemonError("other-boot", "signed for another boot");
-  if (container.armedFor !== undefined && container.armedFor !== order.sandboxId) {
+  if (container.isRetired || (container.armedFor !== undefined && container.armedFor !== order.sandboxId)) {
     throw new DaemonError("taken", `armed for ${container.armedFor}`);
   }
   container.armedFor = order.sandboxId;

@@ -205,6 +205,7 @@ export class SimulatedNode {
       answersAtMs: now + random.between(0, this.mood.slownessMs),
       armedFor: undefined,
       wasUsed: false,
+      isRetired: false,
     };
     if (pod.lastEnd !== undefined) pod.restartCount += 1;
     pod.container = container;

@@ -53,6 +53,7 @@ export class HttpDaemons implements Daemons, AsyncDisposable {
     const daemon = this.#daemons.get(request.socket.localAddress ?? "");
     if (daemon === undefined) response.destroy();
     else if (request.url === "/init") this.#init(daemon, request, response);
+    else if (request.url === "/retire") response.writeHead(204).end();
     else if (request.url === "/health") response.writeHead(204, headersOf(daemon)).end();
     else response.end(`sandbox ${daemon.sandboxId ?? "none"}`);
   }

@@ -7,6 +7,7 @@ import {
   type DaemonFailure,
   type DaemonHealth,
   type InitOrder,
+  type RetireOrder,
 } from "#daemon-client/daemon-client.ts";
 import { abortable } from "#lib/abortable.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -16,16 +17,20 @@ export interface SimulatedDaemon {
   readonly bootId: string;
   /** The order that armed it. */
   armed?: InitOrder;
+  /** Nothing of its sandbox runs any more. */
+  isRetired?: boolean;
 }
 
+type DaemonCall = "health" | "init" | "retire";
+
 export class SimulatedDaemons implements DaemonClient {
-  /** Every call that was made: `health 10.0.0.1` or `init 10.0.0.1`. */
+  /** Every call that was made: `health 10.0.0.1`, `init 10.0.0.1` or `retire 10.0.0.1`. */
   readonly calls: string[] = [];
   /** How long every answer takes. */
   delayMs = 0;
   readonly #clock: Clock;
   readonly #daemons = new Map<string, SimulatedDaemon>();
-  readonly #failures = new Map<"health" | "init", DaemonFailure[]>();
+  readonly #failures = new Map<DaemonCall, DaemonFailure[]>();
   #boots = 0;
 
   constructor(clock: Clock) {
@@ -48,7 +53,7 @@ export class SimulatedDaemons implements DaemonClient {
   }
 
   /** The next calls fail so; the daemon does not hear of them. */
-  fail(call: "health" | "init", ...failures: readonly DaemonFailure[]): void {
+  fail(call: DaemonCall, ...failures: readonly DaemonFailure[]): void {
     this.#failures.set(call, [...(this.#failures.get(call) ?? []), ...failures]);
   }
 
@@ -60,12 +65,20 @@ export class SimulatedDaemons implements DaemonClient {
   async init(at: DaemonAddress, order: InitOrder, options: DaemonCallOptions = {}): Promise<void> {
     const daemon = await this.#call("init", at, options);
     if (order.podUid !== daemon.podUid || order.bootId !== daemon.bootId) throw new DaemonError("other-boot", "signed for another boot");
-    const { armed } = daemon;
+    const { armed, isRetired = false } = daemon;
+    if (isRetired) throw new DaemonError("taken", "its sandbox has ended");
     if (armed !== undefined && armed.sandboxId !== order.sandboxId) throw new DaemonError("taken", `armed for ${armed.sandboxId}`);
     daemon.armed ??= order;
   }
 
-  async #call(call: "health" | "init", { ip }: DaemonAddress, { signal }: DaemonCallOptions): Promise<SimulatedDaemon> {
+  async retire(at: DaemonAddress, order: RetireOrder, options: DaemonCallOptions = {}): Promise<void> {
+    const daemon = await this.#call("retire", at, options);
+    if (order.podUid !== daemon.podUid) throw new DaemonError("other-boot", "signed for another pod");
+    if (daemon.armed !== undefined && daemon.armed.sandboxId !== order.sandboxId) throw new DaemonError("taken", "armed for another");
+    daemon.isRetired = true;
+  }
+
+  async #call(call: DaemonCall, { ip }: DaemonAddress, { signal }: DaemonCallOptions): Promise<SimulatedDaemon> {
     this.calls.push(`${call} ${ip}`);
     if (this.delayMs > 0) await abortable(sleep(this.#clock, this.delayMs), signal);
     const failure = this.#failures.get(call)?.shift();

@@ -1,5 +1,6 @@
 /** The control group that all pods of the cluster are in: below it kubelet makes its own. */
 import { existsSync, globSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
@@ -15,6 +16,9 @@ export function ensureControlGroups(): void {
     mkdirSync(group, { recursive: true });
     // A new cpuset has no processors and no memory, and nobody can be put into it.
     for (const file of ["cpuset.cpus", "cpuset.mems"]) copySetting(join(hierarchy, file), join(group, file));
+    // As kubelet gives its pods beside the rest of a node: otherwise all of them together weigh as much as one thread of the API server.
+    const shares = join(group, "cpu.shares");
+    if (existsSync(shares)) writeFileSync(shares, String(1024 * availableParallelism()));
   }
   if (unified) handDown(root);
 }

@@ -16,9 +16,6 @@ spec:
   runtimes:
     - name: e2b
       port: 49983
-      readinessProbe:
-        httpGet: { path: /health, port: 49983 }
-        periodSeconds: 2
   template:
     spec:
       terminationGracePeriodSeconds: 1

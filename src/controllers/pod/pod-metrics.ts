@@ -5,7 +5,6 @@ import { poolOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseTime } from "#sandbox/annotation-values.ts";
-import { phaseDuration } from "#sandbox/phase.ts";
 import type { PodObserver } from "./pod-deps.ts";
 
 /** Sandboxes live from seconds to days. */
@@ -47,8 +46,8 @@ export function podMetrics({ metrics, clock }: { readonly metrics: Metrics; read
     },
     exchanged: (pod, end) => updates.add({ ...poolLabels(pod), ...end }),
     recycled: (pod) => {
-      const took = phaseDuration(pod, "stopping", clock.now());
-      if (took.kind === "in-phase") recycle.observe(poolLabels(pod), took.ms / 1000);
+      const ended = parseTime(pod.metadata.annotations?.[annotationKeys.terminatedAt]);
+      if (ended !== undefined) recycle.observe(poolLabels(pod), Math.max(0, clock.now() - ended) / 1000);
     },
     ended: ({ namespace, poolName, status, startedAt, terminatedAt }) => {
       deletes.add({ namespace, pool: poolName, reason: status });

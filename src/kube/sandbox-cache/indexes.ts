@@ -1,7 +1,7 @@
 /** Every index of the sandbox cache. The cache and its tests take them from here, and nothing else defines one. */
 import type { Index } from "#kube/informer/indexed-store.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { podCondition, poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
+import { isResting, podCondition, poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
 import type { SandboxPhase } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -55,6 +55,24 @@ export const readyIdlePods: Index<Pod> = {
   },
 };
 
+/** How far pods are whose sandbox has ended: resting, or getting new containers. */
+export type RenewalStage = "resting" | "renewing";
+
+/** The value of a node's pods in podsByRenewal. */
+export function renewalValue(nodeName: string, stage: RenewalStage): string {
+  return `${stage}/${nodeName}`;
+}
+
+/** By node, the longest in its stage first. */
+export const podsByRenewal: Index<Pod> = {
+  name: "pods by renewal",
+  type: Pods,
+  extract: (pod) => {
+    if (poolOf(pod) === undefined || slotOf(pod) !== "stopping") return [];
+    return [renewalValue(pod.spec.nodeName ?? "", isResting(pod) ? "resting" : "renewing")];
+  },
+};
+
 /** Also pods whose sandbox has ended and that still show its id. */
 export const podsBySandboxId: Index<Pod> = { name: "pods by sandbox id", type: Pods, extract: (pod) => some(sandboxIdOf(pod)) };
 
@@ -82,7 +100,7 @@ export const poolsByTemplateName: Index<SandboxPool> = {
   extract: ({ spec }) => some(spec.templateName),
 };
 
-export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, readyIdlePods, podsBySandboxId, podsByUser];
+export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, readyIdlePods, podsByRenewal, podsBySandboxId, podsByUser];
 export const checkpointIndexes: readonly Index<Checkpoint>[] = [checkpointsById, checkpointsByUser];
 export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId, poolsByTemplateName];
 

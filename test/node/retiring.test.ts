@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { DaemonError } from "#daemon-client/daemon-client.ts";
+import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
+import { openPodHttp } from "#daemon-client/pod-http.ts";
+import { startRealNode } from "../world/real-node.ts";
+
+/** In sessions of their own, deaf to hang-ups, and one that starts another whenever one ends. */
+const hydra = "(setsid sh -c 'while :; do sleep 0.05 & wait; done' >/dev/null 2>&1 &) ; (nohup setsid sleep 4321 >/dev/null 2>&1 &)";
+const processes = ["bash", "-c", "ls -d /proc/[0-9]* | wc -l; cat /proc/[0-9]*/comm | sort | uniq -c"];
+
+test("a retired sandbox runs nothing any more but its init and its daemon, whatever was started in it and by whom", async () => {
+  await using world = await startRealNode();
+  await using parts = new AsyncDisposableStack();
+  const http = parts.adopt(openPodHttp(), (pods) => pods.close());
+  const daemons = httpDaemonClient({ http, privateKey: world.privateKey });
+  const { metadata, status } = await world.sandbox("one");
+  const [at, podUid] = [{ ip: status?.podIP ?? "", port: 49_983 }, metadata.uid ?? ""];
+  const { bootId } = await daemons.health(at);
+  await daemons.init(at, { podUid, bootId, sandboxId: "s1", body: {} });
+  for (const user of ["root", "user"]) await world.run("one", ["bash", "-c", hydra], { user });
+  expect((await world.run("one", processes)).stdout).toMatch(/sleep/);
+
+  await daemons.retire(at, { podUid, sandboxId: "s1" });
+  expect((await world.run("one", processes)).stdout).not.toMatch(/sleep|\bsh$/m);
+  expect(await daemons.health(at)).toMatchObject({ bootId, sandboxId: "s1" });
+  const again = daemons.init(at, { podUid, bootId, sandboxId: "s2", body: {} });
+  await expect(again).rejects.toThrow(DaemonError);
+});
