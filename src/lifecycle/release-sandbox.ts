@@ -50,17 +50,9 @@ export async function releaseSandbox(
 ): Promise<ReleaseOutcome> {
   let pod = seen;
   for (let attempt = 1; ; attempt++) {
-    const fate = await fateOfPod(deps, pod, signal);
-    using rest = fate.kind === "recycle" ? deps.resting?.decide(pod) : undefined;
-    const plan = planRelease(pod, { ...release, fate, rests: rest?.rests === true }, deps.clock.now());
-    if (plan.kind === "already-stopping") return plan;
-    if (plan.kind === "refused") return { kind: "not-there", why: plan.message };
     const { namespace, name = "" } = pod.metadata;
     try {
-      const released = await deps.client.patch(Pods, { namespace, name }, plan.patch, { signal });
-      deps.cache.pods.remember(released);
-      if (isResting(released) && fate.kind === "recycle") await retireOrRenew(deps, released, release.sandboxId, fate.images);
-      return { kind: "released", pod: released };
+      return await releaseAsSeen(deps, pod, release, signal);
     } catch (error) {
       if (!isLostRace(error)) throw error;
       if (asSeen) return { kind: "not-there", why: `pod ${name} is no longer as it was seen` };
@@ -70,6 +62,20 @@ export async function releaseSandbox(
     if (now === undefined) return { kind: "not-there", why: `pod ${name} is gone` };
     pod = now;
   }
+}
+
+/** Throws what a lost race is told by. */
+async function releaseAsSeen(deps: ReleaseDeps, pod: Pod, release: Omit<Release, "fate">, signal: AbortSignal): Promise<ReleaseOutcome> {
+  const fate = await fateOfPod(deps, pod, signal);
+  using rest = fate.kind === "recycle" ? deps.resting?.decide(pod) : undefined;
+  const plan = planRelease(pod, { ...release, fate, rests: rest?.rests === true }, deps.clock.now());
+  if (plan.kind === "already-stopping") return plan;
+  if (plan.kind === "refused") return { kind: "not-there", why: plan.message };
+  const { namespace, name = "" } = pod.metadata;
+  const released = await deps.client.patch(Pods, { namespace, name }, plan.patch, { signal });
+  deps.cache.pods.remember(released);
+  if (isResting(released) && fate.kind === "recycle") await retireOrRenew(deps, released, release.sandboxId, fate.images);
+  return { kind: "released", pod: released };
 }
 
 async function current(
