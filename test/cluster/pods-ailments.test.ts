@@ -10,7 +10,8 @@ import { serializeInplaceUpdateState } from "#sandbox/inplace-state.ts";
 import { triggerUpdate } from "#sandbox/inplace-update.ts";
 import { stableContainerStatuses, unexpectedRestart } from "#sandbox/restart.ts";
 import { kubectl, push, until } from "./cluster-under-test.ts";
-import { digestOfTag, RenderedPods } from "./pods-rendered.ts";
+import { digestOfTag } from "./digest-of-tag.ts";
+import { RenderedPods } from "./pods-rendered.ts";
 
 async function aPlainPod(pods: RenderedPods, container: Partial<Container>, spec: Partial<PodSpec> = {}): Promise<Pod> {
   const image = container.image ?? (await push({ name: "tests/shell:1" }));

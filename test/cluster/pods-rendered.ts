@@ -8,17 +8,17 @@ import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
-import { parseReference } from "#images/reference.ts";
 import type { ExecCommand } from "#kube/pod-access.ts";
 import { Namespaces } from "#model/core-kinds.ts";
 import { type Container, type Pod, Pods, type PodSpec } from "#model/pod.ts";
 import type { DaemonDelivery } from "#sandbox/daemon-delivery.ts";
-import { digestIn, pinImage } from "#sandbox/image-pin.ts";
+import { pinImage } from "#sandbox/image-pin.ts";
 import { renderPod } from "#sandbox/render-pod.ts";
 import { daemonPortOf } from "#sandbox/runtimes.ts";
 import { imageOf } from "../world/image-fixture.ts";
 import { pushImage } from "../world/push-image.ts";
 import { until } from "./cluster-under-test.ts";
+import { digestOfTag } from "./digest-of-tag.ts";
 import { systemImage } from "./system-world.ts";
 
 export function ourImage(name: "agentbox-daemon" | "agentbox-base"): string {
@@ -29,18 +29,6 @@ export function ourImage(name: "agentbox-daemon" | "agentbox-base"): string {
 export function bareImage(name: string): Promise<string> {
   const program = { name: "busybox", mode: 0o755, content: readFileSync("/usr/bin/busybox") };
   return pushImage(inject("cluster").registry, name, imageOf([[program]]));
-}
-
-/** The digest behind a tag of the cluster's registry. */
-export async function digestOfTag(image: string): Promise<string> {
-  const known = digestIn(image);
-  if (known !== undefined) return known;
-  const reference = parseReference(image);
-  if (reference.kind === "host") throw new Error("host is no image of a registry");
-  const accept = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json";
-  const url = `http://${reference.registry}/v2/${reference.repository}/manifests/${reference.tag ?? "latest"}`;
-  const answer = await fetch(url, { method: "HEAD", headers: { accept } });
-  return answer.headers.get("docker-content-digest") ?? "";
 }
 
 export interface Wishes {
@@ -111,11 +99,13 @@ export class RenderedPods {
     return { ...rendered.pod, metadata, spec: { ...rendered.pod.spec, terminationGracePeriodSeconds: 1 } };
   }
 
+  /** And its daemon answers, if it has one: a container counts as ready a moment before. */
   async ready(pod: Pod, when: (pod: Pod) => boolean = () => true): Promise<Pod> {
     return until(async () => {
       const seen = await this.read(pod);
       const isReady = seen.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
       if (!isReady || !when(seen)) throw new Error(`${pod.metadata.name} is not there yet: ${JSON.stringify(seen.status)}`);
+      if (seen.spec.volumes?.some(({ name }) => name === "agentbox-daemon") === true) await this.health(seen);
       return seen;
     });
   }

@@ -20,6 +20,7 @@ import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { type ClusterDescription, clusterLayout, nodeName } from "../../tools/cluster/layout.ts";
 import { launchedCli } from "../world/launched-cli.ts";
 import type { Said } from "../world/run-cli.ts";
+import { digestOfTag } from "./digest-of-tag.ts";
 import { SystemProcess } from "./system-process.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -45,13 +46,7 @@ export function systemImage(
 
 /** By its digest: a node that has had an earlier build under this tag would not ask for it again. */
 async function pinnedImage(image: string): Promise<string> {
-  const [, host = "", name = "", tag = ""] = /^([^/]+)\/(.+):([^:]+)$/.exec(image) ?? [];
-  const accept = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
-  const answer = await fetch(`http://${host}/v2/${name}/manifests/${tag}`, { method: "HEAD", headers: { accept } });
-  const digest = answer.headers.get("docker-content-digest");
-  if (!answer.ok || digest === null)
-    throw new Error(`${image} is not in the cluster's registry (HTTP ${answer.status}): run 'make images'`);
-  return `${host}/${name}@${digest}`;
+  return `${image.slice(0, image.lastIndexOf(":"))}@${await digestOfTag(image)}`;
 }
 
 export interface PoolWish {
