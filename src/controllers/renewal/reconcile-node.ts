@@ -126,6 +126,9 @@ function isPoolShort({ cache, pressure }: RenewalTools, pod: Pod): boolean {
   return idle < leastIdleShare * (idle + used);
 }
 
+/** A daemon that does not answer keeps a reconcile waiting; other nodes go on meanwhile. */
+const concurrency = 16;
+
 export function startRenewalController(deps: RenewalDeps & ControllerDeps, options: Pick<ControllerOptions, "signal"> = {}): Controller {
   const memory = new RestMemory(deps.clock);
   const stopFollowing = memory.follow(deps.cache.pods);
@@ -137,6 +140,7 @@ export function startRenewalController(deps: RenewalDeps & ControllerDeps, optio
       changesOf(deps.cache.pods, { keys: ownNode, when: (now, before) => isStopping(now) || isStopping(before) }),
       poolsInNeed(deps),
     ],
+    concurrency,
     ...options,
   });
   return {

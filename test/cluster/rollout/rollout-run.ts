@@ -90,21 +90,22 @@ function startVisitors(env: Readonly<Record<string, string>>): Visitors {
 /** The database has them all as soon as their pods have been seen to. */
 async function unrecorded(installation: Installation, { passing, staying }: Tally): Promise<readonly string[]> {
   const { sandboxes } = await installation.api();
-  let open: readonly string[] = [...passing, ...staying];
+  /** Each with what is told of it instead. */
+  let open: ReadonlyMap<string, string> = new Map([...passing, ...staying].map((id) => [id, "not asked for"]));
   const look = async (): Promise<boolean> => {
-    const left: string[] = [];
-    for (const id of open) {
+    const left = new Map<string, string>();
+    for (const id of open.keys()) {
       const told = await sandboxes.get(id).then(
-        ({ status }) => status,
+        ({ status, failureReason, podName }) => (status === "Completed" ? undefined : `${status} ${failureReason ?? ""} in ${podName}`),
         (error: unknown) => String(error),
       );
-      if (told !== "Completed") left.push(id);
+      if (told !== undefined) left.set(id, told);
     }
     open = left;
-    return open.length === 0;
+    return open.size === 0;
   };
   await until(look, 60_000).catch(() => {});
-  return open;
+  return [...open].map(([id, told]) => `${id} (${told})`);
 }
 
 async function until(check: () => Promise<boolean>, ms = patienceMs): Promise<void> {
