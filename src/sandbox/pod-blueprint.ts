@@ -41,7 +41,7 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
   const refusal = imageMissing(spec, images) ?? noPlace(spec, delivery);
   if (refusal !== undefined) return refusal;
   const waiting = (container: Container): Container => ({ ...withoutLiveness(container), image: images[container.name] ?? "" });
-  // A kubelet that asks every daemon every second is the most of what idle pods cost, and reports what we find out sooner ourselves.
+  // What a kubelet finds out by asking it tells later than we know it ourselves, with two more writes of the pod's status for every use.
   const facts = { publicKey: settings.publicKey, runsImage: runsImage(template), isProbed: delivery.kind === "node" };
   const containers = [withRuntimes(waiting(first), template.runtimes, facts), ...others.map(waiting)];
   const made: PodSpec = { ...spec, ...fixed, containers };
