@@ -1,8 +1,9 @@
 /**
  * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
  * `node:` modules only.
- * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `retire-request.ts`, `end-processes.ts`: its end, - `own-program.ts`: what the container would run without it,
- * - `idle-memory.ts`: keeps it small while it waits, - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
+ * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `retire-request.ts`, `end-processes.ts`: its end,
+ * - `own-program.ts`: what the container would run without it, - `idle-memory.ts`: keeps it small while it waits,
+ * - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { header } from "#envd-protocol/arming.ts";

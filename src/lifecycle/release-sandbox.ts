@@ -2,8 +2,9 @@
  * Ends a sandbox with one conditional write, whoever asks for it: an API process or a controller. The plan is
  * `sandbox/release-patch.ts`; here it is sent, and decided anew when the pod has changed meanwhile.
  *
- * Beside it: `resting.ts` (pods that get their new containers later), `fate-of-pod.ts` (recycled or replaced), `pool-images.ts` (what a pool's pods run), `recent-digests.ts` (asked for seldom), `record-end.ts` (the end of a sandbox,
- * into the history), `patch-pod.ts` (one planned write), `delete-pod.ts` (the end of a pod).
+ * Beside it: `resting.ts` (pods that get their new containers later), `fate-of-pod.ts` (recycled or replaced), `pool-images.ts` (what a pool's
+ * pods run), `recent-digests.ts` (asked for seldom), `record-end.ts` (the end of a sandbox, into the history), `patch-pod.ts` (one planned
+ * write), `delete-pod.ts` (the end of a pod).
  */
 import { isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";

@@ -1,6 +1,6 @@
 /**
  * Pods whose sandbox has ended rest when their node has enough to do: nothing of the sandbox runs any more, and the exchange of their
- * containers, which costs a node a hundred times what a claim does, waits (`controllers/renewal`).
+ * containers, which costs a node some twenty times what a create does, waits (`controllers/renewal`).
  */
 import { type DaemonClient, DaemonError } from "#daemon-client/daemon-client.ts";
 import { podsByRenewal, type RenewalStage, renewalValue } from "#kube/sandbox-cache/indexes.ts";

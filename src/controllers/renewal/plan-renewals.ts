@@ -1,5 +1,5 @@
 /**
- * How many pods of a node get new containers now. An exchange costs a node a hundred times what a claim does, so renewals yield to claims as
+ * How many pods of a node get new containers now. An exchange costs a node some twenty times what a create does, so renewals yield to claims as
  * long as there is something to claim: then they begin one by one, with pauses. Without claims a node does as many at a time as it does best,
  * and where a pool is short of pods nobody holds back.
  */
