@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { rotateLog } from "./rotate-log.ts";
 
@@ -17,9 +18,20 @@ function logOf(text: string): string {
 
 test("what was written since the look is kept too", async () => {
   const file = logOf("a".repeat(1100) + "b".repeat(500));
-  expect(await rotateLog(file, 1100, limits)).toEqual({ leftOut: 100 });
-  expect(readFileSync(`${file}.1`, "utf8")).toBe("a".repeat(1000) + "b".repeat(500));
+  expect(await rotateLog(file, 1100, limits)).toEqual({ leftOut: 600 });
+  expect(readFileSync(`${file}.1`, "utf8")).toBe("a".repeat(500) + "b".repeat(500));
   expect(statSync(file).size).toBe(0);
+});
+
+test("a log that grows while it is copied is kept to the size of one file, its end", async () => {
+  const text = "a".repeat(1 << 20);
+  const file = logOf(text);
+  const rotated = rotateLog(file, text.length, { maxBytes: text.length, maxFiles: 3 });
+  // Looked at and being read, as its first bytes are there.
+  while (!existsSync(`${file}.1`)) await setImmediate();
+  appendFileSync(file, "b".repeat(500));
+  expect(await rotated).toEqual({ leftOut: 500 });
+  expect(readFileSync(`${file}.1`, "utf8")).toBe(text.slice(500) + "b".repeat(500));
 });
 
 test("a log that was made to look endless since the look is emptied, and nothing of it is copied", async () => {

@@ -22,11 +22,10 @@ const maxRounds = 5;
 /** `leftOut` is how many bytes at the beginning were not worth keeping. */
 export async function rotateLog(file: string, size: number, { maxBytes, maxFiles }: LogLimits): Promise<{ readonly leftOut: number }> {
   const kept = maxFiles - 1;
-  // A writer may have been quicker than we look: of more than fits its end is kept.
-  const leftOut = kept > 0 ? Math.max(0, size - maxBytes) : size;
+  let leftOut = size;
   if (kept > 0) {
     await shift(file, kept);
-    await copyAside(file, leftOut, leftOut + 2 * maxBytes);
+    leftOut = await copyEndAside(file, size, maxBytes);
   }
   truncateSync(file, 0);
   return { leftOut };
@@ -38,17 +37,22 @@ async function shift(file: string, kept: number): Promise<void> {
 }
 
 /**
- * Copies until there is nothing more to copy, in the same moment as the caller goes on. A file that is longer than `limit` by now has a
- * writer who is faster than anybody reads, or who made it look endless since it was looked at: the machine's disk is not his to fill.
+ * Copies until there is nothing more to copy, in the same moment as the caller goes on, and tells where what is kept begins. Of more
+ * than fits the end is kept: a writer may have been quicker than we look, or than we copy. A file that has meanwhile grown by more than
+ * a whole one has a writer who is faster than anybody reads, or who made it look endless: the machine's disk is not his to fill.
  */
-async function copyAside(file: string, from: number, limit: number): Promise<void> {
+async function copyEndAside(file: string, sizeAtLook: number, maxBytes: number): Promise<number> {
+  let from = Math.max(0, sizeAtLook - maxBytes);
   let copied = from;
   for (let round = 0; round < maxRounds; round++) {
     const { size } = statSync(file);
-    if (size <= copied || size > limit) return;
-    await pipeline(createReadStream(file, { start: copied, end: size - 1 }), createWriteStream(`${file}.1`, { flags: "a" }));
+    if (size <= copied || size > sizeAtLook + maxBytes) break;
+    if (size - from > maxBytes) from = copied = size - maxBytes;
+    const flags = copied === from ? "w" : "a";
+    await pipeline(createReadStream(file, { start: copied, end: size - 1 }), createWriteStream(`${file}.1`, { flags }));
     copied = size;
   }
+  return from;
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {
