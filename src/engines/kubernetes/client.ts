@@ -6,6 +6,7 @@
  * - `connection-pools.ts` keeps connections, `transport.ts` sends one request, `retry.ts` decides about sending it again,
  * - `status-error.ts` turns every failure into an ApiError,
  * - `pod-access/` reads logs and runs programs in pods, over `web-socket.ts`,
+ * - `field-history.ts` keeps pods cheap to write,
  * - `cluster-features.ts` finds out what the cluster can do,
  * - `resource-path.ts`, `decode-objects.ts` and `watch-events.ts` are the API's paths, objects and events.
  */
@@ -32,6 +33,7 @@ import type { ApiObject } from "#model/meta.ts";
 import { apiVersionOf, resourceName, type ResourceType } from "#model/resource.ts";
 import { realSurroundings, resolveConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { decodeList, decodeObject, parseJson } from "./decode-objects.ts";
+import { withoutFieldHistory } from "./field-history.ts";
 import { KubernetesPodAccess } from "./pod-access/pod-access.ts";
 import { collectionPath, creationPath, objectPath, query } from "./resource-path.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
@@ -130,7 +132,7 @@ class HttpObjectClient implements KubernetesClient {
 
   async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: SubresourceOptions = {}): Promise<T> {
     const path = objectPath(type, key, options.subresource) + query(writeParameters(options));
-    return this.#object(type, { method: "PATCH", path, ...patchBody(patch), signal: options.signal });
+    return this.#object(type, { method: "PATCH", path, ...patchBody(withoutFieldHistory(type, patch)), signal: options.signal });
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
