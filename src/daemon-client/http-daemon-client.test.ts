@@ -120,3 +120,11 @@ test("of an answer without end only the beginning is read", async () => {
   parts.defer(() => http.close());
   expect((await http.send(await listening(server), { method: "GET", path: "/" })).text).toBe("x".repeat(4096));
 });
+
+test("an answer that stops in the middle is waited for no longer than the request says", async () => {
+  const server = createServer((_, response) => void response.write("half"));
+  const http = openPodHttp();
+  parts.defer(() => http.close());
+  const asked = http.send(await listening(server), { method: "GET", path: "/", timeoutMs: 50 });
+  await expect(asked).rejects.toThrow("no whole answer within 50 ms");
+});
