@@ -4,7 +4,16 @@ import { defaultDaemonPort } from "#sandbox/runtimes.ts";
 /** Clients always ask for this one, wherever the daemon of a template listens. */
 export const publicDaemonPort = defaultDaemonPort;
 
-const internalRoutes: ReadonlySet<string> = new Set(["/init", "/freeze", "/unfreeze", "/fsfreeze", "/fsthaw", "/collapse", "/upgrade"]);
+const internalRoutes: ReadonlySet<string> = new Set([
+  "/init",
+  "/retire",
+  "/freeze",
+  "/unfreeze",
+  "/fsfreeze",
+  "/fsthaw",
+  "/collapse",
+  "/upgrade",
+]);
 
 /** However the path is written: encoded, with dots, with more slashes than needed. */
 export function isInternalRoute(url: string): boolean {

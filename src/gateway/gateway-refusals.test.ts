@@ -103,7 +103,7 @@ describe("who is let in", () => {
     await using world = await gatewayWorld();
     const daemonPort = await world.program((_, response) => response.end("daemon"));
     world.sandbox("abc", { daemonPort });
-    for (const path of ["/init", "/INIT", "//init", "/x/../init", "/%69nit", "/init/", "/init?x=1", "/freeze"]) {
+    for (const path of ["/init", "/INIT", "//init", "/x/../init", "/%69nit", "/init/", "/init?x=1", "/retire", "/%72etire", "/freeze"]) {
       const [response] = await send(world, { method: "POST", path, headers: to("abc", 49_983) });
       expect([path, response.statusCode]).toEqual([path, 404]);
       response.resume();

@@ -130,7 +130,7 @@ test("no head, however it is written, ends the daemon or hangs in it", async () 
   const parts = {
     hosts: ["127.0.0.1", "49983-mine.box.test"],
     routes: ["Content-Type: application/json", "Content-Type: application/connect+json", ""],
-    paths: ["/health", "/files?path=/scratch/file", "/process.Process/List", "/envs", "/metrics", "/init", "/nothing"],
+    paths: ["/health", "/files?path=/scratch/file", "/process.Process/List", "/envs", "/metrics", "/init", "/retire", "/nothing"],
   };
   await attack("heads to the daemon", oddConnection(parts), async (bytes) => {
     return expectNoFailure(await exchange({ port: daemon.port, bytes, cut: true }));

@@ -32,7 +32,7 @@ beforeAll(async () => {
   parts = {
     hosts: ["127.0.0.1", `${mine.port}-mine.box.test`, `${mine.port}-mine-x.box.test:8443`, "localhost"],
     routes: [route("mine", mine.port), route("mine", mine.port), route("mine", 49_983), route("mine", 1), route("nobody", 80), ""],
-    paths: ["/", "/second?x=y", `/sandboxes/mine/${mine.port}/x`, "/init", "/health"],
+    paths: ["/", "/second?x=y", `/sandboxes/mine/${mine.port}/x`, "/init", "/retire", "/health"],
   };
 });
 afterAll(async () => {
@@ -52,7 +52,7 @@ function expectNoFailure(text: string, statuses: readonly number[]): void {
 }
 
 /** What the daemon would take for the control plane's. */
-const internal = /^\/+(?:init|freeze|unfreeze|fsfreeze|fsthaw|collapse|upgrade)(?:[/?#]|$)/i;
+const internal = /^\/+(?:init|retire|freeze|unfreeze|fsfreeze|fsthaw|collapse|upgrade)(?:[/?#]|$)/i;
 
 test("no head, however it is written, is passed on with two meanings, ends the gateway or hangs in it", async () => {
   const input = fc.nat(0).chain(() => oddConnection(parts));
@@ -87,6 +87,8 @@ test("nobody gets into another's sandbox, into one that sleeps or stops, or at t
     "/a/..%2finit",
     "/%2finit",
     "/\\init",
+    "/retire",
+    "/x/..//%72etire",
     "/freeze",
     "/upgrade;x",
   );
