@@ -81,8 +81,7 @@ export function startTimeoutController(
 ): Controller {
   const sight = new ClaimSight(given.clock);
   const deps = { ...given, sight };
-  const stopFollowing = sight.follow(deps.cache.pods);
-  const controller = startController(deps, {
+  return startController(deps, {
     name: "idle-timeout",
     reconcile: (key, signal) => reconcileTimeouts(deps, key, signal),
     // Pools are waited for, because a pool has the limit of its starts.
@@ -90,16 +89,10 @@ export function startTimeoutController(
       changesOf(deps.cache.pods, { when: (now, before) => isTimed(now) || isTimed(before) }),
       changesOf(deps.cache.pools, { keys: () => [] }),
     ],
+    following: [sight.follow(deps.cache.pods)],
     concurrency,
     ...options,
   });
-  return {
-    ...controller,
-    stop: async (withinMs) => {
-      stopFollowing();
-      await controller.stop(withinMs);
-    },
-  };
 }
 
 function isTimed(pod: Pod | undefined): pod is Pod {

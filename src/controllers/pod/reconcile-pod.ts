@@ -74,25 +74,17 @@ async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Pro
 const concurrency = 16;
 
 export function startPodController(deps: PodDeps & ControllerDeps, options: Pick<ControllerOptions, "signal"> = {}): Controller {
-  const stopFollowing = followRunning(deps);
   const gone = deps.cache.pods.onChange((now, before) => {
     if (now === undefined) deps.events.forget(before?.metadata.uid ?? "");
   });
-  const controller = startController(deps, {
+  return startController(deps, {
     name: "pod",
     reconcile: (key, signal) => reconcilePod(deps, key, signal),
     sources: [changesOf(deps.cache.pods, { keys: ofPool }), orphanedPods(deps)],
+    following: [followRunning(deps), () => gone.remove()],
     concurrency,
     ...options,
   });
-  return {
-    ...controller,
-    stop: async (withinMs) => {
-      stopFollowing();
-      gone.remove();
-      await controller.stop(withinMs);
-    },
-  };
 }
 
 /** When a pool is gone, those of its pods that nobody uses are looked at once more. */

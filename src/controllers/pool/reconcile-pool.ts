@@ -99,8 +99,6 @@ function forget({ expectations, ledger, memories, numbers }: PoolTools, key: Key
 export function startPoolController(deps: PoolDeps & ControllerDeps): Controller {
   const { cache } = deps;
   const tools = poolTools(deps);
-  const following = [tools.ledger.follow(cache.pods), tools.unready.follow(cache.pods)];
-  const stopObserving = observeExpectations(deps);
   const ofTemplate: Source = changesOf(cache.templates, {
     keys: ({ metadata: { name = "" } }) => cache.pools.objects.lookup(poolsByTemplateName, name).map(keyOf).toArray(),
     when: (now, before) => !isDeepStrictEqual(templateParts(now), templateParts(before)),
@@ -108,21 +106,18 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
   const forgetEvents = cache.pools.onChange((now, before) => {
     if (now === undefined && before !== undefined) tools.events.forget(before.metadata.uid ?? "");
   });
-  const controller = startController(deps, {
+  return startController(deps, {
     name: "pool",
     reconcile: (key, signal) => reconcilePool(tools, key, signal),
     sources: [changesOf(cache.pools), changesOf(cache.pods, { keys: poolKeys }), ofTemplate, waitingRequests(deps.pressure)],
+    following: [
+      tools.ledger.follow(cache.pods),
+      tools.unready.follow(cache.pods),
+      observeExpectations(deps),
+      () => forgetEvents.remove(),
+      () => tools.numbers.stop(),
+    ],
   });
-  return {
-    ...controller,
-    stop: async (withinMs) => {
-      await controller.stop(withinMs);
-      for (const end of following) end();
-      stopObserving();
-      forgetEvents.remove();
-      tools.numbers.stop();
-    },
-  };
 }
 
 export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {

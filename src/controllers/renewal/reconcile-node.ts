@@ -131,25 +131,18 @@ const concurrency = 16;
 
 export function startRenewalController(deps: RenewalDeps & ControllerDeps, options: Pick<ControllerOptions, "signal"> = {}): Controller {
   const memory = new RestMemory(deps.clock);
-  const stopFollowing = memory.follow(deps.cache.pods);
   const tools: RenewalTools = { ...deps, memory };
-  const controller = startController(deps, {
+  return startController(deps, {
     name: "renewal",
     reconcile: (key, signal) => reconcileNode(tools, key, signal),
     sources: [
       changesOf(deps.cache.pods, { keys: ownNode, when: (now, before) => isStopping(now) || isStopping(before) }),
       poolsInNeed(deps),
     ],
+    following: [memory.follow(deps.cache.pods)],
     concurrency,
     ...options,
   });
-  return {
-    ...controller,
-    stop: async (withinMs) => {
-      stopFollowing();
-      await controller.stop(withinMs);
-    },
-  };
 }
 
 /** Somebody waits for a pod: those that rest are looked at, wherever they are. */

@@ -32,6 +32,8 @@ export interface ControllerOptions {
   /** Brings what the key stands for to where it should be. May run at any time, any number of times, never twice at once for a key. */
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<Requeue>;
   readonly sources: readonly Source[];
+  /** Each ends something that the reconciler follows beside them; called when nothing is under way any more. */
+  readonly following?: readonly (() => void)[];
   readonly concurrency?: number;
   readonly backoff?: Backoff;
   /** When it ends the controller works no more; a leader passes its own. */
@@ -90,6 +92,7 @@ export function startController(deps: ControllerDeps, options: ControllerOptions
       stopping.abort(new Error(`the controller ${options.name} was stopped`));
       for (const connection of connections) connection.remove();
       const unfinished = await queue.stop(withinMs);
+      for (const end of options.following ?? []) end();
       if (unfinished.length > 0) log.warn({ keys: unfinished, withinMs }, "controller stopped while reconciles were under way");
     },
   };
