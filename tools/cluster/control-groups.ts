@@ -1,4 +1,4 @@
-/** The control group that all pods of the cluster are in: below it kubelet makes its own. */
+/** The control group of the node: below it kubelet makes those of its pods, and the node's programs have one. */
 import { existsSync, globSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -21,6 +21,22 @@ export function ensureControlGroups(): void {
     if (existsSync(shares)) writeFileSync(shares, String(1024 * availableParallelism()));
   }
   if (unified) handDown(root);
+}
+
+/** Of the node's own programs, all of them together: a quarter of one thread of the API server. */
+const programShares = 256;
+
+/**
+ * On most clusters nodes and the control plane are different machines. Here they are one, and an API server that waits until a kubelet has
+ * started containers would be measured as slow: what the node's programs have to do is done beside everything else.
+ */
+export function weighLess(pids: readonly number[]): void {
+  const group = join(root, "cpu", ownName, "programs");
+  // Version 2 has no such file, and is left alone until somebody has tried it there.
+  if (!existsSync(join(root, "cpu", ownName, "cpu.shares"))) return;
+  mkdirSync(group, { recursive: true });
+  writeFileSync(join(group, "cpu.shares"), String(programShares));
+  for (const pid of pids) writeFileSync(join(group, "cgroup.procs"), String(pid));
 }
 
 /** On version 2: what the group may limit, its parent must hand down. */

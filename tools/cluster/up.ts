@@ -14,7 +14,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { adminRequests, type AdminAccess } from "../../test/kubernetes/admin-requests.ts";
 import { bedBinaries } from "../../test/kubernetes/binaries.ts";
-import { ensureControlGroups } from "./control-groups.ts";
+import { ensureControlGroups, weighLess } from "./control-groups.ts";
 import { type ClusterParts, controlPlane } from "./control-plane.ts";
 import { ensureCredentials, readAdminAccess } from "./credentials.ts";
 import { ensureDns, isDnsReady } from "./dns.ts";
@@ -83,6 +83,7 @@ async function startAll(parts: ClusterParts, say: Say): Promise<number> {
     if (program.name === "registry") await pushPauseImage(parts.ports);
     if (program.name === "kube-apiserver") await ensureOwnObjects(parts);
   }
+  weighLess(nodePrograms(parts).flatMap(({ name }) => programs.pid(name) ?? []));
   const dead = (): string | undefined => (programs.pid("kubelet") === undefined ? "kubelet ended" : undefined);
   if (started > 0) await step(say, "waiting for the node", () => waitUntil("a ready node", () => isNodeReady(parts.admin), dead));
   if (!(await isDnsReady(parts.admin))) {
