@@ -4,7 +4,7 @@
  * api-writes.ts (what the API server was asked), processor-time.ts (who used how much of the processors), recycling.ts (one pod again and
  * again), report.ts (the table and the goals).
  *   --pool N      pods that wait (default 120)
- *   --seconds N   how long creates come at random (default 20)
+ *   --seconds N   how long creates come at random (default 20), though no more of them than there are pods
  *   --rates A,B   how many of them a second (default 10,45)
  *   --recycles N  how often the one pod is used (default 50)
  *   --only A,B    some of sequential, bursts, random, fresh, recycles
@@ -65,7 +65,8 @@ async function sequential({ world, pool, ask, back, counted }: Measured): Promis
 
 async function atRandom({ pool, ask, counted }: Measured, perSecond: number): Promise<void> {
   say(`${perSecond} a second`);
-  const count = perSecond * Number(args.seconds);
+  // Beyond these it is the node's renewals that are waited for, and their time is told with one pod again and again.
+  const count = Math.min(perSecond * Number(args.seconds), pool.replicas);
   const order = { count, perSecond, isPoisson: true, endAfterMs: useMs };
   report.atRandom(perSecond, await counted(`all of it, at ${perSecond} a second`, count, () => ask(order)));
   await pool.full();

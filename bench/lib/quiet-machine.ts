@@ -11,7 +11,7 @@ export function busyMs(): number {
 }
 
 /** Resolves when three seconds in a row had at most this share of the processors busy, or when the patience is over. */
-export async function quietMachine({ share = 0.25, patienceMs = 90_000 } = {}): Promise<void> {
+export async function quietMachine({ share = 0.2, patienceMs = 120_000 } = {}): Promise<void> {
   const until = performance.now() + patienceMs;
   for (let quiet = 0; quiet < 3 && performance.now() < until;) {
     const [before, began] = [busyMs(), performance.now()];

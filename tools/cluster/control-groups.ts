@@ -1,4 +1,4 @@
-/** The control group of the node: below it kubelet makes those of its pods, and the node's programs have one. */
+/** The control groups of the node: one below which kubelet makes those of its pods, and one for the node's programs. */
 import { existsSync, globSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -31,9 +31,10 @@ const programShares = 256;
  * started containers would be measured as slow: what the node's programs have to do is done beside everything else.
  */
 export function weighLess(pids: readonly number[]): void {
-  const group = join(root, "cpu", ownName, "programs");
+  // Not below the group of the pods, of whose weight it would have all that they leave.
+  const group = join(root, "cpu", `${ownName}-programs`);
   // Version 2 has no such file, and is left alone until somebody has tried it there.
-  if (!existsSync(join(root, "cpu", ownName, "cpu.shares"))) return;
+  if (!existsSync(join(root, "cpu", "cpu.shares"))) return;
   mkdirSync(group, { recursive: true });
   writeFileSync(join(group, "cpu.shares"), String(programShares));
   for (const pid of pids) writeFileSync(join(group, "cgroup.procs"), String(pid));
@@ -59,7 +60,7 @@ function hierarchies(): readonly string[] {
 
 /** Deepest first. */
 export function controlGroups(): readonly string[] {
-  return globSync([`${root}/${ownName}/**/`, `${root}/*/${ownName}/**/`]).sort((a, b) => b.length - a.length);
+  return globSync([`${root}/${ownName}/**/`, `${root}/*/${ownName}{,-programs}/**/`]).sort((a, b) => b.length - a.length);
 }
 
 export function processesInGroups(): readonly number[] {
