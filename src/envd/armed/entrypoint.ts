@@ -8,6 +8,8 @@ import type { ArmedState } from "#envd/armed-state.ts";
  * Its output is the container's log; the sandbox lives on when it ends.
  */
 export function runEntrypoint([command = "", ...args]: readonly string[], state: ArmedState, account: Account): void {
+  // It may have ended while this was loaded.
+  if (state.isRetired) return;
   const sandbox = sandboxVariables(state.sandboxId ?? "", state.init.envVars);
   const env = commandEnvironment({ own: process.env, account, sandbox });
   const child = spawn(command, args, { env, stdio: ["ignore", "inherit", "inherit"], detached: true });

@@ -131,7 +131,7 @@ export class InterpreterService {
     const sandbox = sandboxVariables(state.sandboxId ?? "", state.init.envVars);
     const env = commandEnvironment({ own: process.env, account, sandbox });
     const as = { env, account, groups: this.#accounts.groupsOf(account), cwd, needsCwd: true };
-    return Kernel.start({ language, clock, programs, runner, as });
+    return Kernel.start({ language, clock, programs, runner, state, as });
   }
 
   #folder(cwd: string | undefined): string {

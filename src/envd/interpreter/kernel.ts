@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import { type Clock, sleep } from "#lib/clock.ts";
+import type { ArmedState } from "#envd/armed-state.ts";
 import { launch, type Launched } from "#envd/process/launch.ts";
 import type { Command } from "#envd/process/launch-steps.ts";
 import { FrameReader } from "./frame-reader.ts";
@@ -22,6 +23,7 @@ export interface KernelOptions {
   readonly programs: string;
   /** Where the step runner is. */
   readonly runner: string;
+  readonly state: Pick<ArmedState, "isRetired">;
   /** As whom, where and with which variables. */
   readonly as: Omit<Command, "cmd" | "args">;
 }
@@ -47,10 +49,10 @@ export class Kernel {
   #isDead = false;
 
   /** Resolves when it is ready to run something. Throws ConnectError when it cannot be started. */
-  static async start({ language, clock, programs, runner, as }: KernelOptions): Promise<Kernel> {
+  static async start({ language, clock, programs, runner, state, as }: KernelOptions): Promise<Kernel> {
     const mark = randomBytes(12).toString("hex");
     const own = runnerOf(language, programs, mark);
-    const launched = await launch({ runner, command: { ...as, cmd: own.cmd, args: own.args }, hasInput: true });
+    const launched = await launch({ runner, state, command: { ...as, cmd: own.cmd, args: own.args }, hasInput: true });
     const kernel = new Kernel(launched, own, mark, clock);
     await kernel.#say(own.opening, silence);
     return kernel;

@@ -4,6 +4,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { getSystemErrorMessage } from "node:util";
 import { ReadStream } from "node:tty";
+import type { ArmedState } from "#envd/armed-state.ts";
 import { ConnectError } from "#envd/connect/connect-error.ts";
 import { ScriptTooLong, type Reply } from "#envd/steps/script.ts";
 import { StepChild, type Ending } from "#envd/steps/step-child.ts";
@@ -39,6 +40,7 @@ function outputOf(socket: Socket): Output {
 
 export interface LaunchOptions {
   readonly runner: string;
+  readonly state: Pick<ArmedState, "isRetired">;
   readonly command: Command;
   readonly hasInput: boolean;
   readonly terminal?: TerminalSize;
@@ -46,6 +48,8 @@ export interface LaunchOptions {
 
 /** Throws ConnectError. */
 export async function launch(options: LaunchOptions): Promise<Launched> {
+  // Asked in the same moment as the process is made: what is made before the end is ended with everything else, and nothing is made after it.
+  if (options.state.isRetired) throw new ConnectError("unavailable", "this sandbox has ended");
   try {
     return await (options.terminal === undefined ? launchOnPipes(options) : launchOnTerminal(options, options.terminal));
   } catch (error) {

@@ -68,11 +68,11 @@ export class ProcessService {
   };
 
   async #start(request: StartRequest, call: Call, stream: ServerStream): Promise<void> {
-    const { clock, runner } = this.#deps;
+    const { clock, runner, state } = this.#deps;
     const config = request.process ?? {};
     const size = terminalSize(request.pty);
     const command = this.#command(config, call, size !== undefined);
-    const options = { runner, command, hasInput: request.stdin ?? true, ...(size === undefined ? {} : { terminal: size }) };
+    const options = { runner, state, command, hasInput: request.stdin ?? true, ...(size === undefined ? {} : { terminal: size }) };
     const process = new RunningProcess(await launch(options), { config, tag: request.tag }, clock);
     this.#table.add(process);
     // The time of a command is over whether or not somebody still listens.
