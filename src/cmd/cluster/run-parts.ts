@@ -20,7 +20,6 @@ import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
-import { batchedOut } from "#lib/batched-out.ts";
 import { openLog } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openHistory } from "#store/open-history.ts";
@@ -52,9 +51,7 @@ export interface RunPartsOptions extends ServePartsRequest {
 
 export async function runParts(options: RunPartsOptions): Promise<number> {
   const { parts, version, clock, signal, stdout } = options;
-  const { out, flush } = batchedOut(stdout);
-  process.once("exit", flush);
-  const log = openLog({ clock, out });
+  const log = openLog({ clock, out: stdout });
   const readiness = new Readiness();
   // Taken down in the opposite order of setting up, as far as that came.
   await using running = new AsyncDisposableStack();
