@@ -138,7 +138,6 @@ async function measure(): Promise<void> {
   await counted("a second in which nothing happens", 10, () => sleep(10_000));
   if (only.has("sequential")) await sequential(measured);
   if (only.has("random")) for (const perSecond of args.rates.split(",").map(Number)) await atRandom(measured, perSecond);
-  // Last: a process that has made a few dozen sandboxes in its life takes twice the time for each.
   if (only.has("bursts")) await bursts(measured);
   await world.resize("bench", 0);
   if (only.has("fresh")) await freshImage(world, ask);

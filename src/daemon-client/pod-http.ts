@@ -3,8 +3,10 @@
  * not answer soon is gone or not there yet, so nobody waits for it long. Most requests are the first at their address, for which Node's own
  * client takes about half of undici's time: what a create adds to the one write is this.
  */
-import { Agent, type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request as openRequest } from "node:http";
 import type { Socket } from "node:net";
+import { ChildAbort } from "#lib/abortable.ts";
 import type { DaemonAddress } from "./daemon-client.ts";
 
 export interface PodHttp {
@@ -43,16 +45,23 @@ export function openPodHttp(): PodHttp {
   };
 }
 
-function send(agent: Agent, { ip, port }: DaemonAddress, request: PodRequest, signal: AbortSignal | undefined): Promise<PodAnswer> {
+async function send(agent: Agent, { ip, port }: DaemonAddress, request: PodRequest, signal: AbortSignal | undefined): Promise<PodAnswer> {
   const { method, path, headers = {}, body, timeoutMs = defaultTimeoutMs } = request;
-  const asked = openRequest({ agent, host: ip, port, method, path, headers: { ...headers } });
-  const answer = new Promise<PodAnswer>((resolve, reject) => {
-    asked.once("response", (response) => resolve(readAnswer(response)));
-    asked.on("error", reject);
-  });
-  asked.once("socket", limitConnecting);
-  asked.end(body);
-  return limited(asked, answer, timeoutMs, signal);
+  using abort = new ChildAbort(signal);
+  const limit = setTimeout(() => abort.abort(new Error(`no whole answer within ${timeoutMs} ms`)), timeoutMs);
+  try {
+    const asked = openRequest({ agent, host: ip, port, method, path, headers: { ...headers }, signal: abort.signal });
+    // Once there is an answer, what goes wrong is told by its body.
+    asked.on("error", () => {});
+    asked.once("socket", limitConnecting);
+    asked.end(body);
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    return { status: response.statusCode ?? 0, headers: singleHeaders(response), text: await beginning(response) };
+  } catch (error) {
+    throw abort.signal.aborted ? abort.signal.reason : error;
+  } finally {
+    clearTimeout(limit);
+  }
 }
 
 /** A pod that is gone does not refuse, it says nothing. */
@@ -60,28 +69,6 @@ function limitConnecting(socket: Socket): void {
   if (!socket.connecting) return;
   const limit = setTimeout(() => socket.destroy(new Error(`no connection within ${connectTimeoutMs} ms`)), connectTimeoutMs);
   for (const end of ["connect", "close"]) socket.once(end, () => clearTimeout(limit));
-}
-
-/** With timers and listeners that are gone when it has settled: a signal may be that of a process. */
-async function limited<T>(asked: ClientRequest, answer: Promise<T>, timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
-  let gaveUp: Error | undefined;
-  const giveUp = (why: Error): void => void asked.destroy((gaveUp ??= why));
-  const onAbort = (): void => giveUp(signal?.reason as Error);
-  const limit = setTimeout(() => giveUp(new Error(`no whole answer within ${timeoutMs} ms`)), timeoutMs);
-  signal?.addEventListener("abort", onAbort);
-  if (signal?.aborted === true) onAbort();
-  try {
-    return await answer;
-  } catch (error) {
-    throw gaveUp ?? error;
-  } finally {
-    clearTimeout(limit);
-    signal?.removeEventListener("abort", onAbort);
-  }
-}
-
-async function readAnswer(response: IncomingMessage): Promise<PodAnswer> {
-  return { status: response.statusCode ?? 0, headers: singleHeaders(response), text: await beginning(response) };
 }
 
 function singleHeaders({ headers }: IncomingMessage): Readonly<Record<string, string | undefined>> {

@@ -35,7 +35,9 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
   /** What the image would have run waits for nobody; for the rest, who arms a sandbox has others to arm first. */
   const prepare = (): void => {
     const hasProgram = programOf(options.program, state.init).length > 0;
-    const begin = (): void => void (state.isRetired || load());
+    const begin = (): void => {
+      if (!state.isRetired) void load();
+    };
     setTimeout(begin, hasProgram ? 0 : prepareAfterMs).unref();
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
