@@ -15,7 +15,7 @@ import { asServiceError } from "./service-failure.ts";
 
 export interface CarriedDeps extends FindDeps {
   readonly client: Pick<ObjectClient, "get">;
-  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "pods">;
+  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "pods">;
 }
 
 /** Whose sandbox it is, and what is wanted of it, for messages. */

@@ -6,7 +6,7 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { captureStopRecord } from "#sandbox/stop-record.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { CreateRequest } from "./create-sandbox.ts";
-import { findPod, findRecord } from "./find-sandbox.ts";
+import { findRecord, findSandbox, type Found } from "./find-sandbox.ts";
 import { isArmed } from "./is-armed.ts";
 import type { CreatedSandbox, SandboxView } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
@@ -16,8 +16,9 @@ type FindCreatedDeps = Pick<ClaimContext, "cache" | "history" | "daemons" | "tok
 /** Undefined when there is none, or it is not what a create answers with yet. */
 export async function findCreated(deps: FindCreatedDeps, request: CreateRequest): Promise<CreatedSandbox | undefined> {
   const { caller, command, sandboxId } = request;
-  const pod = findPod(deps, caller, sandboxId);
-  const sandbox = pod !== undefined && isClaimed(pod) ? await living(deps, pod, request) : await ended(deps, pod, request);
+  const found = await findSandbox(deps, caller, sandboxId);
+  const { pod } = found;
+  const sandbox = pod !== undefined && isClaimed(pod) ? await living(deps, pod, request) : await ended(deps, found, request);
   if (sandbox === undefined) return undefined;
   return command.secure === false ? { sandbox } : { sandbox, accessToken: deps.tokens.accessTokenOf(sandboxId) };
 }
@@ -31,8 +32,12 @@ async function living(deps: FindCreatedDeps, pod: Pod, { sandboxId, wait, time }
 }
 
 /** From the pod that still shows it, or from the history. */
-async function ended(deps: FindCreatedDeps, pod: Pod | undefined, { caller, sandboxId }: CreateRequest): Promise<SandboxView | undefined> {
-  const ending = pod === undefined ? undefined : captureStopRecord(pod, deps.clock.now());
+async function ended(
+  deps: FindCreatedDeps,
+  { pod, record: known }: Found,
+  { caller, sandboxId }: CreateRequest,
+): Promise<SandboxView | undefined> {
+  const ending = pod === undefined ? known : captureStopRecord(pod, deps.clock.now());
   const record = ending ?? (await findRecord(deps, caller, sandboxId));
   if (record === undefined || !wasMade(record)) return undefined;
   return (pod === undefined ? undefined : viewOf(pod)) ?? record;

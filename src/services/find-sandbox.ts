@@ -3,6 +3,7 @@
  * is passed over, and the history, asked with the caller's own scope, has nothing.
  */
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
@@ -10,20 +11,50 @@ import { liveStatusOf } from "#sandbox/sandbox-base.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { isSandboxId } from "#store/record-key.ts";
 import { type Caller, owns, scopeOf } from "./caller.ts";
+import { isSandboxIdOfAbout } from "./sandbox-id.ts";
 import { ServiceError } from "./service-error.ts";
 import { translated } from "./service-failure.ts";
 
 export interface FindDeps {
-  readonly cache: Pick<SandboxCache, "podsOfSandbox">;
+  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox">;
   readonly history: Pick<HistoryStore, "get">;
+  readonly clock: Pick<Clock, "now">;
 }
+
+/** Neither: there is no such sandbox for this caller. */
+export interface Found {
+  readonly pod?: Pod | undefined;
+  readonly record?: SandboxRecord | undefined;
+}
+
+/** Watches are milliseconds late, and clocks of machines differ. About anything older there is nothing to ask the server, whoever makes it up. */
+const newsMs = 10 * 60_000;
 
 export function noSuchSandbox(sandboxId: string): ServiceError {
   return new ServiceError("not_found", `there is no sandbox ${JSON.stringify(sandboxId)}`);
 }
 
-/** The caller's pod that carries the sandbox, or that did so last and has not forgotten it. */
-export function findPod({ cache }: Pick<FindDeps, "cache">, caller: Caller, sandboxId: string): Pod | undefined {
+/**
+ * The sandbox from its pod while one shows it, and from the history afterwards. Another process may have claimed it a moment ago, before our
+ * cache heard of it: whoever was answered there is known here.
+ */
+export async function findSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<Found> {
+  const pod = findPod(deps, caller, sandboxId);
+  if (pod !== undefined) return { pod };
+  const record = await findRecord(deps, caller, sandboxId);
+  if (record !== undefined || !isSandboxIdOfAbout(deps.clock.now(), sandboxId, newsMs)) return { record };
+  await translated(deps.cache.refreshSandbox(sandboxId));
+  const newcomer = findPod(deps, caller, sandboxId);
+  // It may have ended between the two looks; the record was there before its pod forgot it (I3).
+  return newcomer === undefined ? { record: await findRecord(deps, caller, sandboxId) } : { pod: newcomer };
+}
+
+/** The caller's pod that carries the sandbox, or that did so last and has not forgotten it, as far as the cache knows. */
+export function findPod(
+  { cache }: { readonly cache: Pick<SandboxCache, "podsOfSandbox"> },
+  caller: Caller,
+  sandboxId: string,
+): Pod | undefined {
   const pods = cache
     .podsOfSandbox(sandboxId)
     .filter((pod) => owns(caller, pod) && liveStatusOf(pod) !== undefined)
@@ -47,10 +78,9 @@ export async function findRecord(
 
 /** The pod of a sandbox that lives. Throws not_found, or a conflict that says how far the sandbox is; `wish` is what cannot be done. */
 export async function livePod(deps: FindDeps, caller: Caller, sandboxId: string, wish: string): Promise<Pod> {
-  const pod = findPod(deps, caller, sandboxId);
+  const { pod, record } = await findSandbox(deps, caller, sandboxId);
   if (pod !== undefined && isClaimed(pod)) return pod;
   if (pod !== undefined) throw new ServiceError("conflict", `sandbox ${sandboxId} is stopping: ${wish} is not possible any more`);
-  const record = await findRecord(deps, caller, sandboxId);
   if (record === undefined) throw noSuchSandbox(sandboxId);
   throw new ServiceError("conflict", `sandbox ${sandboxId} has ended (${record.status}): ${wish} is not possible any more`);
 }

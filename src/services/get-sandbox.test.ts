@@ -78,8 +78,8 @@ test("a sandbox is shown without its warnings when they cannot be read", async (
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1", { phase: "starting", status: pulling });
   const client = { list: () => Promise.reject(new ApiError("ServiceUnavailable", "no")) };
-  const { cache, history, log } = scene;
-  const { diagnosis } = await getSandbox({ cache, history, log, client }, ann, "i-1");
+  const { cache, history, log, clock } = scene;
+  const { diagnosis } = await getSandbox({ cache, history, log, clock, client }, ann, "i-1");
   expect(diagnosis).toMatchObject({ reason: "ImagePullBackOff", events: [] });
   expect(scene.logged.lines.at(-1)?.msg).toBe("events of a sandbox could not be read");
 });

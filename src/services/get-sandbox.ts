@@ -5,7 +5,7 @@ import { Events, type ObjectEvent } from "#model/core-kinds.ts";
 import type { Pod } from "#model/pod.ts";
 import { statusDetailWithEvents } from "#sandbox/diagnosis-events.ts";
 import type { Caller } from "./caller.ts";
-import { type FindDeps, findPod, findRecord, noSuchSandbox } from "./find-sandbox.ts";
+import { type FindDeps, findSandbox, noSuchSandbox } from "./find-sandbox.ts";
 import type { SandboxDetail } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
 
@@ -18,10 +18,9 @@ export interface GetDeps extends FindDeps {
 const maxEvents = 500;
 
 export async function getSandbox(deps: GetDeps, caller: Caller, sandboxId: string): Promise<SandboxDetail> {
-  const pod = findPod(deps, caller, sandboxId);
+  const { pod, record } = await findSandbox(deps, caller, sandboxId);
   const view = pod === undefined ? undefined : viewOf(pod);
   if (pod === undefined || view === undefined) {
-    const record = await findRecord(deps, caller, sandboxId);
     if (record === undefined) throw noSuchSandbox(sandboxId);
     return record;
   }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 const timeLength = 8;
 const randomLength = 16;
+const idForm = /^[0-9a-z]{24}$/;
 
 /**
  * 24 letters and digits: 8 that grow with time, so that ids of one time lie together, and 16 of chance (82 bits), so that knowing one
@@ -10,6 +11,11 @@ const randomLength = 16;
  */
 export function newSandboxId(now: number): string {
   return now.toString(36).padStart(timeLength, "0").slice(-timeLength) + randomText(randomLength);
+}
+
+/** Whether the id can be one that was given out within `ms` of now, by the clock of whoever did. */
+export function isSandboxIdOfAbout(now: number, sandboxId: string, ms: number): boolean {
+  return idForm.test(sandboxId) && Math.abs(Number.parseInt(sandboxId.slice(0, timeLength), 36) - now) <= ms;
 }
 
 function randomText(length: number): string {

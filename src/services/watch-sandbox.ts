@@ -1,6 +1,6 @@
 /** One sandbox as it changes, to its end. Whoever reads slowly misses what came between, never the end. */
 import type { Caller } from "./caller.ts";
-import { type FindDeps, findPod, findRecord, noSuchSandbox } from "./find-sandbox.ts";
+import { type FindDeps, findPod, findRecord, findSandbox, noSuchSandbox } from "./find-sandbox.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { SandboxDetail } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
@@ -17,6 +17,8 @@ export async function* watchSandbox(
   signal: AbortSignal,
 ): AsyncGenerator<SandboxDetail, void> {
   using changes = new Changes(deps, sandboxId, signal);
+  // From here on the cache has it, whoever made it a moment ago.
+  await findSandbox(deps, caller, sandboxId);
   let shown: string | undefined;
   while (!signal.aborted) {
     // Before looking: what changes afterwards is looked at again.

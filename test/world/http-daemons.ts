@@ -22,9 +22,10 @@ export class HttpDaemons implements Daemons, AsyncDisposable {
     this.#server = createServer((request, response) => this.#answer(request, response));
   }
 
-  static async listen(): Promise<HttpDaemons> {
+  /** On any port that is free, unless told otherwise. */
+  static async listen(port = 0): Promise<HttpDaemons> {
     const daemons = new HttpDaemons();
-    await new Promise<void>((resolve) => daemons.#server.listen(0, "0.0.0.0", 4096, resolve));
+    await new Promise<void>((resolve, reject) => daemons.#server.once("error", reject).listen(port, "0.0.0.0", 4096, resolve));
     return daemons;
   }
 

@@ -22,6 +22,8 @@ export interface SimulatedKubeletOptions {
   readonly client: ObjectClient;
   /** All when left out. */
   readonly namespace?: string;
+  /** All when left out. */
+  readonly pool?: string;
   readonly daemons: Daemons;
   /** The n-th address. */
   readonly addressOf?: (number: number) => string;
@@ -42,7 +44,8 @@ export class SimulatedKubelet implements AsyncDisposable {
   private constructor(options: SimulatedKubeletOptions) {
     this.#options = options;
     const deps = { client: options.client, clock: systemClock, log: recordedLog().log };
-    this.#pods = new Informer(deps, { type: Pods, namespace: options.namespace, labelSelector: labelKeys.sandboxPool });
+    const labelSelector = options.pool === undefined ? labelKeys.sandboxPool : `${labelKeys.sandboxPool}=${options.pool}`;
+    this.#pods = new Informer(deps, { type: Pods, namespace: options.namespace, labelSelector });
     this.#pods.onChange((now, before) => this.#changed(now, before));
   }
 

@@ -11,7 +11,7 @@
  *
  * | theirs                                     | ours                                                                             |
  * |--------------------------------------------|----------------------------------------------------------------------------------|
- * | GetClaimedSandbox                          | claimedSandbox; ambiguous ids fail                                               |
+ * | GetClaimedSandbox                          | claimedSandbox; ambiguous ids fail. refreshSandbox for what the cache lacks      |
  * | GetCheckpoint                              | checkpoint; ambiguous ids fail                                                   |
  * | PickSandboxSet                             | pool; ambiguous without a namespace, where theirs takes any                      |
  * | ListSandboxSets                            | listPools                                                                        |
@@ -45,6 +45,7 @@ import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { ConfigMap, Secret } from "#model/core-kinds.ts";
+import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { ResourceType } from "#model/resource.ts";
@@ -99,10 +100,12 @@ export class SandboxCache {
   readonly system: { readonly secrets: Informer<Secret>; readonly configMaps: Informer<ConfigMap> } | undefined;
   readonly sandboxWaits: WaitRegistry<Pod>;
   readonly checkpointWaits: WaitRegistry<Checkpoint>;
+  readonly #namespace: string | undefined;
 
   constructor(deps: InformerDeps, { pace = {}, ...options }: SandboxCacheOptions = {}) {
     const scope = cacheScope(options);
     this.client = deps.client;
+    this.#namespace = scope.pods.namespace;
     this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace });
     this.pools = new Informer(deps, { ...scope.pools, indexes: poolIndexes, pace });
     this.checkpoints = new Informer(deps, { ...scope.checkpoints, indexes: checkpointIndexes, pace });
@@ -210,6 +213,12 @@ export class SandboxCache {
   /** The pod as it is known now; asks the server if the cache does not have it. Rejects with NotFound if nobody has. */
   async currentPod(key: ObjectKey, signal?: AbortSignal): Promise<Pod> {
     return this.pods.get(key) ?? (await this.client.get(Pods, key, { signal }));
+  }
+
+  /** Asks the server which pods show the sandbox's id, and knows them from then on: another process may have claimed one a moment ago. */
+  async refreshSandbox(sandboxId: string): Promise<void> {
+    const { items } = await this.client.list(Pods, { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` });
+    for (const pod of items) this.pods.remember(pod);
   }
 
   async currentCheckpoint(key: ObjectKey, signal?: AbortSignal): Promise<Checkpoint> {

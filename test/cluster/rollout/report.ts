@@ -31,11 +31,15 @@ export function reportOf({ tally, restarts, unrecorded }: RolloutResult): Report
   const text = [
     table(["asked", "a second", "failed", "no pod in time"], requests),
     table(["streams", "breaks", "there again", "ticks", "missed meanwhile", "twice or out of order"], streams),
-    `Exchanged in: ${times.join(", ")} (with the end of the last old pod). Creates p50 ${percentile(tally.createMs, 0.5).toFixed(0)} ms, p99 ` +
-      `${percentile(tally.createMs, 0.99).toFixed(0)} ms; ${tally.skipped} visits not begun because 100 were under way. ` +
+    `Exchanged in: ${times.join(", ")} (with the end of the last old pod). Creates ${spread(tally.createMs)}, on the simulated node ` +
+      `${spread(tally.simulatedCreateMs)}; ${tally.skipped} visits not begun because 100 were under way. ` +
       `${tally.passing.length + tally.staying.length} sandboxes, ${tally.harmed.length} harmed, ${unrecorded.length} without a record.`,
   ].join("\n\n");
   return { text, problems: problemsOf({ tally, restarts, unrecorded }) };
+}
+
+function spread(ms: readonly number[]): string {
+  return ms.length === 0 ? "none" : `p50 ${percentile(ms, 0.5).toFixed(0)} ms, p99 ${percentile(ms, 0.99).toFixed(0)} ms`;
 }
 
 /** What was noted about the time of a failure. */
@@ -45,7 +49,7 @@ export function troubleOf({ failures, trouble }: Tally): readonly Trouble[] {
 
 /** Of a pool that a slow machine does not fill fast enough, which has nothing to do with who is exchanged. A lower rate has none. */
 function isShortage({ kind, why }: Failure): boolean {
-  return kind === "create" && why.includes("became free within");
+  return kind.startsWith("create") && why.includes("became free within");
 }
 
 function streamRow(streams: readonly StreamTally[]): Readonly<Record<string, string>> {

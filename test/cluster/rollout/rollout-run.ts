@@ -4,16 +4,20 @@
  * - `installation.ts`  the chart on the cluster        - `visitors.ts`  who uses it, in a process of their own
  * - `streams.ts`       what they listen to             - `ticks.py`     … and what speaks
  * - `tally.ts`         what is counted                 - `report.ts`    … and how it is told
+ * - `simulated-node.ts`  room for twenty creates a second
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Installation, type InstallationOptions, type Part } from "./installation.ts";
+import { SimulatedNode } from "./simulated-node.ts";
 import type { FromVisitors, Tally, VisitorsOrder } from "./tally.ts";
 
 export interface RolloutOptions extends InstallationOptions, VisitorsOrder {
   readonly replicas: number;
+  /** Pods that wait on the simulated node; each is used once or twice. */
+  readonly simulatedReplicas: number;
   readonly onProgress: (text: string) => void;
 }
 
@@ -25,27 +29,34 @@ export interface RolloutResult {
   readonly unrecorded: readonly string[];
 }
 
-const pool = "rollout";
+const [pool, simulatedPool] = ["rollout", "rollout-simulated"];
 const parts: readonly Part[] = ["api", "controllers", "gateway"];
 /** Between two restarts, and after the last one. */
 const calmMs = 5_000;
 const patienceMs = 10 * 60_000;
 
 export async function rolloutRun(options: RolloutOptions): Promise<RolloutResult> {
-  const { onProgress, replicas, perSecond, streams } = options;
+  const { onProgress, replicas, simulatedReplicas, perSecond, simulatedPerSecond, streams } = options;
   onProgress("installing");
-  await using installation = await Installation.install(options);
+  await using opened = new AsyncDisposableStack();
+  const installation = opened.use(await Installation.install(options));
   // Whoever has no more patience leaves nothing behind.
-  const leave = (): void => void installation[Symbol.asyncDispose]().finally(() => process.exit(130));
+  const leave = (): void => void opened.disposeAsync().finally(() => process.exit(130));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   onProgress(`a pool of ${replicas}`);
   await installation.pool(pool, replicas);
   await until(async () => (await installation.idleOf(pool)) >= replicas);
-  using visitors = startVisitors({ ...(await installation.surroundings()), ROLLOUT_POOL: pool });
+  onProgress(`a pool of ${simulatedReplicas} on a simulated node`);
+  const { client, sandboxNamespace: namespace } = installation;
+  const node = opened.use(await SimulatedNode.start({ client, namespace, pool: simulatedPool }));
+  await node.createPool(simulatedReplicas);
+  await until(async () => (await installation.idleOf(simulatedPool)) >= simulatedReplicas);
+  const pools = { ROLLOUT_POOL: pool, ROLLOUT_SIMULATED_POOL: simulatedPool };
+  using visitors = startVisitors({ ...(await installation.surroundings()), ...pools });
   onProgress(`${streams} streams`);
-  visitors.process.send({ perSecond, streams } satisfies VisitorsOrder);
+  visitors.process.send({ perSecond, simulatedPerSecond, streams } satisfies VisitorsOrder);
   await visitors.says("settled");
-  onProgress(`${perSecond} creates a second`);
+  onProgress(`${perSecond} creates a second, and ${simulatedPerSecond} on the simulated node`);
   await sleep(calmMs);
   const restarts: Record<Part, number> = { api: 0, controllers: 0, gateway: 0 };
   for (const part of parts) {

@@ -1,7 +1,17 @@
 /** What the processes of a rollout run tell each other. */
 
 /** Requests that are counted: each is one call of the SDK, which repeats by itself what it repeats for every user. */
-export const requestKinds = ["create", "command", "kill", "read", "short command", "connect again"] as const;
+export const requestKinds = [
+  "create",
+  "command",
+  "kill",
+  "create, simulated node",
+  "call, simulated node",
+  "kill, simulated node",
+  "read",
+  "short command",
+  "connect again",
+] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
 export interface Failure {
@@ -38,6 +48,7 @@ export interface Tally {
   /** Answers of 400 and more and broken connections, whether or not the SDK coped with them. */
   readonly trouble: readonly Trouble[];
   readonly createMs: readonly number[];
+  readonly simulatedCreateMs: readonly number[];
   /** Sandboxes that were created and ended. */
   readonly passing: readonly string[];
   /** Sandboxes that streams run in. */
@@ -49,6 +60,8 @@ export interface Tally {
 
 export interface VisitorsOrder {
   readonly perSecond: number;
+  /** The same of sandboxes in pods of the simulated node. */
+  readonly simulatedPerSecond: number;
   readonly streams: number;
 }
 

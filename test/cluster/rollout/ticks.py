@@ -33,10 +33,11 @@ async def serve(reader, writer):
         writer.write(answer(key))
         tick = int((time.time() - BEGAN) * 10)
         while True:
-            writer.write(framed(key, b"%d\n" % tick))
-            await writer.drain()
+            # The one that is due already may have been told on the connection before.
             tick += 1
             await asyncio.sleep(max(0, BEGAN + tick / 10 - time.time()))
+            writer.write(framed(key, b"%d\n" % tick))
+            await writer.drain()
     except (ConnectionError, asyncio.IncompleteReadError):
         writer.close()
 

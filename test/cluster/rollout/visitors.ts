@@ -5,6 +5,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { envdPort } from "#envd-protocol/arming.ts";
 import { jsModule } from "../../conformance/install.ts";
 import type { Sandbox as SdkSandbox, Sdk } from "../../conformance/sdk.ts";
 import { type Attempt, commandStream, httpStream, type LastingStream, ticksPort, webSocketStream } from "./streams.ts";
@@ -13,6 +14,7 @@ import { type Failure, type FromVisitors, type RequestKind, requestKinds, type T
 const { Sandbox } = (await import(jsModule("2.51.0"))) as Sdk;
 const gatewayUrl = process.env["E2B_SANDBOX_URL"] ?? "";
 const pool = process.env["ROLLOUT_POOL"] ?? "";
+const simulatedPool = process.env["ROLLOUT_SIMULATED_POOL"] ?? "";
 /** Three commands, a WebSocket and an answer without end. */
 const streamsOfSandbox = 5;
 /** More than that under way at once: the machine is the bottleneck, and one more says nothing. */
@@ -22,6 +24,7 @@ const lastingMs = 3_600_000;
 const asked = Object.fromEntries(requestKinds.map((kind) => [kind, 0])) as Record<RequestKind, number>;
 const failures: Failure[] = [];
 const createMs: number[] = [];
+const simulatedCreateMs: number[] = [];
 const passing: string[] = [];
 const underWay = new Set<Promise<unknown>>();
 let skipped = 0;
@@ -78,7 +81,27 @@ async function passThrough(): Promise<void> {
   createMs.push(performance.now() - began);
   passing.push(sandbox.sandboxId);
   await request("command", async () => expectHello(await sandbox.commands.run("echo hello")));
-  await request("kill", () => sandbox.kill());
+  await request("kill", () => kill(sandbox));
+}
+
+/** There is nothing in such a pod that could run a command; whoever is asked says which sandbox he is. */
+async function passThroughSimulated(): Promise<void> {
+  const began = performance.now();
+  const sandbox = await request("create, simulated node", () => Sandbox.create(simulatedPool, { timeoutMs: lastingMs }));
+  if (sandbox === undefined) return;
+  simulatedCreateMs.push(performance.now() - began);
+  passing.push(sandbox.sandboxId);
+  const headers = { "e2b-sandbox-id": sandbox.sandboxId, "e2b-sandbox-port": String(envdPort) };
+  await request("call, simulated node", async () => {
+    const said = await (await fetch(`${gatewayUrl}/who`, { headers })).text();
+    if (said !== `sandbox ${sandbox.sandboxId}`) throw new Error(`the sandbox said ${JSON.stringify(said)}`);
+  });
+  await request("kill, simulated node", () => kill(sandbox));
+}
+
+/** The SDK says no more than false where there is no such sandbox. */
+async function kill(sandbox: SdkSandbox): Promise<void> {
+  if (!(await sandbox.kill())) throw new Error(`there is no sandbox ${sandbox.sandboxId} to kill`);
 }
 
 function expectHello({ stdout }: { readonly stdout: string }): void {
@@ -138,12 +161,13 @@ async function harmedOf(sandboxes: readonly SdkSandbox[]): Promise<readonly stri
   return (await Promise.all(looked)).flat();
 }
 
-async function visit({ perSecond, streams: wanted }: VisitorsOrder, isOver: Promise<void>): Promise<Tally> {
+async function visit({ perSecond, simulatedPerSecond, streams: wanted }: VisitorsOrder, isOver: Promise<void>): Promise<Tally> {
   const { sandboxes, streams } = await staying(wanted);
   tell({ kind: "settled" });
   const began = performance.now();
   const next = (of: number): SdkSandbox => sandboxes[of % sandboxes.length] as SdkSandbox;
   const timers = [every(1000 / perSecond, passThrough)];
+  if (simulatedPerSecond > 0) timers.push(every(1000 / simulatedPerSecond, passThroughSimulated));
   // What nobody has to make ready can come twenty times a second on any machine.
   timers.push(every(50, () => request("read", () => Sandbox.getInfo(next(asked.read).sandboxId))));
   const short = async (): Promise<void> => expectHello(await next(asked["short command"]).commands.run("echo hello"));
@@ -156,7 +180,7 @@ async function visit({ perSecond, streams: wanted }: VisitorsOrder, isOver: Prom
   const told = streams.map((stream) => stream.end());
   const stayed = sandboxes.map(({ sandboxId }) => sandboxId);
   await Promise.all(sandboxes.map((sandbox) => sandbox.kill()));
-  return { seconds, asked, skipped, failures, trouble, createMs, passing, staying: stayed, harmed, streams: told };
+  return { seconds, asked, skipped, failures, trouble, createMs, simulatedCreateMs, passing, staying: stayed, harmed, streams: told };
 }
 
 function tell(message: FromVisitors): void {
