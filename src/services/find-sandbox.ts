@@ -27,8 +27,8 @@ export interface Found {
   readonly record?: SandboxRecord | undefined;
 }
 
-/** Watches are milliseconds late, and clocks of machines differ. About anything older there is nothing to ask the server, whoever makes it up. */
-const newsMs = 10 * 60_000;
+/** Watches are milliseconds late, but clocks of machines may be wrong by far. About anything older there is nothing to ask the server. */
+const newsMs = 3_600_000;
 
 export function noSuchSandbox(sandboxId: string): ServiceError {
   return new ServiceError("not_found", `there is no sandbox ${JSON.stringify(sandboxId)}`);

@@ -156,6 +156,12 @@ export class PodScene implements AsyncDisposable {
     return releaseSandbox(this.deps, await this.pod(), { sandboxId: "i1", ...more }, signal);
   }
 
+  /** As on a node that has other pods to renew first. */
+  async releaseToRest() {
+    const resting = { decide: () => ({ rests: true, [Symbol.dispose]: () => {} }), retire: async () => true };
+    return releaseSandbox({ ...this.deps, resting }, await this.pod(), { sandboxId: "i1" }, signal);
+  }
+
   /** Deletes it as anybody may. */
   async delete(): Promise<void> {
     await this.client.delete(Pods, this.key);

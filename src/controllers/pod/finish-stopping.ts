@@ -10,7 +10,7 @@ import type { Requeue } from "#kube/controller/work-queue.ts";
 import { askWhomItServes } from "#lifecycle/ask-daemon.ts";
 import { deletePodAsSeen } from "#lifecycle/delete-pod.ts";
 import { patchPodAsSeen } from "#lifecycle/patch-pod.ts";
-import { sandboxIdOf } from "#model/claimed-pod.ts";
+import { isResting, sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import { isToBeReplaced } from "#sandbox/inplace-completion.ts";
 import { phaseDuration } from "#sandbox/phase.ts";
@@ -19,6 +19,8 @@ import type { PodDeps } from "./pod-deps.ts";
 
 export async function finishStopping(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<Requeue> {
   const record = await deps.recorder.record(pod);
+  // It takes as long as its node has no time for it; `controllers/renewal` begins the exchange that has a time limit.
+  if (isResting(pod)) return undefined;
   if (isToBeReplaced(pod)) return replace(deps, pod, signal);
   const plan = planRecycle(pod, { recorded: sandboxIdOf(pod) }, deps.clock.now());
   switch (plan.kind) {

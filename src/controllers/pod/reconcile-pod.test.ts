@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isResting, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
+import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { planFinishStart } from "#sandbox/finish-start-patch.ts";
+import { planRenewal } from "#sandbox/renewal-patch.ts";
 import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
+import { pinned } from "../../../test/world/pool-pods.ts";
 
 const waitingImage = { images: { main: image("idle") } };
 
@@ -123,6 +126,31 @@ describe("stopping", () => {
     await scene.reconcile();
     expect(await scene.record()).toMatchObject({ status: "Completed" });
     expect(await scene.metric("agentbox_inplace_update_total")).toContain('exchange="stopping",result="failed"} 1');
+  });
+
+  test("a pod that rests is recorded, and not replaced however long its node has no time for it", async () => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    await running(scene);
+    await scene.releaseToRest();
+    await scene.reconcile();
+    await clock.step(3_600_000);
+    expect(await scene.reconcile()).toBeUndefined();
+    expect(await scene.record()).toMatchObject({ status: "Completed" });
+    const pod = await scene.pod();
+    expect([isResting(pod), pod.metadata.deletionTimestamp]).toEqual([true, undefined]);
+  });
+
+  test("a pod has its whole time for the way back from when it ceases to rest", async () => {
+    await using world = await embeddedPodScene();
+    const { scene, clock } = world;
+    await running(scene);
+    await scene.releaseToRest();
+    await clock.step(3_600_000);
+    const patch = planRenewal(await scene.pod(), { main: pinned("idle", 1) }, clock.now());
+    await scene.client.patch(Pods, scene.key, patch ?? { type: "json", operations: [] });
+    await scene.pod();
+    expect(await scene.reconcile()).toEqual({ afterMs: 60_000, exact: true });
   });
 
   test("I2: a container that still works for the last user is none to be idle with, whatever its node reports", async () => {
