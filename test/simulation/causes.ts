@@ -1,7 +1,7 @@
 /** No sandbox ends without a reason, and the reason that is told is the true one (I11: the death of the control plane is none). */
 import { failureReasons } from "#model/keys.ts";
 import type { Judge } from "./judge.ts";
-import type { Ledger, Sandbox } from "./ledger.ts";
+import { type Ledger, type Sandbox, wasAnswered } from "./ledger.ts";
 
 export interface ToldEnd {
   readonly stopReason: string | undefined;
@@ -14,7 +14,7 @@ export function checkCause({ judge, ledger }: { readonly judge: Judge; readonly 
 }
 
 function whyNot(ledger: Ledger, sandbox: Sandbox, { stopReason, failureReason }: ToldEnd): string | undefined {
-  const isAnswered = sandbox.request?.state === "answered";
+  const isAnswered = wasAnswered(sandbox);
   if (stopReason === "Completed" || stopReason === "Canceled") {
     return sandbox.isEndAsked || !isAnswered ? undefined : "its client had it and did not ask for that";
   }

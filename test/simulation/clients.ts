@@ -5,7 +5,7 @@ import type { Caller } from "#services/caller.ts";
 import { isServiceError } from "#services/service-error.ts";
 import type { CreateSandbox, SandboxService } from "#services/sandbox-service.ts";
 import type { Judge } from "./judge.ts";
-import type { Ledger, Request, Sandbox } from "./ledger.ts";
+import { type Ledger, type Request, type Sandbox, wasAnswered } from "./ledger.ts";
 import type { SimulatedNode } from "./node.ts";
 import { userLabel } from "./pod-monitor.ts";
 import type { Process } from "./process.ts";
@@ -99,7 +99,7 @@ export class Clients {
   /** Ends one of the sandboxes that clients have; the same one may be chosen again while its end is under way. */
   end(api: Api): void {
     const { ledger, random } = this.#deps;
-    const theirs = [...ledger.sandboxes.values()].filter(({ request, isEndTold }) => request?.state === "answered" && !isEndTold);
+    const theirs = [...ledger.sandboxes.values()].filter((sandbox) => wasAnswered(sandbox) && !sandbox.isEndTold);
     const sandbox = random.pick(theirs);
     if (sandbox !== undefined) this.endOne(api, sandbox);
   }

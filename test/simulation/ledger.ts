@@ -69,6 +69,11 @@ export class Ledger {
 
   /** What clients know to be theirs and have not ended. */
   held(): readonly Sandbox[] {
-    return [...this.sandboxes.values()].filter(({ request, hasEnded }) => request?.state === "answered" && !hasEnded);
+    return [...this.sandboxes.values()].filter((sandbox) => wasAnswered(sandbox) && !sandbox.hasEnded);
   }
+}
+
+/** A request whose first pod did not come up is answered with another sandbox, and nobody ever heard of the first one. */
+export function wasAnswered({ id, request }: Sandbox): boolean {
+  return request?.state === "answered" && request.sandboxId === id;
 }
