@@ -9,6 +9,8 @@ import type { CliContext, GatewayPlace } from "#cli/context.ts";
 import { NoPrefix } from "#cli/failure-text.ts";
 import { runCli } from "#cli/main.ts";
 import type { KubernetesClient } from "#engines/kubernetes/client.ts";
+import { batchedOut } from "#lib/batched-out.ts";
+import type { LogOptions } from "#lib/log.ts";
 import { systemClock } from "#lib/clock.ts";
 import { readAdminKey } from "./admin-key-file.ts";
 import { homeFolder, type HomeFolder } from "./home-folder.ts";
@@ -84,7 +86,7 @@ function contextFor(home: HomeFolder): CliContext {
         env: process.env,
         clock: systemClock,
         signal: stop.signal,
-        stdout: process.stdout,
+        stdout: batchedStdout(),
       });
     },
     takeDown: async () => {
@@ -100,6 +102,13 @@ function contextFor(home: HomeFolder): CliContext {
       return await systemTrust({ home: home.folder, certificateFolder: home.certificateFolder });
     },
   };
+}
+
+/** For logs of servers. */
+function batchedStdout(): LogOptions["out"] {
+  const { out, flush } = batchedOut(process.stdout);
+  process.once("exit", flush);
+  return out;
 }
 
 async function gatewayOf(home: HomeFolder): Promise<GatewayPlace | undefined> {

@@ -98,7 +98,7 @@ function startVisitors(env: Readonly<Record<string, string>>): Visitors {
   };
 }
 
-/** The database has them all as soon as their pods have been seen to. */
+/** The database has them all at once; they are shown from it when their pods have been renewed. */
 async function unrecorded(installation: Installation, { passing, staying }: Tally): Promise<readonly string[]> {
   const { sandboxes } = await installation.api();
   /** Each with what is told of it instead. */
@@ -115,7 +115,7 @@ async function unrecorded(installation: Installation, { passing, staying }: Tall
     open = left;
     return open.size === 0;
   };
-  await until(look, 60_000).catch(() => {});
+  await until(look, 5 * 60_000).catch(() => {});
   return [...open].map(([id, told]) => `${id} (${told})`);
 }
 

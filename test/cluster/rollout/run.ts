@@ -2,8 +2,8 @@
  * `make test-rollout`, or `node test/cluster/rollout/run.ts`: a rolling restart of every part under load, on the cluster of `make cluster`. Needs
  * root, and the images of `make images`. Minutes; a script and no test file, because what it finds is a table of counts, with the rate that the
  * machine could bear.
- *   --per-second N   creates a second (default 0.5)     --replicas N   pods that wait (default 40)
- *   --simulated-per-second N, --simulated-replicas N    the same on a node that is simulated (defaults 20, 3000), see simulated-node.ts
+ *   --per-second N   creates a second (default 0.25)    --replicas N   pods that wait (default 20)
+ *   --simulated-per-second N, --simulated-replicas N    the same on a node that is simulated (defaults 20, 3200), see simulated-node.ts
  *   --streams N      streams that stay (default 50)     --tag TAG      of the control plane's image (default: the chart's)
  *   --termination N  seconds that a gateway has to end (default 40): streams that are open then are cut
  */
@@ -16,11 +16,11 @@ import { rolloutRun } from "./rollout-run.ts";
 
 const { values } = parseArgs({
   options: {
-    "per-second": { type: "string", default: "0.5" },
+    "per-second": { type: "string", default: "0.25" },
     "simulated-per-second": { type: "string", default: "20" },
-    "simulated-replicas": { type: "string", default: "3000" },
+    "simulated-replicas": { type: "string", default: "3200" },
     streams: { type: "string", default: "50" },
-    replicas: { type: "string", default: "40" },
+    replicas: { type: "string", default: "20" },
     termination: { type: "string", default: "40" },
     tag: { type: "string" },
   },

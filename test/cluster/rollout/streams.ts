@@ -3,11 +3,11 @@ import { WebSocket } from "ws";
 import type { CommandHandle, Sandbox } from "../../conformance/sdk.ts";
 import type { StreamTally } from "./tally.ts";
 
-/** In a sandbox: a number ten times a second. */
+/** In a sandbox: a number twice a second. */
 const ticking = `exec python3 -u -c 'import itertools, time
 for tick in itertools.count():
     print(tick, flush=True)
-    time.sleep(0.1)'`;
+    time.sleep(0.5)'`;
 
 /** Port of ticks.py. */
 export const ticksPort = 3000;

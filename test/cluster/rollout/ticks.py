@@ -1,4 +1,4 @@
-# A program in a sandbox that says a number ten times a second, the same to everybody: as a chunked answer, or to a WebSocket.
+# A program in a sandbox that says a number twice a second, the same to everybody: as a chunked answer, or to a WebSocket.
 import asyncio
 import base64
 import hashlib
@@ -31,11 +31,11 @@ async def serve(reader, writer):
     try:
         key = web_socket_key((await reader.readuntil(b"\r\n\r\n")).decode())
         writer.write(answer(key))
-        tick = int((time.time() - BEGAN) * 10)
+        tick = int((time.time() - BEGAN) * 2)
         while True:
             # The one that is due already may have been told on the connection before.
             tick += 1
-            await asyncio.sleep(max(0, BEGAN + tick / 10 - time.time()))
+            await asyncio.sleep(max(0, BEGAN + tick / 2 - time.time()))
             writer.write(framed(key, b"%d\n" % tick))
             await writer.drain()
     except (ConnectionError, asyncio.IncompleteReadError):

@@ -108,16 +108,22 @@ function expectHello({ stdout }: { readonly stdout: string }): void {
   if (stdout !== "hello\n") throw new Error(`the command said ${JSON.stringify(stdout)}`);
 }
 
-/** Begins one so often, whether or not those before are done. */
+/** Begins one so often, whether or not those before are done; timers that come late on a busy machine make up for it. */
 function every(ms: number, begin: () => Promise<unknown>): NodeJS.Timeout {
+  const began = performance.now();
+  let due = 0;
   return setInterval(() => {
-    if (underWay.size >= mostUnderWay) {
-      skipped++;
-      return;
-    }
-    const visiting: Promise<unknown> = begin().finally(() => underWay.delete(visiting));
-    underWay.add(visiting);
+    for (; due < Math.floor((performance.now() - began) / ms); due++) visitOnce(begin);
   }, ms);
+}
+
+function visitOnce(begin: () => Promise<unknown>): void {
+  if (underWay.size >= mostUnderWay) {
+    skipped++;
+    return;
+  }
+  const visiting: Promise<unknown> = begin().finally(() => underWay.delete(visiting));
+  underWay.add(visiting);
 }
 
 /** The first attempt counts as a request; a user would go on trying, and so do we. */
@@ -168,8 +174,8 @@ async function visit({ perSecond, simulatedPerSecond, streams: wanted }: Visitor
   const next = (of: number): SdkSandbox => sandboxes[of % sandboxes.length] as SdkSandbox;
   const timers = [every(1000 / perSecond, passThrough)];
   if (simulatedPerSecond > 0) timers.push(every(1000 / simulatedPerSecond, passThroughSimulated));
-  // What nobody has to make ready can come twenty times a second on any machine.
-  timers.push(every(50, () => request("read", () => Sandbox.getInfo(next(asked.read).sandboxId))));
+  // What nobody has to make ready can come often on any machine.
+  timers.push(every(200, () => request("read", () => Sandbox.getInfo(next(asked.read).sandboxId))));
   const short = async (): Promise<void> => expectHello(await next(asked["short command"]).commands.run("echo hello"));
   timers.push(every(200, () => request("short command", short)));
   await isOver;

@@ -30,18 +30,24 @@ const nftTable: PolicyTable = {
   },
 };
 
-function follow<T extends ApiObject>(type: ResourceType<T>): Informer<T> {
-  return new Informer<T>({ client, clock, log }, { type });
+function follow<T extends ApiObject>(type: ResourceType<T>, fieldSelector?: string): Informer<T> {
+  return new Informer<T>({ client, clock, log }, { type, fieldSelector });
 }
 
 const policies = follow(NetworkPolicies);
-const pods = follow(Pods);
+// Without a node there is nothing that could speak or be spoken to.
+const pods = follow(Pods, "spec.nodeName!=");
 const namespaces = follow(Namespaces);
 const all = [policies, pods, namespaces];
+/** Where there are no policies it does not matter who is there, and pods come and go by the hundred. */
 const view = () =>
   all.every(({ synced }) => synced)
-    ? { policies: [...policies.objects.list()], pods: [...pods.objects.list()], namespaces: [...namespaces.objects.list()] }
+    ? { policies: [...policies.objects.list()], pods: concerned(pods), namespaces: concerned(namespaces) }
     : undefined;
+
+function concerned<T extends ApiObject>({ objects }: Informer<T>): readonly T[] {
+  return policies.objects.list().next().done === true ? [] : [...objects.list()];
+}
 const enforcer = new Enforcer({ view, table: nftTable, clock, log });
 
 for (const informer of all) {
