@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
-import { kubernetesMicroTime, kubernetesTime, sleep, systemClock } from "./clock.ts";
+import { kubernetesMicroTime, kubernetesTime, sleep, spacedReading, systemClock } from "./clock.ts";
 
 test("a sleeper wakes when its time has come and not before", async () => {
   const clock = new SteppedClock();
@@ -48,4 +48,19 @@ test("the machine's monotonic clock moves with time", async () => {
   const passed = systemClock.monotonic() - start;
   expect(passed).toBeGreaterThanOrEqual(20);
   expect(passed).toBeLessThan(5000);
+});
+
+test("the time since boot is read once for all who ask within a few milliseconds, and tells of a sleep after them", () => {
+  let [boot, awake, reads] = [1_000, 0, 0];
+  const monotonic = spacedReading(
+    () => ((reads += 1), boot),
+    () => awake,
+  );
+  expect([monotonic(), monotonic(), reads]).toEqual([1_000, 1_000, 1]);
+  // The machine sleeps for an hour.
+  boot += 3_600_000;
+  awake += 4;
+  expect(monotonic()).toBe(1_000);
+  awake += 1;
+  expect([monotonic(), reads]).toEqual([3_601_000, 2]);
 });

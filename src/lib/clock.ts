@@ -18,11 +18,32 @@ export interface MonotonicClock extends Clock {
   monotonic(): number;
 }
 
+/** Every event of a watch asks for the time, and the machine's time since boot is read from a file. */
+const readAgainMs = 5;
+
+/**
+ * What `read` says, read again when so much time has passed by `awake`, a clock that costs nothing and stands still while the machine sleeps.
+ * Whoever asks right after a sleep hears what was true right before it: as if he had asked then, and the machine had slept in between.
+ */
+export function spacedReading(read: () => number, awake: () => number): () => number {
+  let last = 0;
+  let readAt = -Infinity;
+  return () => {
+    const now = awake();
+    if (now - readAt < readAgainMs) return last;
+    readAt = now;
+    return (last = read());
+  };
+}
+
 /** The machine's clock. A timer keeps the process alive: whoever sleeps is waited for, and whoever stops cancels his timers. */
 export const systemClock: MonotonicClock = {
   now: () => Date.now(),
   // Time since boot counts sleep; `performance.now()` does not, and a leader that slept must notice. Its steps are 10 ms.
-  monotonic: () => uptime() * 1000,
+  monotonic: spacedReading(
+    () => uptime() * 1000,
+    () => performance.now(),
+  ),
   after: (ms, run) => {
     const handle = setTimeout(run, ms);
     return { cancel: () => clearTimeout(handle) };
