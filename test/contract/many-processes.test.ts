@@ -12,6 +12,7 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
+import { getSandbox } from "#services/get-sandbox.ts";
 import { publishDemand } from "#services/publish-demand.ts";
 import { ann, ClaimScene, type ClaimSceneOptions } from "../world/claim-scene.ts";
 import { eventually } from "../world/eventually.ts";
@@ -56,6 +57,19 @@ describeServers("many processes", (server) => {
       await eventually(async () => expect((await process.create({ idempotencyKey: "once" })).sandbox.sandboxId).toBe(made[0]));
     }
     expect((await scene.pods()).filter((pod) => sandboxIdOf(pod) !== undefined)).toHaveLength(1);
+  });
+
+  test("what one process has answered another one finds at once, whatever its watch has told it", async () => {
+    await using scene = await opened({ pods: 1 });
+    const { client, clock, history } = scene;
+    const [one, deaf] = [await scene.process(), await scene.process()];
+    await deaf.cache.stop();
+    const { sandboxId } = (await one.create()).sandbox;
+    expect(deaf.cache.podsOfSandbox(sandboxId).toArray()).toEqual([]);
+    const deps = { client, clock, history, cache: deaf.cache, log };
+    expect(await getSandbox(deps, ann, sandboxId)).toMatchObject({ sandboxId, status: "Running" });
+    await deaf.claims.end(ann, sandboxId);
+    expect(sandboxPhaseOf(await scene.pod())).toBe("stopping");
   });
 
   test("I7: two control planes that both believe they lead bring a pool to its size, and every end has one record", async () => {

@@ -1,4 +1,5 @@
 /** The cluster's API server: which it is, as whom we speak with it, and whether it answers. */
+import type { ServePart } from "#cli/context.ts";
 import { CliError } from "#cli/failure.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { isApiError } from "#kube/api-error.ts";
@@ -17,6 +18,7 @@ export interface ConnectOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly parts: readonly ServePart[];
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -34,8 +36,11 @@ export interface Cluster extends AsyncDisposable {
 /** Every loop of ours tries again by itself, and tells others of a failure at once: the client need not be patient for them. */
 const retries = { maxTries: 2, maxWaitMs: 2_000 };
 const requestTimeoutMs = 20_000;
-/** A burst of claims goes out together. */
-const connections = 64;
+/**
+ * A burst of claims goes out over these. More would not make it faster where an API server has a few processors, and each that a burst
+ * finds closed costs both sides a handshake.
+ */
+const connections = 24;
 
 /** There are few processes, and all of them want to know soon that a server is back. */
 export const clusterPace: Partial<InformerPace> = { backoff: { baseMs: 200, maxMs: 3_000, jitter: "equal" } };
@@ -43,8 +48,9 @@ export const clusterPace: Partial<InformerPace> = { backoff: { baseMs: 200, maxM
 export const leaderLease = "agentbox-controllers";
 
 export async function connectCluster(options: ConnectOptions): Promise<Cluster> {
-  const { clock, log, version } = options;
-  const settings = { clock, retries, requestTimeoutMs, connections, userAgent: `agentbox/${version}` };
+  const { clock, log, version, parts } = options;
+  const staysWarm = parts.includes("api");
+  const settings = { clock, retries, requestTimeoutMs, connections, staysWarm, userAgent: `agentbox/${version}` };
   const client = await kubernetesClient({ kubeconfig: options.kubeconfig, ...settings }).catch(explain);
   const namespace = namespaceOf(options, client);
   const probe = (signal: AbortSignal): Promise<unknown> => client.get(Leases, { namespace, name: leaderLease }, { signal });

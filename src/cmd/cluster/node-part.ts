@@ -12,7 +12,7 @@ import { clusterPace, connectCluster } from "./connect-cluster.ts";
 import type { Readiness } from "./health-port.ts";
 import { nodeAgentMember, nodeAgentTiming } from "./node-agents.ts";
 
-export interface NodePartOptions extends Pick<ServePartsRequest, "kubeconfig" | "namespace" | "onlyNamespace" | "node"> {
+export interface NodePartOptions extends Pick<ServePartsRequest, "parts" | "kubeconfig" | "namespace" | "onlyNamespace" | "node"> {
   readonly version: string;
   readonly clock: MonotonicClock;
   readonly log: Logger;

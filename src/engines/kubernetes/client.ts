@@ -3,7 +3,7 @@
  *
  * - `connection.ts` finds out which server and as whom: directly, from `kubeconfig.ts`, or as a pod,
  * - `credentials.ts` holds tokens and certificates and reads them again; `plugin-credentials.ts` asks programs for them,
- * - `connection-pools.ts` keeps connections, `transport.ts` sends one request, `retry.ts` decides about sending it again,
+ * - `connection-pools.ts` keeps connections, `warm-connections.ts` keeps them open, `transport.ts` sends one request, `retry.ts` decides about sending it again,
  * - `status-error.ts` turns every failure into an ApiError,
  * - `pod-access/` reads logs and runs programs in pods, over `web-socket.ts`,
  * - `field-history.ts` keeps pods cheap to write,
@@ -32,12 +32,14 @@ import { systemClock, type Clock } from "#lib/clock.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { apiVersionOf, resourceName, type ResourceType } from "#model/resource.ts";
 import { realSurroundings, resolveConnection, type Connection, type ConnectionOptions } from "./connection.ts";
+import { idleMs } from "./connection-pools.ts";
 import { decodeList, decodeObject, parseJson } from "./decode-objects.ts";
 import { withoutFieldHistory } from "./field-history.ts";
 import { KubernetesPodAccess } from "./pod-access/pod-access.ts";
 import { collectionPath, creationPath, objectPath, query } from "./resource-path.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 import { Transport, type ApiRequest } from "./transport.ts";
+import { WarmConnections } from "./warm-connections.ts";
 import { decodeEvent, LineBuffer } from "./watch-events.ts";
 
 export type KubernetesClientOptions = ConnectionOptions & ClientSettings;
@@ -49,6 +51,8 @@ export interface ClientSettings {
   readonly requestTimeoutMs?: number;
   /** Requests at the same time, watches not counted. */
   readonly connections?: number;
+  /** Keeps all of these open while nobody asks: for servers, which have bursts. */
+  readonly staysWarm?: boolean;
   /** Answers and single events that are larger fail. */
   readonly maxBodyBytes?: number;
   readonly userAgent?: string;
@@ -75,21 +79,25 @@ class HttpObjectClient implements KubernetesClient {
   readonly #transport: Transport;
   readonly #decoding: { readonly keepManagedFields: boolean };
   readonly #maxBodyBytes: number;
+  readonly #warm: WarmConnections | undefined;
 
   constructor(connection: Connection, settings: ClientSettings) {
     this.namespace = connection.namespace;
     this.#decoding = { keepManagedFields: settings.keepManagedFields ?? false };
     this.#maxBodyBytes = settings.maxBodyBytes ?? 256 * 1024 * 1024;
+    const { clock = systemClock, connections = 16 } = settings;
     this.#transport = new Transport(connection, {
-      clock: settings.clock ?? systemClock,
+      clock,
       random: settings.random ?? Math.random,
       policy: settings.retries ?? defaultRetryPolicy,
       requestTimeoutMs: settings.requestTimeoutMs ?? 60_000,
-      connections: settings.connections ?? 16,
+      connections,
       maxBodyBytes: this.#maxBodyBytes,
       userAgent: settings.userAgent ?? "agentbox",
     });
-    this.pods = new KubernetesPodAccess({ client: this, transport: this.#transport, clock: settings.clock ?? systemClock });
+    this.pods = new KubernetesPodAccess({ client: this, transport: this.#transport, clock });
+    const warm = { clock, open: () => this.#transport.open, ask: () => this.#transport.send({ method: "GET", path: "/version" }) };
+    if (settings.staysWarm === true) this.#warm = new WarmConnections(warm, { count: connections, idleMs });
   }
 
   async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options: CallOptions = {}): Promise<T> {
@@ -169,6 +177,7 @@ class HttpObjectClient implements KubernetesClient {
   }
 
   close(): Promise<void> {
+    this.#warm?.close();
     return this.#transport.close();
   }
 

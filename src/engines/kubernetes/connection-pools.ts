@@ -13,7 +13,7 @@ export interface PoolOptions {
 }
 
 /** Shorter than the 90 s after which an API server closes an idle connection, so that we never write to one that is closing. */
-const idleMs = 60_000;
+export const idleMs = 60_000;
 const connectMs = 10_000;
 
 export class ConnectionPools {
@@ -35,6 +35,11 @@ export class ConnectionPools {
       this.#tls = tls;
     }
     return this.#pools[use];
+  }
+
+  /** Connections for requests. */
+  get open(): number {
+    return this.#pools?.request instanceof Pool ? this.#pools.request.stats.connected : 0;
   }
 
   /** Cuts watches, lets requests finish. */

@@ -52,6 +52,11 @@ export class Transport {
     this.#pools = new ConnectionPools(connection, options);
   }
 
+  /** How many connections there are for requests. */
+  get open(): number {
+    return this.#pools.open;
+  }
+
   /** The whole text of a successful answer. */
   send(request: ApiRequest): Promise<string> {
     const attempt = async (): Promise<string> => {

@@ -1,0 +1,52 @@
+/**
+ * Connections that are there before they are needed, and stay. A server that has had nothing to do for a minute would begin a burst of creates with
+ * as many handshakes, each of which costs it and the API server as much as several writes. They are opened one after another, because a start
+ * has other things to do, and each is spoken to before it has been idle for too long.
+ */
+import type { Clock, Timer } from "#lib/clock.ts";
+
+export interface WarmConnectionsDeps {
+  readonly clock: Clock;
+  /** How many are open. */
+  readonly open: () => number;
+  /** Asks for next to nothing. So many at once take as many connections. */
+  readonly ask: () => Promise<unknown>;
+}
+
+export interface WarmConnectionsOptions {
+  readonly count: number;
+  /** After so long without a word they are closed. */
+  readonly idleMs: number;
+}
+
+const growMs = 500;
+
+export class WarmConnections {
+  readonly #deps: WarmConnectionsDeps;
+  readonly #options: WarmConnectionsOptions;
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(deps: WarmConnectionsDeps, options: WarmConnectionsOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#later(growMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  #later(ms: number): void {
+    this.#timer = this.#deps.clock.after(ms, () => void this.#warm());
+  }
+
+  /** A server that cannot be reached has no connections to keep; whoever needs it hears of that himself. */
+  async #warm(): Promise<void> {
+    const { count, idleMs } = this.#options;
+    const wanted = Math.min(this.#deps.open() + 1, count);
+    await Promise.allSettled(Array.from({ length: wanted }, () => this.#deps.ask()));
+    if (!this.#isClosed) this.#later(wanted === count ? idleMs / 2 : growMs);
+  }
+}
