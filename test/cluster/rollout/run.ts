@@ -5,7 +5,7 @@
  *   --per-second N   creates a second (default 0.25)    --replicas N   pods that wait (default 20)
  *   --simulated-per-second N, --simulated-replicas N    the same on a node that is simulated (defaults 20, 3200), see simulated-node.ts
  *   --streams N      streams that stay (default 50)     --tag TAG      of the control plane's image (default: the chart's)
- *   --termination N  seconds that a gateway has to end (default 40): streams that are open then are cut
+ *   --termination N  seconds that a gateway has to end (default 25): streams that are open then are cut
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ const { values } = parseArgs({
     "simulated-replicas": { type: "string", default: "3200" },
     streams: { type: "string", default: "50" },
     replicas: { type: "string", default: "20" },
-    termination: { type: "string", default: "40" },
+    termination: { type: "string", default: "25" },
     tag: { type: "string" },
   },
 });
