@@ -14,7 +14,7 @@ import { ServiceError } from "./service-error.ts";
 import { asServiceError } from "./service-failure.ts";
 
 export interface CarriedDeps extends FindDeps {
-  readonly client: Pick<ObjectClient, "get">;
+  readonly client: Pick<ObjectClient, "get" | "list">;
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "pods">;
 }
 

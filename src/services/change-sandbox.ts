@@ -9,7 +9,7 @@ import { livePod } from "./find-sandbox.ts";
 import { asServiceError } from "./service-failure.ts";
 
 export interface ChangeDeps extends CarriedDeps {
-  readonly client: Pick<ObjectClient, "get" | "patch">;
+  readonly client: Pick<ObjectClient, "get" | "list" | "patch">;
 }
 
 /** A pod changes a few times in its life, so somebody who loses this often has met something else. */

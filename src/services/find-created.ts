@@ -11,7 +11,7 @@ import { isArmed } from "./is-armed.ts";
 import type { CreatedSandbox, SandboxView } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
 
-type FindCreatedDeps = Pick<ClaimContext, "cache" | "history" | "daemons" | "tokens" | "creating" | "clock">;
+type FindCreatedDeps = Pick<ClaimContext, "client" | "cache" | "history" | "daemons" | "tokens" | "creating" | "clock">;
 
 /** Undefined when there is none, or it is not what a create answers with yet. */
 export async function findCreated(deps: FindCreatedDeps, request: CreateRequest): Promise<CreatedSandbox | undefined> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ApiError } from "#kube/api-error.ts";
 import type { ListOptions, ObjectClient } from "#kube/object-client.ts";
 import { Pods } from "#model/pod.ts";
 import { resourceName } from "#model/resource.ts";
@@ -22,7 +23,7 @@ async function deaf(scene: ClaimScene) {
   const process = await scene.process({ client });
   await process.cache.stop();
   asked.length = 0;
-  return { process, asked, deps: depsOf(scene, process) };
+  return { process, asked, deps: { ...depsOf(scene, process), client } };
 }
 
 function bound(target: ObjectClient, name: string | symbol): unknown {
@@ -30,8 +31,8 @@ function bound(target: ObjectClient, name: string | symbol): unknown {
   return typeof value === "function" ? value.bind(target) : value;
 }
 
-function depsOf({ client, history, clock }: ClaimScene, { cache, logged }: ClaimProcess) {
-  return { client, history, clock, cache, log: logged.log, live: new LiveSandboxes(cache.pods) };
+function depsOf({ history, clock }: ClaimScene, { cache, logged }: ClaimProcess) {
+  return { history, clock, cache, log: logged.log, live: new LiveSandboxes(cache.pods) };
 }
 
 describe("a sandbox that another process made a moment ago", () => {
@@ -73,6 +74,15 @@ test("the server is not asked about ids that cannot be new", async () => {
   const ids = ["nobody", "not, a (label)", newSandboxId(scene.clock.now() - twoHours), newSandboxId(scene.clock.now() + twoHours)];
   for (const id of ids) expect(await findSandbox(deps, ann, id)).toEqual({});
   expect(asked).toEqual([]);
+});
+
+test("while the server cannot be asked nobody is told that there is no such sandbox", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene } = world;
+  const { deps } = await deaf(scene);
+  const client = { list: () => Promise.reject(new ApiError("Unreachable", "no")) };
+  const answer = findSandbox({ ...deps, client }, ann, newSandboxId(scene.clock.now()));
+  await expect(answer).rejects.toMatchObject({ code: "unavailable" });
 });
 
 test("I8: a foreign sandbox that is new is looked for as one that there never was, and answered in the same words", async () => {

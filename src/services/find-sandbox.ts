@@ -2,6 +2,7 @@
  * The sandbox that a caller means. What is somebody else's takes the same way as what does not exist, to the same words (I8): the pod
  * is passed over, and the history, asked with the caller's own scope, has nothing.
  */
+import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
@@ -16,6 +17,7 @@ import { ServiceError } from "./service-error.ts";
 import { translated } from "./service-failure.ts";
 
 export interface FindDeps {
+  readonly client: Pick<ObjectClient, "list">;
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox">;
   readonly history: Pick<HistoryStore, "get">;
   readonly clock: Pick<Clock, "now">;
@@ -43,7 +45,7 @@ export async function findSandbox(deps: FindDeps, caller: Caller, sandboxId: str
   if (pod !== undefined) return { pod };
   const record = await findRecord(deps, caller, sandboxId);
   if (record !== undefined || !isSandboxIdOfAbout(deps.clock.now(), sandboxId, newsMs)) return { record };
-  await translated(deps.cache.refreshSandbox(sandboxId));
+  await translated(deps.cache.refreshSandbox(deps.client, sandboxId));
   const newcomer = findPod(deps, caller, sandboxId);
   // It may have ended between the two looks; the record was there before its pod forgot it (I3).
   return newcomer === undefined ? { record: await findRecord(deps, caller, sandboxId) } : { pod: newcomer };

@@ -65,8 +65,8 @@ test("a watch that nobody wants any more ends, and leaves no listener behind", a
     },
   };
   const abort = new AbortController();
-  const { cache, history, clock } = scene;
-  const reader = watchSandbox({ cache, history, clock, live }, ann, "i-1", abort.signal);
+  const { client, cache, history, clock } = scene;
+  const reader = watchSandbox({ client, cache, history, clock, live }, ann, "i-1", abort.signal);
   await reader.next();
   const next = reader.next();
   await settle();

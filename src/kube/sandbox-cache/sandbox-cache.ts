@@ -215,9 +215,12 @@ export class SandboxCache {
     return this.pods.get(key) ?? (await this.client.get(Pods, key, { signal }));
   }
 
-  /** Asks the server which pods show the sandbox's id, and knows them from then on: another process may have claimed one a moment ago. */
-  async refreshSandbox(sandboxId: string): Promise<void> {
-    const { items } = await this.client.list(Pods, { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` });
+  /**
+   * Asks the server which pods show the sandbox's id, and knows them from then on: another process may have claimed one a moment ago. By the
+   * client of whoever waits for it, which may be less patient than ours.
+   */
+  async refreshSandbox(client: Pick<ObjectClient, "list">, sandboxId: string): Promise<void> {
+    const { items } = await client.list(Pods, { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` });
     for (const pod of items) this.pods.remember(pod);
   }
 
