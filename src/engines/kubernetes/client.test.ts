@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { WatchEvent } from "#kube/object-client.ts";
+import { type Clock, systemClock } from "#lib/clock.ts";
 import { ConfigMaps, Leases, Namespaces, type ConfigMap } from "#model/core-kinds.ts";
 import { eventually } from "../../../test/world/eventually.ts";
 import { answerJson, answerStatus, startFakeApiServer, type Answer, type FakeApiServer } from "../../../test/world/fake-api-server.ts";
@@ -290,4 +291,16 @@ describe("a watch", () => {
     await eventually(() => expect(written).toBeGreaterThan(before));
     await watch.return?.();
   });
+});
+
+test("a client that stays warm opens its connections by itself, and asks over those that it has", async () => {
+  const quick: Clock = { now: () => Date.now(), after: (ms, run) => systemClock.after(ms / 100, run) };
+  const { server, client } = await bench((_, response) => answerJson(response, 200, stored), {
+    staysWarm: true,
+    connections: 3,
+    clock: quick,
+  });
+  await eventually(() => expect(server.openConnections()).toBe(3));
+  await Promise.all([1, 2, 3].map(() => client.get(ConfigMaps, key)));
+  expect(server.connectionsMade()).toBe(3);
 });

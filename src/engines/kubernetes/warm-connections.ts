@@ -45,8 +45,10 @@ export class WarmConnections {
   /** A server that cannot be reached has no connections to keep; whoever needs it hears of that himself. */
   async #warm(): Promise<void> {
     const { count, idleMs } = this.#options;
-    const wanted = Math.min(this.#deps.open() + 1, count);
-    await Promise.allSettled(Array.from({ length: wanted }, () => this.#deps.ask()));
-    if (!this.#isClosed) this.#later(wanted === count ? idleMs / 2 : growMs);
+    const before = this.#deps.open();
+    await Promise.allSettled(Array.from({ length: Math.min(before + 1, count) }, () => this.#deps.ask()));
+    // Not where nobody answers, nor behind a proxy, which keeps connections as it likes.
+    const isGrowing = this.#deps.open() > before;
+    if (!this.#isClosed) this.#later(isGrowing ? growMs : idleMs / 2);
   }
 }
