@@ -17,6 +17,8 @@ test("ids grow with time and do not repeat", () => {
 
 test("an id tells about when it was given out; what is no id was never", () => {
   const id = newSandboxId(now);
+  const [last, first] = [36 ** 8 * 3 - 1, 36 ** 8 * 3];
+  expect([isSandboxIdOfAbout(first, newSandboxId(last), 1000), isSandboxIdOfAbout(last, newSandboxId(first), 1000)]).toEqual([true, true]);
   expect([-1001, -1000, 0, 1000, 1001].map((later) => isSandboxIdOfAbout(now + later, id, 1000))).toEqual([false, true, true, true, false]);
   expect(
     ["", "nobody", id.slice(1), `${id}0`, id.toUpperCase(), `${id.slice(0, 23)}_`].filter((text) => isSandboxIdOfAbout(now, text, 1000)),

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 const timeLength = 8;
+const allTimes = 36 ** timeLength;
 const randomLength = 16;
 const idForm = /^[0-9a-z]{24}$/;
 
@@ -15,7 +16,10 @@ export function newSandboxId(now: number): string {
 
 /** Whether the id can be one that was given out within `ms` of now, by the clock of whoever did. */
 export function isSandboxIdOfAbout(now: number, sandboxId: string, ms: number): boolean {
-  return idForm.test(sandboxId) && Math.abs(Number.parseInt(sandboxId.slice(0, timeLength), 36) - now) <= ms;
+  if (!idForm.test(sandboxId)) return false;
+  // The digits of an id begin anew when there are no more of them.
+  const apart = Math.abs(Number.parseInt(sandboxId.slice(0, timeLength), 36) - (now % allTimes));
+  return Math.min(apart, allTimes - apart) <= ms;
 }
 
 function randomText(length: number): string {
