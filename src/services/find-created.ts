@@ -37,8 +37,7 @@ async function ended(
   { pod, record: known }: Found,
   { caller, sandboxId }: CreateRequest,
 ): Promise<SandboxView | undefined> {
-  const ending = pod === undefined ? known : captureStopRecord(pod, deps.clock.now());
-  const record = ending ?? (await findRecord(deps, caller, sandboxId));
+  const record = pod === undefined ? known : (captureStopRecord(pod, deps.clock.now()) ?? (await findRecord(deps, caller, sandboxId)));
   if (record === undefined || !wasMade(record)) return undefined;
   return (pod === undefined ? undefined : viewOf(pod)) ?? record;
 }
