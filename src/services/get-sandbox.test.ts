@@ -4,7 +4,7 @@ import { ApiError } from "#kube/api-error.ts";
 import { Events } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { Pod, PodStatus } from "#model/pod.ts";
-import { getSandbox } from "./get-sandbox.ts";
+import { getSandbox, viewSandbox } from "./get-sandbox.ts";
 
 const pulling: Partial<PodStatus> = {
   conditions: [{ type: "Ready", status: "False" }],
@@ -55,6 +55,14 @@ test("a live sandbox is read from its pod, with its timeouts", async () => {
   });
 });
 
+test("a sandbox that has ended is Stopping until its record is written, and ended from then on, though its pod still shows it", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.sandbox("i-1", { phase: "stopping" });
+  expect((await getSandbox(scene, ann, "i-1")).status).toBe("Stopping");
+  await scene.record("i-1");
+  expect((await getSandbox(scene, ann, "i-1")).status).toBe("Completed");
+});
+
 test("an ended sandbox is read from the history", async () => {
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1");
@@ -101,4 +109,15 @@ test("two pods that say that they carry one sandbox are shown to nobody as one",
   await scene.sandbox("i-1");
   await scene.sandbox("i-2", { labels: { [labelKeys.sandboxId]: "i-1" } });
   expect((await failureOf(getSandbox(scene, ann, "i-1"))).code).toBe("conflict");
+});
+
+test("who only needs to know of a sandbox has the same of it, and the object server is not asked", async () => {
+  await using scene = await ServiceScene.open();
+  const pod = await scene.sandbox("i-1", { status: pulling });
+  await warn(scene, pod, "no such image");
+  const { diagnosis, ...rest } = await getSandbox(scene, ann, "i-1");
+  expect(diagnosis).toBeDefined();
+  const list = (): Promise<never> => Promise.reject(new Error("the object server was asked"));
+  const { clock, cache, history } = scene;
+  expect(await viewSandbox({ clock, cache, history, client: { list } }, ann, "i-1")).toEqual(rest);
 });

@@ -6,7 +6,7 @@ import type { Pod } from "#model/pod.ts";
 import { statusDetailWithEvents } from "#sandbox/diagnosis-events.ts";
 import type { Caller } from "./caller.ts";
 import { type FindDeps, findSandbox, noSuchSandbox } from "./find-sandbox.ts";
-import type { SandboxDetail } from "./sandbox-service.ts";
+import type { SandboxDetail, SandboxView } from "./sandbox-service.ts";
 import { viewOf } from "./sandbox-view.ts";
 
 export interface GetDeps extends FindDeps {
@@ -17,15 +17,30 @@ export interface GetDeps extends FindDeps {
 /** More than a pod makes: those that repeat themselves are counted in one. */
 const maxEvents = 500;
 
+/** For whoever needs to know of it, and not what is wrong with it: that would be a search through all events of its namespace. */
+export async function viewSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<SandboxView> {
+  return (await shownSandbox(deps, caller, sandboxId)).view;
+}
+
 export async function getSandbox(deps: GetDeps, caller: Caller, sandboxId: string): Promise<SandboxDetail> {
-  const { pod, record } = await findSandbox(deps, caller, sandboxId);
-  const view = pod === undefined ? undefined : viewOf(pod);
-  if (pod === undefined || view === undefined) {
-    if (record === undefined) throw noSuchSandbox(sandboxId);
-    return record;
-  }
+  const { view, pod } = await shownSandbox(deps, caller, sandboxId);
+  if (pod === undefined) return view;
   const diagnosis = statusDetailWithEvents(pod, await warningsAbout(deps, pod));
   return diagnosis === undefined ? view : { ...view, diagnosis };
+}
+
+interface Shown {
+  readonly view: SandboxView;
+  /** That shows it; undefined when it is history. */
+  readonly pod?: Pod;
+}
+
+async function shownSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<Shown> {
+  const { pod, record } = await findSandbox(deps, caller, sandboxId);
+  const view = pod === undefined ? undefined : viewOf(pod);
+  if (pod !== undefined && view !== undefined) return { view, pod };
+  if (record === undefined) throw noSuchSandbox(sandboxId);
+  return { view: record };
 }
 
 /** What cannot be read is left out: a sandbox can be shown without it. */

@@ -15,7 +15,7 @@ import type { Logger } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import type { ExecActivity } from "./exec-activity.ts";
 import { type ExecDeps, execInSandbox } from "./exec-in-sandbox.ts";
-import { getSandbox } from "./get-sandbox.ts";
+import { getSandbox, viewSandbox } from "./get-sandbox.ts";
 import { listSandboxes } from "./list-sandboxes.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import { pauseSandbox, resumeSandbox } from "./pause-sandbox.ts";
@@ -51,6 +51,7 @@ export function openSandboxService(deps: SandboxServiceDeps): SandboxService {
     createMany: (caller, command, options) => claims.createMany(caller, command, options),
     end: (caller, sandboxId) => claims.end(caller, sandboxId),
     get: (caller, sandboxId) => getSandbox(deps, caller, sandboxId),
+    view: (caller, sandboxId) => viewSandbox(deps, caller, sandboxId),
     list: (caller, query) => listSandboxes(deps, caller, query),
     setTimeouts: (caller, sandboxId, change) => setTimeouts(deps, caller, sandboxId, change),
     pause: (caller, sandboxId, signal) => pauseSandbox(deps, caller, sandboxId, signal),

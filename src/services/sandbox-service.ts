@@ -17,6 +17,8 @@ export interface SandboxService {
   /** `atLeast` of them or none: what is too few goes back. Left out: all of them. */
   createMany(caller: Caller, command: CreateSandbox, options: CreateOptions & BatchOptions): Promise<CreatedBatch>;
   get(caller: Caller, sandboxId: string): Promise<SandboxDetail>;
+  /** As `get`, without what is wrong with it, which costs a question to the object server. */
+  view(caller: Caller, sandboxId: string): Promise<SandboxView>;
   list(caller: Caller, query: ListSandboxes): Promise<SandboxPage>;
   /** Ending a sandbox that has ended is a success; one that there never was is not_found. */
   end(caller: Caller, sandboxId: string): Promise<void>;

@@ -62,7 +62,7 @@ export class E2bScene {
       this.asked.push(command);
       return { sandbox: running, accessToken: "t" };
     },
-    get: async (_: Caller, id: string) => {
+    view: async (_: Caller, id: string) => {
       if (id !== "abc") throw new ServiceError("not_found", `there is no sandbox "${id}"`);
       return this.detail;
     },

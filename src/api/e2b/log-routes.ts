@@ -36,7 +36,7 @@ interface LogEntry {
 /** Lines carry no time of their own: theirs is that of the sandbox's start. */
 async function entriesOf({ sandboxes }: E2bServices, request: FastifyRequest): Promise<readonly LogEntry[]> {
   const caller = callerOf(request);
-  const { sandboxId, startedAt, claimedAt } = alive(await sandboxes.get(caller, idOf(request)));
+  const { sandboxId, startedAt, claimedAt } = alive(await sandboxes.view(caller, idOf(request)));
   const { limit = defaultLines, direction, level, search = "" } = request.query as Static<typeof logQuery>;
   if (limit === 0 || level === "warn" || level === "error") return [];
   let text = Buffer.alloc(0);

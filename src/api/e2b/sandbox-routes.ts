@@ -123,7 +123,7 @@ async function connected(services: E2bServices, { request, reply }: Exchange, ti
 
 async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Promise<SandboxView> {
   const caller: Caller = callerOf(request);
-  return alive(await sandboxes.get(caller, idOf(request)));
+  return alive(await sandboxes.view(caller, idOf(request)));
 }
 
 /** Clients of old ask for `<id>-<client>`. */

@@ -67,7 +67,7 @@ function giveToken({ sandboxes, execTokens }: ExecRoutesDeps): Route {
     errors: ["not_found", "conflict"],
     handle: async ({ caller, params: { sandboxId }, body }) => {
       // Nobody is given a right to what is not there, or not his.
-      await sandboxes.get(caller(), sandboxId);
+      await sandboxes.view(caller(), sandboxId);
       const granted = execTokens.issue({ caller: caller(), sandboxId, command: terminalCommand(body) });
       return { ...granted, path: `/v1/sandboxes/${sandboxId}/terminal?token=${granted.token}` };
     },
