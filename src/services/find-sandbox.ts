@@ -37,14 +37,15 @@ export function noSuchSandbox(sandboxId: string): ServiceError {
 }
 
 /**
- * The sandbox from its pod while one shows it, and from the history afterwards. Another process may have claimed it a moment ago, before our
- * cache heard of it: whoever was answered there is known here.
+ * The sandbox from its pod until it has ended and its record is written, which is long before a pod that rests forgets it, and from the
+ * history afterwards. Another process may have claimed it a moment ago, before our cache heard of it: whoever was answered there is known here.
  */
 export async function findSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<Found> {
   const pod = findPod(deps, caller, sandboxId);
-  if (pod !== undefined) return { pod };
+  if (pod !== undefined && isClaimed(pod)) return { pod };
   const record = await findRecord(deps, caller, sandboxId);
-  if (record !== undefined || !isSandboxIdOfAbout(deps.clock.now(), sandboxId, newsMs)) return { record };
+  if (record !== undefined) return { record };
+  if (pod !== undefined || !isSandboxIdOfAbout(deps.clock.now(), sandboxId, newsMs)) return { pod };
   await translated(deps.cache.refreshSandbox(deps.client, sandboxId));
   const newcomer = findPod(deps, caller, sandboxId);
   // It may have ended between the two looks; the record was there before its pod forgot it (I3).

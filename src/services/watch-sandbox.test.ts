@@ -42,6 +42,22 @@ test("a reader who is slow misses what came between, and never the end", async (
   expect((await reader.next()).done).toBe(true);
 });
 
+test("a watch ends with the record, however long the pod rests afterwards", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.sandbox("i-1");
+  const timers = scene.clock.pending;
+  const watch = watching(scene);
+  await settle();
+  await scene.change("i-1", { labels: { [labelKeys.sandboxPhase]: "stopping" } });
+  await settle();
+  expect(watch.statuses()).toEqual(["Running", "Stopping"]);
+  await scene.record("i-1");
+  await scene.clock.step(1000);
+  await watch.done;
+  expect(watch.statuses()).toEqual(["Running", "Stopping", "Completed"]);
+  expect(scene.clock.pending).toBe(timers);
+});
+
 test("a watch of an ended sandbox is its record and nothing more", async () => {
   await using scene = await ServiceScene.open();
   await scene.record("i-1");
