@@ -19,28 +19,29 @@ export interface MonotonicClock extends Clock {
 }
 
 /** Every event of a watch asks for the time, and the machine's time since boot is read from a file. */
-const readAgainMs = 5;
+const readAgainMs = 50;
 
 /**
- * What `read` says, read again when so much time has passed by `awake`, a clock that costs nothing and stands still while the machine sleeps.
+ * What `read` says, carried on by `awake` until it is read again: a clock that costs nothing and stands still while the machine sleeps.
  * Whoever asks right after a sleep hears what was true right before it: as if he had asked then, and the machine had slept in between.
  */
-export function spacedReading(read: () => number, awake: () => number): () => number {
+export function carriedReading(read: () => number, awake: () => number): () => number {
   let last = 0;
   let readAt = -Infinity;
+  let told = -Infinity;
   return () => {
     const now = awake();
-    if (now - readAt < readAgainMs) return last;
-    readAt = now;
-    return (last = read());
+    if (now - readAt >= readAgainMs) [last, readAt] = [read(), now];
+    // The file has steps, and may be behind what was told already.
+    return (told = Math.max(told, last + now - readAt));
   };
 }
 
 /** The machine's clock. A timer keeps the process alive: whoever sleeps is waited for, and whoever stops cancels his timers. */
 export const systemClock: MonotonicClock = {
   now: () => Date.now(),
-  // Time since boot counts sleep; `performance.now()` does not, and a leader that slept must notice. Its steps are 10 ms.
-  monotonic: spacedReading(
+  // Time since boot counts sleep; `performance.now()` does not, and a leader that slept must notice.
+  monotonic: carriedReading(
     () => uptime() * 1000,
     () => performance.now(),
   ),

@@ -71,7 +71,8 @@ export class BootIds {
   }
 
   #forget(uid: string, asked: Asked | undefined): void {
-    asked?.abort.abort(new Error("the pod is not idle any more"));
+    // Who has been answered asks nobody any more, and most have: this is part of every claim.
+    if (asked?.bootId === undefined) asked?.abort.abort(new Error("the pod is not idle any more"));
     this.#asked.delete(uid);
   }
 
