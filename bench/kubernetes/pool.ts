@@ -39,8 +39,8 @@ export class BenchPool {
       const pods = await this.pods();
       const idle = pods.filter(isIdle);
       if (idle.length >= replicas) {
-        // What daemons do in the first seconds after their start, and what nodes tell late, is not what is measured.
-        await quietMachine();
+        // What daemons do five seconds after their start, and what nodes tell late, is not what is measured.
+        await quietMachine({ seconds: 8 });
         return pods;
       }
       if (performance.now() > until) throw new Error(`${idle.length} of ${replicas} pods of ${this.name} are idle, after all this time`);

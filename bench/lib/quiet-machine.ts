@@ -10,10 +10,10 @@ export function busyMs(): number {
   return sum(cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq));
 }
 
-/** Resolves when three seconds in a row had at most this share of the processors busy, or when the patience is over. */
-export async function quietMachine({ share = 0.2, patienceMs = 120_000 } = {}): Promise<void> {
+/** Resolves when so many seconds in a row had at most this share of the processors busy, or when the patience is over. */
+export async function quietMachine({ share = 0.2, seconds = 3, patienceMs = 120_000 } = {}): Promise<void> {
   const until = performance.now() + patienceMs;
-  for (let quiet = 0; quiet < 3 && performance.now() < until;) {
+  for (let quiet = 0; quiet < seconds && performance.now() < until;) {
     const [before, began] = [busyMs(), performance.now()];
     await sleep(sampleMs);
     const used = (busyMs() - before) / (performance.now() - began) / availableParallelism();
