@@ -116,7 +116,7 @@ test("who only needs to know of a sandbox has the same of it, and the object ser
   const pod = await scene.sandbox("i-1", { status: pulling });
   await warn(scene, pod, "no such image");
   const { diagnosis, ...rest } = await getSandbox(scene, ann, "i-1");
-  expect(diagnosis).toBeDefined();
+  expect(diagnosis, "which is left out").toMatchObject({ reason: "ImagePullBackOff" });
   const list = (): Promise<never> => Promise.reject(new Error("the object server was asked"));
   const { clock, cache, history } = scene;
   expect(await viewSandbox({ clock, cache, history, client: { list } }, ann, "i-1")).toEqual(rest);
