@@ -82,6 +82,24 @@ test("following ends with the sandbox, and with whoever follows", async () => {
   expect(await left).toBe("working");
 });
 
+test("following ends with the sandbox's last words where its pod rests, long before its container goes", async () => {
+  await using scene = await ServiceScene.open();
+  scene.pods.log = async function* ({ follow }) {
+    yield Buffer.from("working");
+    await scene.change("i-1", {
+      labels: { [labelKeys.sandboxPhase]: "stopping" },
+      annotations: { [annotationKeys.restsSince]: scene.now },
+    });
+    yield Buffer.from(", goodbye");
+    await new Promise((_, reject) => follow?.addEventListener("abort", () => reject(new Error("aborted"))));
+  };
+  await scene.sandbox("i-1");
+  const ended = logOf(scene, { follow: new AbortController().signal });
+  await settle();
+  await scene.clock.step(2_000);
+  expect(await ended).toBe("working, goodbye");
+});
+
 test("W13: a log of no sandbox, of an ended one and of no container is an answer and not a crash", async () => {
   await using scene = await ServiceScene.open();
   expect((await failureOf(logOf(scene))).code).toBe("not_found");

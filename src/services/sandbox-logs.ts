@@ -4,12 +4,12 @@
  * claim, so that no sandbox ever shows what is not its own. What the attempt before wrote is never asked for: it was another's.
  */
 import { ChildAbort } from "#lib/abortable.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Pod } from "#model/pod.ts";
-import { sandboxIdOf } from "#model/claimed-pod.ts";
+import { isResting, sandboxIdOf } from "#model/claimed-pod.ts";
 import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
 import { type Caller, owns } from "./caller.ts";
 import { type CarriedDeps, carriedPod, containerIn, storedPod } from "./carried-pod.ts";
@@ -26,6 +26,9 @@ export interface LogDeps extends CarriedDeps {
 }
 
 const nothingYet = Buffer.alloc(0);
+
+/** All that runs in a pod that comes to rest is ended right afterwards; what it says then is still the sandbox's. */
+const lastWordsMs = 2_000;
 
 /** An empty piece comes first, once it is known that there is such a sandbox and container (W13). */
 export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: string, request: LogRequest): AsyncGenerator<Buffer, void> {
@@ -60,19 +63,23 @@ function sinceClaim(pod: Pod, clock: Clock): number {
   return Math.max(0, clock.now() - Date.parse(claimTime(pod)));
 }
 
-/** Following ends with the sandbox, whatever goes on in its pod. */
+/** Following ends with the sandbox, whatever goes on in its pod: one that rests keeps the container, and its log, for minutes. */
 class Following implements Disposable {
   readonly follow: AbortSignal | undefined;
   readonly #abort: ChildAbort | undefined;
   readonly #unfollow: () => void = () => {};
+  #lastWords: Timer | undefined;
 
   constructor(deps: LogDeps, caller: Caller, sandboxId: string, wished: AbortSignal | undefined) {
     if (wished === undefined) return;
     const abort = new ChildAbort(wished);
     this.#abort = abort;
     this.follow = abort.signal;
+    const end = (): void => abort.abort(new Error("the sandbox has ended"));
     const look = (): void => {
-      if (findPod(deps, caller, sandboxId) === undefined) abort.abort(new Error("the sandbox has ended"));
+      const pod = findPod(deps, caller, sandboxId);
+      if (pod === undefined) end();
+      else if (isResting(pod)) this.#lastWords ??= deps.clock.after(lastWordsMs, end);
     };
     this.#unfollow = deps.live.follow(sandboxId, look);
     // Whoever asked may have taken his time since it was last looked at.
@@ -80,6 +87,7 @@ class Following implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#lastWords?.cancel();
     this.#unfollow();
     this.#abort?.[Symbol.dispose]();
   }
