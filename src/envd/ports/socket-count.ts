@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import type { Server } from "node:net";
 
-/** In between, one that begins and one that ends could hide each other. */
+/** In between, one that begins and one that ends could hide each other; where there are none, none can. */
 const mostSkipped = 9;
 
 export class SocketCount {
@@ -24,7 +24,7 @@ export class SocketCount {
   mayHaveChanged(): boolean {
     const inUse = this.#inUse();
     const others = inUse === undefined ? Number.NaN : inUse - this.#own();
-    const isSame = others === this.#others && this.#skipped < mostSkipped;
+    const isSame = others === this.#others && (others === 0 || this.#skipped < mostSkipped);
     this.#others = others;
     this.#skipped = isSame ? this.#skipped + 1 : 0;
     return !isSame;
