@@ -28,6 +28,7 @@ import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { keysOver, serveApi, systemNamespace } from "../../src/cmd/serve-api.ts";
+import { prepareServerCode } from "../../src/cmd/server-code.ts";
 import { openServerMetrics } from "../../src/cmd/server-metrics.ts";
 import { FakePodAccess } from "../../test/world/fake-pod-access.ts";
 import { aContainerStatus, pinned, digestOf } from "../../test/world/pool-pods.ts";
@@ -53,6 +54,7 @@ export interface SimulatedServer extends AsyncDisposable {
 }
 
 export async function startSimulatedServer(): Promise<SimulatedServer> {
+  prepareServerCode();
   const parts = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "agentbox-claims-"));
   parts.defer(() => rm(home, { recursive: true, force: true }));

@@ -11,7 +11,7 @@
  * - control-plane-key.ts what arms daemons
  * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
  * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
- * - no-sandboxes.ts    what the API says without
+ * - no-sandboxes.ts    what the API says without  - server-code.ts     how V8 treats a server
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";

@@ -14,6 +14,7 @@ import type { LogOptions } from "#lib/log.ts";
 import { systemClock } from "#lib/clock.ts";
 import { readAdminKey } from "./admin-key-file.ts";
 import { homeFolder, type HomeFolder } from "./home-folder.ts";
+import { prepareServerCode } from "./server-code.ts";
 import { isListening, readServerFile } from "./server-file.ts";
 import { userTerminal } from "./user-terminal.ts";
 
@@ -55,15 +56,10 @@ function contextFor(home: HomeFolder): CliContext {
     clock: systemClock,
     signal: stop.signal,
     version,
-    home: {
-      folder: home.folder,
-      socketPath: home.socketPath,
-      httpAddress: () => httpAddressOf(home),
-      gateway: () => gatewayOf(home),
-      adminKey: () => readAdminKey(home.adminKeyFile),
-    },
+    home: placesIn(home),
     connect: () => connect(home),
     serve: async (request) => {
+      prepareServerCode();
       const { runAllInOne } = await import("./all-in-one.ts");
       return await runAllInOne({
         ...request,
@@ -78,6 +74,7 @@ function contextFor(home: HomeFolder): CliContext {
       });
     },
     serveParts: async (request) => {
+      prepareServerCode();
       const { runParts } = await import("./cluster/run-parts.ts");
       return await runParts({
         ...request,
@@ -101,6 +98,16 @@ function contextFor(home: HomeFolder): CliContext {
       const { systemTrust } = await import("./system-trust.ts");
       return await systemTrust({ home: home.folder, certificateFolder: home.certificateFolder });
     },
+  };
+}
+
+function placesIn(home: HomeFolder): CliContext["home"] {
+  return {
+    folder: home.folder,
+    socketPath: home.socketPath,
+    httpAddress: () => httpAddressOf(home),
+    gateway: () => gatewayOf(home),
+    adminKey: () => readAdminKey(home.adminKeyFile),
   };
 }
 
