@@ -1,8 +1,8 @@
-/** How V8 treats the code and the memory of a server, which are not those of the short commands that it is made for. */
+/** What V8 is told about the code and the memory of a server; short commands leave it as it is (ADR 53). */
 import { setFlagsFromString } from "node:v8";
 
 export const serverFlags: readonly string[] = [
-  // A function becomes fast after 400 calls, and 500 after the last surprise. A create passes through thousands of functions once, so a
+  // A function becomes fast after 400 calls, and 500 after the last surprise. A create passes through most of its code once, so a
   // server that was just started pays half as much again for each of its first hundreds of creates.
   "--invocation-count-for-maglev=100",
   "--minimum-invocations-after-ic-update=100",
