@@ -10,7 +10,7 @@ export const serverFlags: readonly string[] = [
   "--heap-growing-percent=100",
 ];
 
-/** Before anything of the server is loaded. */
+/** For this process, from now on. */
 export function prepareServerCode(): void {
   for (const flag of serverFlags) setFlagsFromString(flag);
 }

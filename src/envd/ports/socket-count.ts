@@ -1,6 +1,6 @@
 /**
  * Tells cheaply whether anything can have begun or ceased to listen in the sandbox. To list its sockets the kernel goes through those of
- * the whole machine, 3 ms of a processor; how many there are it knows by heart.
+ * the whole machine, 10 ms of a processor for both families; how many there are it knows by heart.
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:net";
