@@ -2,15 +2,23 @@
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
 import { finalizers } from "#model/keys.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import { type Pod, Pods } from "#model/pod.ts";
+import { type ClaimWriteDeps, closeToClaims } from "./claim-leases.ts";
+
+export interface DeletePodDeps extends ClaimWriteDeps {
+  readonly client: ObjectClient;
+  readonly clock: Clock;
+}
 
 /** False when the pod is no longer what it was: somebody was faster, which is an outcome and no error (I4). */
-export async function deletePodAsSeen({ client }: { readonly client: ObjectClient }, pod: Pod, signal?: AbortSignal): Promise<boolean> {
+export async function deletePodAsSeen(deps: DeletePodDeps, pod: Pod, signal?: AbortSignal): Promise<boolean> {
   const { namespace, name = "", uid, resourceVersion } = pod.metadata;
   try {
-    await client.delete(Pods, { namespace, name }, { preconditions: { uid, resourceVersion }, signal });
+    if (!(await closeToClaims(deps, pod, signal))) return false;
+    await deps.client.delete(Pods, { namespace, name }, { preconditions: { uid, resourceVersion }, signal });
     return true;
   } catch (error) {
     if (isLostRace(error)) return false;

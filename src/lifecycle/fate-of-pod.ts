@@ -11,7 +11,7 @@ import { type ImageDigests, pulledBy, pullerOf, templateOf, waitingImages } from
 
 /** The settings are part of what pods are made from. */
 export interface FateDeps extends DaemonSettings {
-  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates">;
+  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates" | "claimLeases" | "readPod" | "readClaimLease">;
   readonly digests: ImageDigests;
   readonly log: Logger;
   /** After so many sandboxes a pod is replaced. */

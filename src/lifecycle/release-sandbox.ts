@@ -85,9 +85,7 @@ async function current(
   signal: AbortSignal,
 ): Promise<Pod | undefined> {
   try {
-    const pod = await client.get(Pods, key, { signal });
-    cache.pods.remember(pod);
-    return pod;
+    return await cache.readPod(client, key, signal);
   } catch (error) {
     if (isApiError(error, "NotFound")) return undefined;
     throw error;

@@ -13,7 +13,7 @@ export const ownVersion = "v1alpha1";
 export const labelKeys = {
   /** On a pod: the pool that made it. */
   sandboxPool: "agentbox.navix.sh/sandbox-pool",
-  /** On a pod: one of sandboxPhases. Selectable, so that counting and claiming need no second object. */
+  /** On a pod: one of sandboxPhases. Selectable, so that counting needs no second object. */
   sandboxPhase: "agentbox.navix.sh/sandbox-phase",
   /** On a claimed pod: the sandbox that it carries. */
   sandboxId: "agentbox.navix.sh/sandbox-id",
@@ -109,6 +109,10 @@ export const annotationKeys = {
   templateName: "agentbox.navix.sh/template-name",
   templateVersion: "agentbox.navix.sh/template-version",
   overrides: "agentbox.navix.sh/overrides",
+  /** On the Lease of a pod, JSON: the claim of one of its uses (claim-lease.ts). */
+  claim: "agentbox.navix.sh/claim",
+  /** RFC 3339: since when nobody may claim the idle pod any more, because it is to be deleted. */
+  leaving: "agentbox.navix.sh/leaving",
   /** On the Lease of an API process, JSON: how many creates wait there for a pod of each pool (claim-demand.ts). */
   claimDemand: "agentbox.navix.sh/claim-demand",
 } as const;

@@ -12,7 +12,7 @@ import { hasPlainImages } from "./image-form.ts";
 import { differingTargets, pinTargets, type TargetImages } from "./images.ts";
 import { type InplaceUpdateState, serializeInplaceUpdateState } from "./inplace-state.ts";
 import { triggerUpdate, type UpdateRefusal } from "./inplace-update.ts";
-import { podPatch } from "./pod-patch.ts";
+import { type PodChange, podPatch } from "./pod-patch.ts";
 import { stableContainerStatuses } from "./restart.ts";
 
 export interface Claim {
@@ -42,7 +42,15 @@ export interface Claim {
 export type ClaimRefusal = NotClaimable | UpdateRefusal | "reserved-key" | "key-taken";
 
 export type ClaimPlan =
-  | { readonly kind: "patch"; readonly patch: JsonPatch; readonly path: "fast" | "slow" }
+  | {
+      readonly kind: "patch";
+      readonly change: PodChange;
+      /** The change, where it is written to the pod itself. */
+      readonly patch: JsonPatch;
+      readonly path: "fast" | "slow";
+      /** Who runs or guards the pod must see it: it cannot stay on a Lease beside it. */
+      readonly isForPod: boolean;
+    }
   /** NotClaimable codes: another pod may do. The others: no pod of this pool will. */
   | { readonly kind: "refused"; readonly code: ClaimRefusal; readonly message: string };
 
@@ -67,8 +75,8 @@ function planFast(pod: Pod, claim: Claim, now: number): ClaimPlan {
     [annotationKeys.startedAt]: formatTime(now),
     [annotationKeys.inplaceUpdateState]: serializeInplaceUpdateState(state),
   };
-  const change = { phase: "running", labels: labelsOf(claim), annotations, removeAnnotations: left } as const;
-  return { kind: "patch", patch: podPatch(pod, change), path: "fast" };
+  const change: PodChange = { phase: "running", labels: labelsOf(claim), annotations, removeAnnotations: left };
+  return { kind: "patch", change, patch: podPatch(pod, change), path: "fast", isForPod: isForPod(claim) };
 }
 
 function planSlow(pod: Pod, claim: Claim, differing: TargetImages, now: number): ClaimPlan {
@@ -85,7 +93,12 @@ function planSlow(pod: Pod, claim: Claim, differing: TargetImages, now: number):
     },
     now,
   );
-  return plan.kind === "patch" ? { kind: "patch", patch: plan.patch, path: "slow" } : plan;
+  return plan.kind === "patch" ? { kind: "patch", change: plan.change, patch: plan.patch, path: "slow", isForPod: true } : plan;
+}
+
+/** The node enforces where a sandbox may connect to; what the caller brought along is for others who follow pods. */
+function isForPod({ egress, labels, annotations }: Claim): boolean {
+  return egress !== undefined || !isEmpty(labels) || !isEmpty(annotations);
 }
 
 /** What an idle pod may carry and a claimed one must not: a claim keeps a pod that was chosen for scale-down (W16). */

@@ -11,7 +11,8 @@ export type NotClaimable = "terminating" | "not-idle" | "not-ready" | "not-fresh
 
 /** Undefined for a pod that may be claimed. */
 export function whyNotClaimable(pod: Pod): NotClaimable | undefined {
-  if (pod.metadata.deletionTimestamp !== undefined) return "terminating";
+  if (pod.metadata.deletionTimestamp !== undefined || pod.metadata.annotations?.[annotationKeys.leaving] !== undefined)
+    return "terminating";
   if (sandboxPhaseOf(pod) !== "idle") return "not-idle";
   if (!isAnswering(pod)) return "not-ready";
   return isFresh(pod) ? undefined : "not-fresh";

@@ -11,7 +11,7 @@ import { formatTime } from "./annotation-values.ts";
 import type { ContainerImages } from "./images.ts";
 import { type InplaceUpdateContainerStatus, type InplaceUpdateState, serializeInplaceUpdateState } from "./inplace-state.ts";
 import { mayFollow } from "./phase.ts";
-import { podPatch } from "./pod-patch.ts";
+import { type PodChange, podPatch } from "./pod-patch.ts";
 
 export interface UpdateOptions {
   /** Container name to image, of the containers that are exchanged. */
@@ -32,7 +32,7 @@ export const updateRefusals = ["no-containers", "container-not-found", "unexpect
 export type UpdateRefusal = (typeof updateRefusals)[number];
 
 export type UpdatePlan =
-  | { readonly kind: "patch"; readonly patch: JsonPatch; readonly state: InplaceUpdateState }
+  | { readonly kind: "patch"; readonly change: PodChange; readonly patch: JsonPatch; readonly state: InplaceUpdateState }
   | { readonly kind: "refused"; readonly code: UpdateRefusal; readonly message: string };
 
 export function triggerUpdate(pod: Pod, options: UpdateOptions, now: number): UpdatePlan {
@@ -40,15 +40,15 @@ export function triggerUpdate(pod: Pod, options: UpdateOptions, now: number): Up
   if (refusal !== undefined) return refusal;
   const { containerImages, labels, annotations, removeLabels, removeAnnotations, updatePodPhase } = options;
   const state = begunUpdate(pod, options, now);
-  const patch = podPatch(pod, {
+  const change: PodChange = {
     phase: updatePodPhase,
     labels: labels ?? {},
     annotations: { ...annotations, [annotationKeys.inplaceUpdateState]: serializeInplaceUpdateState(state) },
     removeLabels: removeLabels ?? [],
     removeAnnotations: removeAnnotations ?? [],
     images: containerImages,
-  });
-  return { kind: "patch", patch, state };
+  };
+  return { kind: "patch", change, patch: podPatch(pod, change), state };
 }
 
 /** What is written down when containers begin to be exchanged. */

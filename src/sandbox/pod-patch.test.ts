@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { sandboxPhases } from "#model/keys.ts";
+import { type ClaimNote, isClaimBeside, leaseAbout, podWithClaim } from "#model/claim-lease.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { annotationKeys, labelKeys, sandboxPhases } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { aPoolPod, patched, pinned, withStatus } from "../../test/world/pool-pods.ts";
 import { mayFollow } from "./phase.ts";
@@ -85,5 +86,91 @@ describe("a change of a pod", () => {
       const { [field]: _, ...metadata } = aPoolPod().metadata;
       expect(() => podPatch({ ...aPoolPod(), metadata }, {})).toThrow(`has no ${field}: it was not read from a server`);
     }
+  });
+});
+
+describe("a change of a pod whose claim stands on its Lease", () => {
+  const claimLabels = { [labelKeys.sandboxPhase]: "running", [labelKeys.sandboxId]: "i1" };
+  const note: ClaimNote = { labels: claimLabels, annotations: { [annotationKeys.sandboxId]: "i1" }, without: ["hidden", "not there"] };
+
+  /** The pod as it is shown, and the one that a server makes of the change, which it knows nothing more of. */
+  function folded(
+    pod: Pod,
+    said: ClaimNote,
+    change: Parameters<typeof podPatch>[1],
+  ): { readonly shown: Pod; readonly next: Pod; readonly again: Pod } {
+    const lease = leaseAbout(pod, said, undefined);
+    const shown = podWithClaim(pod, lease);
+    const next = patched(pod, podPatch(shown, change));
+    return { shown, next, again: podWithClaim(next, lease) };
+  }
+
+  test("takes the claim along: what is shown stands there, what it hides is gone, and the Lease has nothing more to say", () => {
+    const pod = aPoolPod({ annotations: { hidden: "x", kept: "y" } });
+    const { shown, next, again } = folded(pod, note, {});
+    expect(isClaimBeside(shown)).toBe(true);
+    expect(next.metadata.labels).toEqual({ ...pod.metadata.labels, ...claimLabels });
+    expect(next.metadata.annotations).toEqual({ [annotationKeys.useCount]: "0", kept: "y", [annotationKeys.sandboxId]: "i1" });
+    expect(again).toBe(next);
+  });
+
+  test("writes nothing that stands there already, and tests the version that the server has", () => {
+    const pod = aPoolPod({ labels: { a: "1" }, annotations: { b: "2" } });
+    const shown = podWithClaim(pod, leaseAbout(pod, note, undefined));
+    const { operations } = podPatch(shown, { labels: { a: "1" }, annotations: { b: "2" } });
+    expect(operations).toEqual([
+      { op: "test", path: "/metadata/uid", value: "uid-1" },
+      { op: "test", path: "/metadata/resourceVersion", value: "100" },
+      { op: "add", path: "/metadata/labels/agentbox.navix.sh~1sandbox-phase", value: "running" },
+      { op: "add", path: "/metadata/labels/agentbox.navix.sh~1sandbox-id", value: "i1" },
+      { op: "add", path: "/metadata/annotations/agentbox.navix.sh~1sandbox-id", value: "i1" },
+    ]);
+  });
+
+  test("goes on from the phase that is shown", () => {
+    const { next } = folded(aPoolPod(), note, { phase: "stopping" });
+    expect([sandboxPhaseOf(next), sandboxIdOf(next)]).toEqual(["stopping", "i1"]);
+    expect(() => podPatch(aPoolPod(), { phase: "stopping" })).toThrow("cannot go from phase idle to stopping");
+    expect(() => folded(aPoolPod(), note, { phase: "starting" })).toThrow("cannot go from phase running to starting");
+  });
+
+  test("gives maps to a pod that has none, and images to its containers", () => {
+    const { annotations: _, ...metadata } = aPoolPod().metadata;
+    const { next } = folded({ ...aPoolPod(), metadata }, note, { images: { main: pinned("c", 4) } });
+    expect(next.metadata.annotations).toEqual({ [annotationKeys.sandboxId]: "i1" });
+    expect(next.spec.containers[0]?.image).toBe(pinned("c", 4));
+  });
+
+  test("leaves a pod that is closed to claims closed, on itself", () => {
+    const closed: ClaimNote = { labels: {}, annotations: { [annotationKeys.leaving]: "2026-01-01T10:00:00Z" }, without: [] };
+    const { next, again } = folded(aPoolPod(), closed, { annotations: { mark: "1" } });
+    expect(next.metadata.annotations).toMatchObject({ mark: "1", ...closed.annotations });
+    expect(again.metadata).toEqual(next.metadata);
+  });
+
+  test("sets and removes exactly what it says of what is shown, whatever the keys are", () => {
+    fc.assert(
+      fc.property(
+        anyMap,
+        anyMap,
+        anyMap,
+        fc.tuple(fc.array(awkwardKey), fc.array(awkwardKey)),
+        (present, added, wanted, [hidden, removed]) => {
+          const idle = { [labelKeys.sandboxPhase]: "idle" };
+          const pod = aPoolPod({ metadata: { labels: { ...present, ...idle }, annotations: present } });
+          // A claim sets nothing that it hides.
+          const without = hidden.filter((key) => !Object.hasOwn(added, key));
+          const said = { labels: { ...added, ...claimLabels }, annotations: added, without };
+          const change = { labels: wanted, removeLabels: removed, annotations: wanted, removeAnnotations: removed };
+          const { shown, next, again } = folded(pod, said, change);
+          for (const field of ["labels", "annotations"] as const) {
+            const kept = Object.entries(shown.metadata[field] ?? {}).filter(([key]) => !removed.includes(key));
+            expect(next.metadata[field]).toEqual({ ...Object.fromEntries(kept), ...wanted });
+          }
+          expect(next.spec).toEqual(pod.spec);
+          expect(again).toBe(next);
+        },
+      ),
+    );
   });
 });

@@ -2,7 +2,10 @@
  * The form of every change of a pod in its life: one JSON patch that first tests uid and resourceVersion of the pod it was decided
  * on. So each step is one write that happens on exactly that state or not at all. A race that was lost comes back as Invalid
  * without causes (a test that does not hold); an object that breaks a rule has causes, so the two are not confused.
+ *
+ * A claim that stands beside its pod (model/claim-lease.ts) is taken along: after the write the pod carries all of it itself.
  */
+import { storedPod } from "#model/claim-lease.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { JsonPatch, JsonPatchOperation } from "#model/patch.ts";
@@ -28,8 +31,8 @@ export function podPatch(pod: Pod, change: PodChange): JsonPatch {
     operations: [
       { op: "test", path: "/metadata/uid", value: required(pod, "uid") },
       { op: "test", path: "/metadata/resourceVersion", value: required(pod, "resourceVersion") },
-      ...mapOperations("/metadata/labels", pod.metadata.labels, labels, change.removeLabels ?? []),
-      ...mapOperations("/metadata/annotations", pod.metadata.annotations, change.annotations ?? {}, change.removeAnnotations ?? []),
+      ...mapOperations(pod, "labels", labels, change.removeLabels ?? []),
+      ...mapOperations(pod, "annotations", change.annotations ?? {}, change.removeAnnotations ?? []),
       ...imageOperations(pod, change.images ?? {}),
     ],
   };
@@ -50,20 +53,25 @@ function required(pod: Pod, field: "uid" | "resourceVersion"): string {
   return value;
 }
 
-function mapOperations(
-  path: string,
-  current: Readonly<Record<string, string>> | undefined,
-  wanted: Readonly<Record<string, string>>,
-  removed: readonly string[],
-): readonly JsonPatchOperation[] {
+type Texts = Readonly<Record<string, string>>;
+
+function mapOperations(pod: Pod, field: "labels" | "annotations", set: Texts, removed: readonly string[]): readonly JsonPatchOperation[] {
+  const [path, shown, current] = [`/metadata/${field}`, pod.metadata[field], storedPod(pod).metadata[field]];
+  // What is shown on the pod and does not stand there is written now, and what it hides goes.
+  const wanted = shown === current ? set : { ...without(shown, removed), ...set };
+  const hidden = shown === current ? [] : Object.keys(current ?? {}).filter((key) => !has(shown, key));
   const sets = Object.entries(wanted).filter(([key, value]) => !has(current, key) || current[key] !== value);
   // Nothing can be added below what is not there.
   if (current === undefined) return sets.length === 0 ? [] : [{ op: "add", path, value: Object.fromEntries(sets) }];
-  const removes = [...new Set(removed)].filter((key) => has(current, key) && !has(wanted, key));
+  const removes = [...new Set([...removed, ...hidden])].filter((key) => has(current, key) && !has(wanted, key));
   return [
     ...sets.map(([key, value]): JsonPatchOperation => ({ op: "add", path: `${path}/${escapePointer(key)}`, value })),
     ...removes.map((key): JsonPatchOperation => ({ op: "remove", path: `${path}/${escapePointer(key)}` })),
   ];
+}
+
+function without(map: Texts | undefined, keys: readonly string[]): Texts {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !keys.includes(key)));
 }
 
 /** Keys come from users; `constructor` is one that every object seems to have. */

@@ -4,6 +4,7 @@
  * any node has reported it.
  */
 import { keyOf } from "#kube/informer/indexed-store.ts";
+import { isLostRace } from "#kube/lost-race.ts";
 import { type Backoff, backoffMs } from "#lib/backoff.ts";
 import { sleep } from "#lib/clock.ts";
 import { type DaemonAddress, DaemonError, type InitOrder } from "#daemon-client/daemon-client.ts";
@@ -148,10 +149,12 @@ class Arming {
 
 /**
  * Taken: the pod was armed for a sandbox that had ended before. Silent: its daemon did not answer. It goes back and is cleaned, and another
- * one may do.
+ * one may do. Gone: it was not there any more when the claim came to it.
  */
-export function faultOfPod(error: unknown): "taken" | "silent" | undefined {
-  if (!isServiceError(error, "start_failed") || !(error.cause instanceof DaemonError)) return undefined;
+export function faultOfPod(error: unknown): "taken" | "silent" | "gone" | undefined {
+  if (!isServiceError(error, "start_failed")) return undefined;
+  if (isLostRace(error.cause)) return "gone";
+  if (!(error.cause instanceof DaemonError)) return undefined;
   const { failure } = error.cause;
   return failure === "taken" ? "taken" : failure === "unreachable" ? "silent" : undefined;
 }
@@ -159,6 +162,6 @@ export function faultOfPod(error: unknown): "taken" | "silent" | undefined {
 /** What a start may show and still come to a good end before its deadline. */
 const mayPass: ReadonlySet<string> = new Set([diagnosisReasons.pulling, diagnosisReasons.errImagePull, diagnosisReasons.unschedulable]);
 
-function startFailed(why: string, cause?: unknown): ServiceError {
+export function startFailed(why: string, cause?: unknown): ServiceError {
   return new ServiceError("start_failed", `the sandbox did not come up: ${why}`, cause === undefined ? {} : { cause });
 }

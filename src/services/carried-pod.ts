@@ -7,7 +7,7 @@ import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { isClaimed, sandboxIdOf } from "#model/claimed-pod.ts";
-import { type Pod, Pods } from "#model/pod.ts";
+import type { Pod } from "#model/pod.ts";
 import { type Caller, owns } from "./caller.ts";
 import { type FindDeps, livePod } from "./find-sandbox.ts";
 import { ServiceError } from "./service-error.ts";
@@ -15,7 +15,7 @@ import { asServiceError } from "./service-failure.ts";
 
 export interface CarriedDeps extends FindDeps {
   readonly client: Pick<ObjectClient, "get" | "list">;
-  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "pods">;
+  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods">;
 }
 
 /** Whose sandbox it is, and what is wanted of it, for messages. */
@@ -41,9 +41,7 @@ export async function currentPod(deps: CarriedDeps, wanted: Wanted, seen: Pod, s
 /** By the server's word, whatever it carries now; undefined when it is gone. */
 export async function storedPod({ client, cache }: CarriedDeps, seen: Pod, signal?: AbortSignal): Promise<Pod | undefined> {
   try {
-    const pod = await client.get(Pods, keyOf(seen), { signal });
-    cache.pods.remember(pod);
-    return pod;
+    return await cache.readPod(client, keyOf(seen), signal);
   } catch (error) {
     if (isApiError(error, "NotFound")) return undefined;
     throw asServiceError(error);

@@ -3,23 +3,26 @@
  * the request goes on to the next pod at once (W5).
  */
 import { isApiError, type ApiErrorReason } from "#kube/api-error.ts";
-import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { podsByPoolAndSlot, type PoolSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
 import { abortable } from "#lib/abortable.ts";
 import type { Span } from "#lib/tracing.ts";
+import { bringToPod, type PlannedClaim, writeClaim } from "#lifecycle/claim-leases.ts";
 import type { PoolStanding } from "#model/error-codes.ts";
-import { type Pod, Pods } from "#model/pod.ts";
+import { isClaimBeside } from "#model/claim-lease.ts";
+import { sandboxIdOf } from "#model/claimed-pod.ts";
+import type { Pod } from "#model/pod.ts";
 import type { Turn } from "#scheduling/claim-queue.ts";
 import type { Reservation } from "#scheduling/idle-pods.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
 import { type Claim, type ClaimRefusal, planClaim } from "#sandbox/claim-patch.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { ClaimPath } from "./claim-metrics.ts";
+import { startFailed } from "./arm-sandbox.ts";
 import { type CreateTime, serverStops } from "./create-time.ts";
 import { ServiceError } from "./service-error.ts";
 import { asServiceError } from "./service-failure.ts";
-import { withdrawClaim } from "./withdraw-claim.ts";
+import { type DoubtfulClaim, giveBack, withdrawClaim } from "./withdraw-claim.ts";
 
 export interface PodWish {
   readonly pool: PoolRef;
@@ -109,12 +112,19 @@ async function tryClaim(deps: ClaimContext, wish: PodWish, reservation: Reservat
     throw wish.time.over.reason;
   }
   // Without a signal: what has been sent cannot be taken back, only be answered.
-  const writing = deps.client.patch(Pods, keyOf(pod), plan.patch);
+  const writing = writeClaim(deps, pod, plan);
+  const written = await claimAnswer(deps, wish, { writing, reservation, sandboxId: claim.sandboxId });
+  if (written === undefined) return undefined;
+  return { pod: plan.isForPod ? await onItsPod(deps, written, plan, wish.time) : written, path: plan.path, bootId };
+}
+
+/** The pod as it was written; undefined when the race was lost. */
+async function claimAnswer(deps: ClaimContext, wish: PodWish, doubtful: DoubtfulClaim): Promise<Pod | undefined> {
+  const { writing, reservation, sandboxId } = doubtful;
   try {
     const written = await abortable(writing, wish.time.over);
-    deps.cache.pods.remember(written);
     deps.meters.wrote(wish.pool, "won");
-    return { pod: written, path: plan.path, bootId };
+    return written;
   } catch (error) {
     if (isLostRace(error)) {
       deps.meters.wrote(wish.pool, "lost");
@@ -126,8 +136,20 @@ async function tryClaim(deps: ClaimContext, wish: PodWish, reservation: Reservat
       throw asServiceError(error);
     }
     deps.meters.wrote(wish.pool, "doubtful");
-    deps.background.run(claim.sandboxId, () => withdrawClaim(deps, { writing, reservation, sandboxId: claim.sandboxId }));
+    deps.background.run(sandboxId, () => withdrawClaim(deps, doubtful));
     throw asServiceError(error);
+  }
+}
+
+/** The claim is written; what the pod's node must see of it may have to follow. Whatever goes wrong then, the pod is given back. */
+async function onItsPod(deps: ClaimContext, claimed: Pod, { change }: PlannedClaim, time: CreateTime): Promise<Pod> {
+  if (!isClaimBeside(claimed)) return claimed;
+  try {
+    return await abortable(bringToPod(deps, claimed, change.images), time.over);
+  } catch (error) {
+    const sandboxId = sandboxIdOf(claimed) ?? "";
+    deps.background.run(sandboxId, () => giveBack(deps, claimed, { sandboxId, stopReason: "Canceled" }));
+    throw isLostRace(error) ? startFailed("its pod is gone, or was taken away again", error) : asServiceError(error);
   }
 }
 

@@ -6,31 +6,34 @@ import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, ann } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
-import { meddled } from "../../test/world/meddled-writes.ts";
+import { meddled, waysToClaim } from "../../test/world/meddled-writes.ts";
 import { refusal } from "../../test/world/refusal.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
 
 const idleImagePool = { podCreationImagePolicy: "IdleImage", idleImage: "registry.invalid/idle:1" } as const;
 
-test("a create on the fast path is one write and one call to the daemon", async () => {
-  await using world = await embeddedClaimScene({ pods: 1 });
-  const { scene } = world;
-  const { client, meddling } = meddled(scene.client);
-  const process = await scene.process({ client });
-  await settle();
-  let writes = 0;
-  meddling.patch = (send) => ((writes += 1), send());
-  scene.daemons.calls.length = 0;
+test.each(waysToClaim)(
+  "a create on the fast path is one write and one call to the daemon (claims on $where)",
+  async ({ claimsOnLeases }) => {
+    await using world = await embeddedClaimScene({ pods: 1, claimsOnLeases });
+    const { scene } = world;
+    const { client, meddling } = meddled(scene.client);
+    const process = await scene.process({ client });
+    await settle();
+    let writes = 0;
+    meddling.patch = meddling.lease = (send) => ((writes += 1), send());
+    scene.daemons.calls.length = 0;
 
-  const { sandbox, accessToken } = await process.create({ metadata: { purpose: "test" }, idleTimeoutMs: 60_000, lifetimeMs: 3_600_000 });
+    const { sandbox, accessToken } = await process.create({ metadata: { purpose: "test" }, idleTimeoutMs: 60_000, lifetimeMs: 3_600_000 });
 
-  expect({ writes, calls: scene.daemons.calls }).toEqual({ writes: 1, calls: [`init ${addressOf(1)}`] });
-  expect(sandbox).toMatchObject({ status: "Running", poolName: "py", team: "red", user: "ann", metadata: { purpose: "test" } });
-  expect(sandbox).toMatchObject({ idleTimeoutMs: 60_000, endTime: "2026-01-01T01:00:00.000Z" });
-  const pod = await scene.pod();
-  expect([sandboxIdOf(pod), sandboxPhaseOf(pod)]).toEqual([sandbox.sandboxId, "running"]);
-  expect(accessToken).toBe(process.claims.accessTokenOf(sandbox.sandboxId));
-});
+    expect({ writes, calls: scene.daemons.calls }).toEqual({ writes: 1, calls: [`init ${addressOf(1)}`] });
+    expect(sandbox).toMatchObject({ status: "Running", poolName: "py", team: "red", user: "ann", metadata: { purpose: "test" } });
+    expect(sandbox).toMatchObject({ idleTimeoutMs: 60_000, endTime: "2026-01-01T01:00:00.000Z" });
+    const pod = await scene.pod();
+    expect([sandboxIdOf(pod), sandboxPhaseOf(pod)]).toEqual([sandbox.sandboxId, "running"]);
+    expect(accessToken).toBe(process.claims.accessTokenOf(sandbox.sandboxId));
+  },
+);
 
 test("W7: environment variables and the access token reach the daemon on the fast path, and no pod", async () => {
   await using world = await embeddedClaimScene();

@@ -5,7 +5,7 @@ import { annotationKeys } from "#model/keys.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, commandOf } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
-import { meddled } from "../../test/world/meddled-writes.ts";
+import { meddled, waysToClaim } from "../../test/world/meddled-writes.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
 
 const app = "registry.invalid/app:1";
@@ -15,14 +15,14 @@ function poolThatRuns(container: { readonly command?: string[]; readonly args?: 
   return { template: { metadata, spec: { containers: [{ name: "main", image: app, ...container }] } } };
 }
 
-test("it comes with the one call of the fast path, and costs no other", async () => {
-  await using world = await embeddedClaimScene({ pool: poolThatRuns() });
+test.each(waysToClaim)("it comes with the one call of the fast path, and costs no other (claims on $where)", async ({ claimsOnLeases }) => {
+  await using world = await embeddedClaimScene({ pool: poolThatRuns(), claimsOnLeases });
   const { scene } = world;
   const { client, meddling } = meddled(scene.client);
   const process = await scene.process({ client });
   await settle();
   let writes = 0;
-  meddling.patch = (send) => ((writes += 1), send());
+  meddling.patch = meddling.lease = (send) => ((writes += 1), send());
   scene.daemons.calls.length = 0;
   await process.create();
   expect({ writes, calls: scene.daemons.calls }).toEqual({ writes: 1, calls: [`init ${addressOf(1)}`] });

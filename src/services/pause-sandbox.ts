@@ -27,7 +27,7 @@ import { ServiceError } from "./service-error.ts";
 import { asServiceError } from "./service-failure.ts";
 
 export interface PauseDeps extends ChangeDeps {
-  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "pods" | "pauseTask" | "resumeTask">;
+  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods" | "pauseTask" | "resumeTask">;
   readonly clock: Clock;
   /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
   readonly freezes?: ((nodeName?: string) => boolean) | undefined;

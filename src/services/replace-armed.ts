@@ -8,11 +8,12 @@ import type { Pod } from "#model/pod.ts";
 import { whyNotClaimable } from "#sandbox/claimable.ts";
 import type { SandboxClaimsDeps } from "./claim-deps.ts";
 
-export async function replaceArmed({ client, cache, log }: Pick<SandboxClaimsDeps, "client" | "cache" | "log">, asked: Pod): Promise<void> {
+export async function replaceArmed(deps: Pick<SandboxClaimsDeps, "client" | "cache" | "clock" | "log">, asked: Pod): Promise<void> {
+  const { cache, log } = deps;
   const pod = cache.pods.get(keyOf(asked));
   if (pod === undefined || pod.metadata.uid !== asked.metadata.uid || whyNotClaimable(pod) !== undefined) return;
   try {
-    if (await deletePodAsSeen({ client }, pod))
+    if (await deletePodAsSeen(deps, pod))
       log.warn({ pod: pod.metadata.name }, "an idle pod was armed for an ended sandbox; it is replaced");
   } catch (error) {
     // Whoever claims it meanwhile is told by its daemon, and gives it back.

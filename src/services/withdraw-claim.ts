@@ -10,7 +10,7 @@ import { type Backoff, backoffMs } from "#lib/backoff.ts";
 import { sleep } from "#lib/clock.ts";
 import { releaseSandbox, type WantedRelease } from "#lifecycle/release-sandbox.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
-import { type Pod, Pods } from "#model/pod.ts";
+import type { Pod } from "#model/pod.ts";
 import type { Reservation } from "#scheduling/idle-pods.ts";
 import type { ClaimContext } from "./claim-context.ts";
 
@@ -37,7 +37,6 @@ export async function withdrawClaim(deps: WithdrawDeps, { writing, reservation, 
     reservation.outdated();
     return;
   }
-  deps.cache.pods.remember(pod);
   if (sandboxIdOf(pod) === sandboxId) await giveBack(deps, pod, { sandboxId, stopReason: "Canceled" });
   reservation.giveBack();
 }
@@ -66,7 +65,7 @@ export async function giveBack(deps: WithdrawDeps, pod: Pod, release: WantedRele
 async function asked(deps: WithdrawDeps, pod: Pod): Promise<Pod | undefined> {
   return untilDone(deps, undefined, async () => {
     try {
-      return await deps.client.get(Pods, keyOf(pod), { signal: deps.abandoned });
+      return await deps.cache.readPod(deps.client, keyOf(pod), deps.abandoned);
     } catch (error) {
       if (isApiError(error, "NotFound")) return undefined;
       throw error;

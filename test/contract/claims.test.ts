@@ -2,12 +2,16 @@ import { expect, test } from "vitest";
 import { systemClock } from "#lib/clock.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { type ClaimProcess, ClaimScene } from "../world/claim-scene.ts";
-import { describeServers } from "./servers.ts";
+import { describeClaims } from "./servers.ts";
 
-describeServers("claims", (server) => {
+describeClaims("claims", (server) => {
+  async function opened(pods: number): Promise<ClaimScene> {
+    const { client, claimsOnLeases } = server();
+    return ClaimScene.open({ client, clock: systemClock, namespace: await server().namespace(), claimsOnLeases, pods });
+  }
+
   test("I1: of two processes that want the same pod exactly one has it, and the other is told that there is none", async () => {
-    const { client } = server();
-    await using scene = await ClaimScene.open({ client, clock: systemClock, namespace: await server().namespace(), pods: 1 });
+    await using scene = await opened(1);
     const processes = [await scene.process(), await scene.process()];
     const outcomes = await Promise.allSettled(processes.map((process) => process.create({ startupTimeoutMs: 2_000 })));
     const made = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.sandbox] : []));
@@ -19,8 +23,7 @@ describeServers("claims", (server) => {
   });
 
   test("I1: three processes that want all pods at once give each of them out once", async () => {
-    const { client } = server();
-    await using scene = await ClaimScene.open({ client, clock: systemClock, namespace: await server().namespace(), pods: 12 });
+    await using scene = await opened(12);
     const processes: readonly ClaimProcess[] = [await scene.process(), await scene.process(), await scene.process()];
     const made = await Promise.all(processes.flatMap((process) => Array.from({ length: 4 }, () => process.create())));
     expect(new Set(made.map(({ sandbox }) => sandbox.podName)).size).toBe(12);

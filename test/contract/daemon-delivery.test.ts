@@ -10,19 +10,19 @@ import { digestOf } from "../world/pool-pods.ts";
 import { PoolScene } from "../world/pool-scene.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
 import { until } from "./helpers.ts";
-import { describeServers } from "./servers.ts";
+import { describeClaims } from "./servers.ts";
 
 const image = "registry.invalid/daemon:1";
 const { signal } = new AbortController();
 const nameOf = (pod: Pod | undefined): string => pod?.metadata.name ?? "";
 
-describeServers("pods that bring the daemon along", (server) => {
+describeClaims("pods that bring the daemon along", (server) => {
   test("are made as the cluster takes them, and used again whichever way it came", async () => {
     const now: { delivery: DaemonDelivery } = { delivery: { kind: "init-container", image } };
     const clock = new SteppedClock(Date.now());
     const pools = { delivery: () => now.delivery, pace: { statusEveryMs: 0 } };
-    const { client } = server();
-    await using scene = await PoolScene.open({ client, clock, namespace: await server().namespace(), pools });
+    const { client, claimsOnLeases } = server();
+    await using scene = await PoolScene.open({ client, clock, namespace: await server().namespace(), pools, claimsOnLeases });
     await scene.createPool({ replicas: 1 });
     await until(client, SandboxPools, scene.key("py"), (pool) => pool?.status?.daemonDelivery === "InitContainer");
     await until(client, SandboxPools, scene.key("py"), (pool) => pool?.status?.replicas === 1);

@@ -18,7 +18,7 @@ import { ann, ClaimScene, type ClaimSceneOptions } from "../world/claim-scene.ts
 import { eventually } from "../world/eventually.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { SimulatedKubelet } from "../world/simulated-kubelet.ts";
-import { describeServers } from "./servers.ts";
+import { describeClaims } from "./servers.ts";
 
 /** Ten times as fast as life: waiting times of a pool are minutes for people. */
 const hurried: MonotonicClock = {
@@ -30,9 +30,10 @@ const hurried: MonotonicClock = {
 const { log } = recordedLog();
 const metrics = prometheusMetrics(new Registry());
 
-describeServers("many processes", (server) => {
+describeClaims("many processes", (server) => {
   async function opened(options: Partial<ClaimSceneOptions>): Promise<ClaimScene> {
-    return ClaimScene.open({ client: server().client, clock: systemClock, namespace: await server().namespace(), ...options });
+    const { client, claimsOnLeases } = server();
+    return ClaimScene.open({ client, clock: systemClock, namespace: await server().namespace(), claimsOnLeases, ...options });
   }
 
   test("I1: of 200 creates at once in three processes each gets a pod of its own, some of them after they have waited", async () => {

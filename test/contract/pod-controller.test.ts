@@ -2,18 +2,20 @@ import { afterEach, expect, test } from "vitest";
 import { startPodController } from "#controllers/pod/reconcile-pod.ts";
 import { systemClock } from "#lib/clock.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { Namespaces } from "#model/core-kinds.ts";
 import { Pods } from "#model/pod.ts";
 import { eventually } from "../world/eventually.ts";
 import { image, PodScene } from "../world/pod-scene.ts";
 import { until } from "./helpers.ts";
-import { describeServers } from "./servers.ts";
+import { describeClaims } from "./servers.ts";
 
-describeServers("the pod controller", (server) => {
+describeClaims("the pod controller", (server) => {
   let stop = async (): Promise<void> => {};
   afterEach(() => stop());
 
   async function started(): Promise<PodScene> {
-    const scene = await PodScene.open({ client: server().client, clock: systemClock, namespace: await server().namespace() });
+    const { client, claimsOnLeases } = server();
+    const scene = await PodScene.open({ client, clock: systemClock, namespace: await server().namespace(), claimsOnLeases });
     const controller = startPodController({ ...scene.deps, metrics: scene.metrics });
     stop = async () => {
       await controller.stop();
@@ -46,6 +48,20 @@ describeServers("the pod controller", (server) => {
     await scene.client.delete(Pods, scene.key, { gracePeriodSeconds: 0 });
     await eventually(async () => expect(await scene.record()).toMatchObject({ status: "Failed", failureReason: "PodDeleted" }));
     await eventually(async () => expect(await scene.isGone()).toBe(true));
+  });
+
+  test("pods of a namespace that goes are let go, and W9: what they carried is recorded before", async () => {
+    for (const isClaimed of [false, true]) {
+      const scene = await started();
+      if (isClaimed) await scene.claim({ images: { main: image("idle") } });
+      await scene.client.delete(Namespaces, { name: scene.namespace });
+      // A server without controllers of its own leaves that to whoever has them.
+      await scene.client.delete(Pods, scene.key, { gracePeriodSeconds: 0 });
+      await eventually(async () => expect(await scene.isGone()).toBe(true));
+      expect((await scene.record())?.failureReason).toBe(isClaimed ? "PodDeleted" : undefined);
+      await stop();
+    }
+    stop = async () => {};
   });
 
   test("a container that was restarted fails its sandbox", async () => {

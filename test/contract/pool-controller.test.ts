@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { releaseSandbox } from "#lifecycle/release-sandbox.ts";
+import { sandboxIdOf } from "#model/claimed-pod.ts";
 import { conditionIn } from "#model/conditions.ts";
 import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -8,9 +9,10 @@ import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { digestOf } from "../world/pool-pods.ts";
 import { PoolScene } from "../world/pool-scene.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
+import type { Call } from "../world/watched-client.ts";
 import { gone, refusal, until } from "./helpers.ts";
 import { aTemplate } from "./own-kinds.ts";
-import { describeServers } from "./servers.ts";
+import { describeClaims } from "./servers.ts";
 
 const idle = { [labelKeys.sandboxPhase]: "idle" };
 const windowMs = 10_000;
@@ -20,7 +22,7 @@ const names = (pods: readonly Pod[]): string[] => pods.map(nameOf).sort();
 
 const isMarked = ({ metadata }: Pod): boolean => metadata.annotations?.[annotationKeys.scaleDownProtected] !== undefined;
 
-describeServers("the pool controller", (server) => {
+describeClaims("the pool controller", (server) => {
   let stop = async (): Promise<void> => {};
   afterEach(() => stop());
 
@@ -37,7 +39,8 @@ describeServers("the pool controller", (server) => {
   async function started(): Promise<Started> {
     const clock = new SteppedClock(Date.now());
     const pools = { protectionWindowMs: () => windowMs, pace: { statusEveryMs: 0 } };
-    const scene = await PoolScene.open({ client: server().client, clock, namespace: await server().namespace(), pools });
+    const { client, claimsOnLeases } = server();
+    const scene = await PoolScene.open({ client, clock, namespace: await server().namespace(), pools, claimsOnLeases });
     stop = () => scene[Symbol.asyncDispose]();
     const reports = async (status: SandboxPoolStatus): Promise<SandboxPool> => {
       const isSo = (pool: SandboxPool | undefined) =>
@@ -130,17 +133,21 @@ describeServers("the pool controller", (server) => {
     const all = [...seen.keys()].sort();
     const [early, late] = [all.slice(0, 3), all.slice(3)];
     const claim = (name = ""): Promise<Pod> => scene.claim(seen.get(name) as Pod, `i-${name}`);
-    const isDelete = (call: { readonly verb: string; readonly of: string }): boolean => call.verb === "delete" && call.of === "pods";
+    // Where claims stand on Leases a pod is closed to them there before it is deleted.
+    const decides = server().claimsOnLeases ? ["create leases", "update leases"] : ["delete pods"];
+    const isDecisive = ({ verb, of }: Call): boolean => decides.includes(`${verb} ${of}`);
     const refused: string[] = [];
     scene.watched.before = async (call) => {
-      if (isDelete(call) && early.includes(call.name ?? "")) await claim(call.name);
+      if (isDecisive(call) && early.includes(call.name ?? "")) await claim(call.name);
     };
     scene.watched.after = async (call) => {
-      if (isDelete(call) && late.includes(call.name ?? "")) refused.push((await refusal(claim(call.name))).reason);
+      if (isDecisive(call) && late.includes(call.name ?? "")) refused.push((await refusal(claim(call.name))).reason);
     };
     await clock.step(windowMs);
     await reports({ replicas: 3, runningReplicas: 3 });
-    expect(names(await scene.pods())).toEqual(early);
+    const left = await scene.pods();
+    expect(names(left)).toEqual(early);
+    expect(new Set(left.map(sandboxIdOf))).toEqual(new Set(early.map((name) => `i-${name}`)));
     expect(refused).toHaveLength(3);
   });
 

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { systemClock } from "#lib/clock.ts";
+import { bringToPod, writeClaim } from "#lifecycle/claim-leases.ts";
+import { isClaimBeside } from "#model/claim-lease.ts";
+import { sandboxIdOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
 import type { JsonPatch } from "#model/patch.ts";
@@ -15,8 +20,9 @@ import { renderPod } from "#sandbox/render-pod.ts";
 import { resolveTemplate } from "#sandbox/resolve-template.ts";
 import { podPatch } from "#sandbox/pod-patch.ts";
 import { digestOf, nodeCatchesUp } from "../world/pool-pods.ts";
+import { recordedLog } from "../world/recorded-log.ts";
 import { aPool } from "./own-kinds.ts";
-import { type ContractServer, describeServers } from "./servers.ts";
+import { type ClaimServer, type ContractServer, describeClaims } from "./servers.ts";
 
 const now = Date.parse("2026-01-01T10:00:00Z");
 const image = (name: string) => ({ image: `registry.invalid/${name}:1`, digest: digestOf(name) });
@@ -66,15 +72,24 @@ async function write(client: ObjectClient, pod: Pod, plan: { readonly kind: stri
   return client.patch(Pods, keyOf(pod), plan.patch);
 }
 
+/** As an API process does that has heard of nothing: what the node must see of the claim comes to the pod at once. */
+async function claim({ client, claimsOnLeases }: ClaimServer, pod: Pod, wanted: Claim): Promise<Pod> {
+  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { claimsOnLeases });
+  const plan = planClaim(pod, wanted, now);
+  if (plan.kind === "refused") throw new Error(plan.message);
+  const claimed = await writeClaim({ client, cache }, pod, plan);
+  return plan.isForPod && isClaimBeside(claimed) ? bringToPod({ client, cache }, claimed, plan.change.images) : claimed;
+}
+
 async function isLost(call: Promise<unknown>): Promise<boolean> {
   return call.then(() => false, isLostRace);
 }
 
-describeServers("the life of a pod", (server) => {
-  test("claim, start, release and recycling are one write each, and leave the pod as it was", async () => {
+describeClaims("the life of a pod", (server) => {
+  test("claim, start, release and recycling are one write of it each, and leave the pod as it was", async () => {
     const { client } = server();
     const idle = await anIdlePod(server());
-    const starting = await write(client, idle, planClaim(idle, aClaim(), now));
+    const starting = await claim(server(), idle, aClaim());
     expect(starting.metadata.generation).toBe((idle.metadata.generation ?? 0) + 1);
     const started = await reportReady(client, starting);
     const running = await write(client, started, planFinishStart(started, now + 1000));
@@ -91,15 +106,35 @@ describeServers("the life of a pod", (server) => {
   test("a claim on the fast path changes no spec", async () => {
     const { client } = server();
     const idle = await anIdlePod(server());
-    const running = await write(client, idle, planClaim(idle, aClaim({ images: { main: image("idle") } }), now));
+    const running = await claim(server(), idle, aClaim({ images: { main: image("idle") } }));
+    expect((await client.get(Pods, keyOf(idle))).metadata).toMatchObject({
+      labels: running.metadata.labels,
+      generation: idle.metadata.generation,
+    });
     expect(running.metadata.generation).toBe(idle.metadata.generation);
     expect(running.spec).toEqual(idle.spec);
   });
 
-  test("I1: of many claims on one pod one wins, and the others learn that they lost a race", async () => {
-    const { client } = server();
+  test("a claim that nobody but AgentBox must see stays where claims stand, until the release takes it along", async () => {
+    const { client, claimsOnLeases } = server();
     const idle = await anIdlePod(server());
-    const tries = Array.from({ length: 8 }, (_, index) => write(client, idle, planClaim(idle, aClaim({ sandboxId: `i${index}` }), now)));
+    const running = await claim(server(), idle, { sandboxId: "i1", images: waiting });
+    const stored = await client.get(Pods, keyOf(idle));
+    expect([isClaimBeside(running), sandboxIdOf(stored)]).toEqual([claimsOnLeases, claimsOnLeases ? undefined : "i1"]);
+    const fate = fateAfterUse(running, { waiting, maxUses: 10 });
+    const stopping = await write(client, running, planRelease(running, { sandboxId: "i1", fate }, now + 2000));
+    expect(sandboxIdOf(stopping)).toBe("i1");
+    const stopped = await reportReady(client, stopping);
+    const again = await write(client, stopped, planRecycle(stopped, { recorded: "i1" }, now + 3000));
+    expect(again.metadata.labels).toEqual(idle.metadata.labels);
+    const { [annotationKeys.inplaceUpdateState]: _, ...annotations } = again.metadata.annotations ?? {};
+    expect(annotations).toEqual({ ...idle.metadata.annotations, [annotationKeys.useCount]: "1" });
+    expect(sandboxIdOf(await claim(server(), again, { sandboxId: "i2", images: waiting }))).toBe("i2");
+  });
+
+  test("I1: of many claims on one pod one wins, and the others learn that they lost a race", async () => {
+    const idle = await anIdlePod(server());
+    const tries = Array.from({ length: 8 }, (_, index) => claim(server(), idle, aClaim({ sandboxId: `i${index}` })));
     const lost = await Promise.all(tries.map(isLost));
     expect(lost.filter((one) => !one)).toHaveLength(1);
     const outcomes = await Promise.allSettled(tries);
@@ -107,12 +142,11 @@ describeServers("the life of a pod", (server) => {
   });
 
   test("a claim on a pod that is gone, or is another of the same name, is a lost race", async () => {
-    const { client } = server();
     const idle = await anIdlePod(server());
     const other = { ...idle, metadata: { ...idle.metadata, uid: "00000000-0000-4000-8000-000000000000" } };
-    expect(await isLost(write(client, idle, planClaim(other, aClaim(), now)))).toBe(true);
+    expect(await isLost(claim(server(), other, aClaim()))).toBe(true);
     const nobody = { ...idle, metadata: { ...idle.metadata, name: "nobody" } };
-    expect(await isLost(write(client, nobody, planClaim(nobody, aClaim(), now)))).toBe(true);
+    expect(await isLost(claim(server(), nobody, aClaim()))).toBe(true);
   });
 
   test("a patch that breaks a rule of the server is no lost race", async () => {

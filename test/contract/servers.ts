@@ -28,22 +28,48 @@ export function chosenServers(): readonly ServerName[] {
 
 /** Runs the suite once per chosen server; the server is started before its first test and stopped after its last. */
 export function describeServers(title: string, suite: (server: () => ContractServer) => void): void {
+  for (const name of chosenServers()) describeServer(title, name, suite);
+}
+
+export interface ClaimServer extends ContractServer {
+  readonly claimsOnLeases: boolean;
+}
+
+/**
+ * Where claims stand: on the pods with the embedded engine, on Leases beside them with Kubernetes (ADR 54). The store knows both, so what is
+ * true of claims on Leases is seen without a cluster, too.
+ */
+const waysToClaim = {
+  embedded: [false, true],
+  "embedded-http": [false, true],
+  kubernetes: [true],
+} satisfies Record<ServerName, readonly boolean[]>;
+
+/** As describeServers, once for each way in which claims are written there. */
+export function describeClaims(title: string, suite: (server: () => ClaimServer) => void): void {
   for (const name of chosenServers()) {
-    describe(`${title} on ${name}`, () => {
-      let server: ContractServer | undefined;
-      let stop = async (): Promise<void> => {};
-      beforeAll(async () => {
-        const started = await serverStarters[name]();
-        stop = started.stop;
-        server = { name, client: started.client, namespace: () => newNamespace(started.client) };
-      }, 120_000);
-      afterAll(() => stop());
-      suite(() => {
-        if (server === undefined) throw new Error("the server is there only inside a test");
-        return server;
-      });
-    });
+    for (const claimsOnLeases of waysToClaim[name]) {
+      const standing = `${title}, with claims on ${claimsOnLeases ? "Leases" : "pods"},`;
+      describeServer(standing, name, (server) => suite(() => ({ ...server(), claimsOnLeases })));
+    }
   }
+}
+
+function describeServer(title: string, name: ServerName, suite: (server: () => ContractServer) => void): void {
+  describe(`${title} on ${name}`, () => {
+    let server: ContractServer | undefined;
+    let stop = async (): Promise<void> => {};
+    beforeAll(async () => {
+      const started = await serverStarters[name]();
+      stop = started.stop;
+      server = { name, client: started.client, namespace: () => newNamespace(started.client) };
+    }, 120_000);
+    afterAll(() => stop());
+    suite(() => {
+      if (server === undefined) throw new Error("the server is there only inside a test");
+      return server;
+    });
+  });
 }
 
 async function newNamespace(client: ObjectClient): Promise<string> {

@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
-import { Events } from "#model/core-kinds.ts";
+import { leaseAbout } from "#model/claim-lease.ts";
+import { Events, Leases } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { ObjectMeta } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -15,7 +16,7 @@ import { setTimeouts } from "#services/set-timeouts.ts";
 import { templateService } from "#services/template-service.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { admin, ann } from "../world/service-scene.ts";
-import { type ContractServer, describeServers } from "./servers.ts";
+import { type ClaimServer, type ContractServer, describeClaims, describeServers } from "./servers.ts";
 
 const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } };
 
@@ -33,13 +34,13 @@ async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
 }
 
 /** The use cases over a namespace of the server, with a cache that sees all of it. */
-async function depsOn(server: ContractServer) {
-  const { client } = server;
-  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log });
+async function depsOn(server: ContractServer & Partial<ClaimServer>) {
+  const { client, claimsOnLeases = false } = server;
+  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { claimsOnLeases });
   await cache.run();
   onTestFinished(() => cache.stop());
   const history = { get: async () => undefined };
-  return { client, cache, clock: systemClock, history, log: recordedLog().log, namespace: await server.namespace() };
+  return { client, cache, clock: systemClock, history, log: recordedLog().log, namespace: await server.namespace(), claimsOnLeases };
 }
 
 describeServers("use cases", (server) => {
@@ -96,7 +97,9 @@ describeServers("use cases", (server) => {
     expect((await failureOf(templates.replace(admin, name, body({ version: "v1.0.0", idleImage: "x" })))).code).toBe("invalid_request");
     expect((await templates.replace(admin, name, body({ version: "v2.1.0", idleImage: "x" }))).spec.version).toBe("v2.1.0");
   });
+});
 
+describeClaims("use cases of sandboxes", (server) => {
   test("a stuck sandbox is shown with the warnings about its pod, and its timeouts can be changed", async () => {
     const deps = await depsOn(server());
     const pod = await aSandbox(deps);
@@ -119,19 +122,22 @@ describeServers("use cases", (server) => {
     await deps.cache.stop();
     await deps.client.patch(Pods, { namespace, name }, { type: "merge", body: { metadata: { annotations: { seen: "no" } } } });
     expect(await setTimeouts(deps, ann, "i-1", { idleTimeoutMs: 60_000, lifetimeMs: 3_600_000 })).toMatchObject({ idleTimeoutMs: 60_000 });
+    const { labels, annotations } = (await deps.client.get(Pods, { namespace, name })).metadata;
+    expect([labels, annotations?.["seen"]]).toEqual([pod.metadata.labels, "no"]);
   });
 });
 
-async function aSandbox({ client, cache, namespace }: Awaited<ReturnType<typeof depsOn>>): Promise<Pod> {
-  const labels = {
-    [labelKeys.sandboxPool]: "py",
-    [labelKeys.sandboxPhase]: "starting",
-    [labelKeys.sandboxId]: "i-1",
-    [labelKeys.team]: "red",
-    [labelKeys.user]: "ann",
+/** Claimed, and nothing of it has happened yet. */
+async function aSandbox({ client, cache, namespace, claimsOnLeases }: Awaited<ReturnType<typeof depsOn>>): Promise<Pod> {
+  const idle = { [labelKeys.sandboxPool]: "py", [labelKeys.sandboxPhase]: "idle" };
+  const claim = {
+    labels: { [labelKeys.sandboxPhase]: "starting", [labelKeys.sandboxId]: "i-1", [labelKeys.team]: "red", [labelKeys.user]: "ann" },
+    annotations: { [annotationKeys.claimedAt]: new Date().toISOString() },
+    without: [],
   };
-  const annotations = { [annotationKeys.claimedAt]: new Date().toISOString() };
+  const labels = claimsOnLeases ? idle : { ...idle, ...claim.labels };
+  const annotations = claimsOnLeases ? {} : claim.annotations;
   const pod = await client.create(Pods, { metadata: { namespace, name: "py-1", labels, annotations }, spec: template.spec });
-  cache.pods.remember(pod);
-  return pod;
+  if (claimsOnLeases) await client.create(Leases, leaseAbout(pod, claim, undefined));
+  return cache.readPod(client, { namespace, name: "py-1" });
 }

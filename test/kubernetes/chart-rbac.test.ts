@@ -8,10 +8,11 @@ import { HttpCaller } from "#client/http-caller.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { ActivityWriter } from "#gateway/activity-writer.ts";
 import { TrafficLog } from "#gateway/activity.ts";
+import { isApiError } from "#kube/api-error.ts";
 import { systemClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { Namespaces, Secrets } from "#model/core-kinds.ts";
+import { Leases, Namespaces, Secrets } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { freezeFailure } from "#model/pause.ts";
 import { Pods } from "#model/pod.ts";
@@ -93,7 +94,7 @@ test("a sandbox is claimed by the API, used through the gateway, ended, and its 
   const { api, controllers, gateway } = accounts;
   const claims = "claims";
   await admin.create(Namespaces, { metadata: { name: claims } });
-  await using scene = await ClaimScene.open({ client: admin, clock: systemClock, namespace: claims });
+  await using scene = await ClaimScene.open({ client: admin, clock: systemClock, namespace: claims, claimsOnLeases: true });
   const looking = await scene.process({ client: controllers.client });
   scene.startControllers(looking, controllers.client);
   const claiming = await scene.process({ client: api.client, keysNamespace: namespace });
@@ -124,6 +125,7 @@ test("a sandbox is claimed by the API, used through the gateway, ended, and its 
   await scene.nodeReports();
   const idle = await until(admin, Pods, pod, (now) => now !== undefined && sandboxPhaseOf(now) === "idle");
   expect(idle && sandboxIdOf(idle)).toBeUndefined();
+  expect((await claiming.create()).sandbox.podName).toBe("py-1");
 });
 
 test("the agent of a node says on a pod what became of the wish to pause it", async () => {
@@ -186,6 +188,14 @@ const everywhere = { namespace: "default" };
 const inOwn = { namespace };
 const inPools = { namespace: sandboxNamespace };
 
+/** Of a refusal, which there has to be. */
+async function reasonOf(asked: Promise<unknown>): Promise<string | undefined> {
+  return asked.then(
+    () => undefined,
+    (error: unknown) => (isApiError(error) ? error.reason : String(error)),
+  );
+}
+
 describe("what nobody needs is refused", () => {
   const rights: readonly (Right & { readonly by?: readonly AccountName[] })[] = [
     // Secrets of others, and our own beside those that a part reads.
@@ -221,12 +231,25 @@ describe("what nobody needs is refused", () => {
     { verb: "patch", of: "pods/status", ...inPools, by: ["api", "controllers", "gateway"] },
     { verb: "create", of: "configmaps", ...everywhere },
     { verb: "list", of: "configmaps", ...inOwn, by: ["controllers", "gateway", "node"] },
-    { verb: "update", of: "leases.coordination.k8s.io", ...everywhere },
+    { verb: "update", of: "leases.coordination.k8s.io", ...everywhere, by: ["gateway", "node"] },
+    { verb: "delete", of: "leases.coordination.k8s.io", ...everywhere },
     { verb: "deletecollection", of: "pods", ...inPools },
   ];
   test.each(rights)("$verb $of $namespace $name", async ({ by = accountNames, ...right }) => {
     const allowed = await Promise.all(by.map(async (name) => ((await accounts[name].may(right)) ? [name] : [])));
     expect(allowed.flat()).toEqual([]);
+  });
+
+  test("so is a Lease outside our own namespace that is none of a pod of a pool: the leaders of others", async () => {
+    const metadata = { ...everywhere, name: "leader-of-somebody" };
+    const leader = await admin.create(Leases, { metadata, spec: { holderIdentity: "somebody" } });
+    const labelled = { ...leader, metadata: { ...leader.metadata, labels: { [labelKeys.sandboxPool]: "py" } } };
+    for (const { client } of [accounts.api, accounts.controllers]) {
+      // A server takes policies in after a moment.
+      await eventually(async () => expect(await reasonOf(client.update(Leases, leader, { dryRun: true }))).toBe("Invalid"));
+      expect(await reasonOf(client.update(Leases, labelled, { dryRun: true }))).toBe("Invalid");
+      expect(await reasonOf(client.create(Leases, { metadata: { ...metadata, name: "another" } }, { dryRun: true }))).toBe("Invalid");
+    }
   });
 
   test("and what cannot be tried here is allowed to whom it belongs: commands and logs of pods, pull secrets by their names", async () => {

@@ -22,6 +22,7 @@ import { openSqliteHistory } from "#store/sqlite/store.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
+import { shownPod, shownPods } from "./shown-pods.ts";
 import { SimulatedDaemons } from "./simulated-daemons.ts";
 
 export const ann: Caller = { role: "tenant", team: "red", user: "ann", keyId: "k1" };
@@ -34,6 +35,7 @@ export interface ClaimSceneOptions {
   readonly namespace: string;
   readonly pods?: number;
   readonly pool?: Partial<SandboxPool["spec"]>;
+  readonly claimsOnLeases?: boolean | undefined;
 }
 
 /** One process: its own cache, and what it hands out. */
@@ -51,9 +53,11 @@ export class ClaimScene implements AsyncDisposable {
   readonly namespace: string;
   readonly daemons: SimulatedDaemons;
   readonly history: HistoryStore;
+  readonly #claimsOnLeases: boolean | undefined;
   readonly #parts = new AsyncDisposableStack();
 
-  private constructor({ client, clock, namespace }: ClaimSceneOptions, history: HistoryStore) {
+  private constructor({ client, clock, namespace, claimsOnLeases }: ClaimSceneOptions, history: HistoryStore) {
+    this.#claimsOnLeases = claimsOnLeases;
     this.client = client;
     this.clock = clock;
     this.namespace = namespace;
@@ -78,7 +82,7 @@ export class ClaimScene implements AsyncDisposable {
     const { log } = logged;
     const { clock, namespace, history, daemons } = this;
     const client = more.client ?? this.client;
-    const cache = new SandboxCache({ client, clock, log }, { namespace });
+    const cache = new SandboxCache({ client, clock, log }, { namespace, claimsOnLeases: this.#claimsOnLeases });
     const registry = new Registry();
     const nothing = { exec: notUsed, send: notUsed };
     const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing };
@@ -122,12 +126,13 @@ export class ClaimScene implements AsyncDisposable {
     this.#parts.use(startControlPlane(options));
   }
 
+  /** As the server has it, with its claim. */
   pod(number = 1): Promise<Pod> {
-    return this.client.get(Pods, { namespace: this.namespace, name: `py-${number}` });
+    return shownPod(this.client, { namespace: this.namespace, name: `py-${number}` });
   }
 
-  async pods(): Promise<readonly Pod[]> {
-    return (await this.client.list(Pods, { namespace: this.namespace })).items;
+  pods(): Promise<readonly Pod[]> {
+    return shownPods(this.client, this.namespace);
   }
 
   /** Another idle pod, ready, with its daemon. */

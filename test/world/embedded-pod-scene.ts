@@ -6,7 +6,7 @@ import { SteppedClock } from "./stepped-clock.ts";
 
 /** A scene on the embedded store, in memory, in stepped time. */
 export async function embeddedPodScene(
-  options: Pick<PodSceneOptions, "pool"> = {},
+  options: Pick<PodSceneOptions, "pool" | "claimsOnLeases"> = {},
 ): Promise<{ readonly scene: PodScene; readonly clock: SteppedClock } & AsyncDisposable> {
   const clock = new SteppedClock();
   const client = openObjectStore({ file: ":memory:", kinds: embeddedKindRules(), clock });

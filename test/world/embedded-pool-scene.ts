@@ -3,7 +3,7 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { podCondition } from "#model/claimed-pod.ts";
 import { Namespaces } from "#model/core-kinds.ts";
-import { PoolScene } from "./pool-scene.ts";
+import { PoolScene, type PoolSceneOptions } from "./pool-scene.ts";
 import { settle, SteppedClock } from "./stepped-clock.ts";
 
 export interface EmbeddedPoolScene extends AsyncDisposable {
@@ -18,11 +18,14 @@ export interface EmbeddedPoolScene extends AsyncDisposable {
 }
 
 /** A scene on the embedded store, in memory, in stepped time. */
-export async function embeddedPoolScene(pools: Partial<PoolDeps> = {}): Promise<EmbeddedPoolScene> {
+export async function embeddedPoolScene(
+  pools: Partial<PoolDeps> = {},
+  { claimsOnLeases }: Pick<PoolSceneOptions, "claimsOnLeases"> = {},
+): Promise<EmbeddedPoolScene> {
   const clock = new SteppedClock();
   const client = openObjectStore({ file: ":memory:", kinds: embeddedKindRules(), clock });
   await client.create(Namespaces, { metadata: { name: "ns" } });
-  const open = (): Promise<PoolScene> => PoolScene.open({ client, clock, namespace: "ns", pools: { random, ...pools } });
+  const open = (): Promise<PoolScene> => PoolScene.open({ client, clock, namespace: "ns", pools: { random, ...pools }, claimsOnLeases });
   const random = seeded();
   let scene = await open();
   const quiet = async (): Promise<void> => {

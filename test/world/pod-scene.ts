@@ -14,7 +14,9 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { type Metrics, prometheusMetrics } from "#lib/metrics.ts";
+import { bringToPod, writeClaim } from "#lifecycle/claim-leases.ts";
 import { releaseSandbox, type WantedRelease } from "#lifecycle/release-sandbox.ts";
+import { isClaimBeside } from "#model/claim-lease.ts";
 import type { JsonObject } from "#model/meta.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
@@ -38,6 +40,7 @@ export interface PodSceneOptions {
   readonly clock: MonotonicClock;
   readonly namespace: string;
   readonly pool?: Partial<SandboxPool["spec"]>;
+  readonly claimsOnLeases?: boolean | undefined;
 }
 
 /** What a daemon answers; undefined for no answer. */
@@ -62,12 +65,12 @@ export class PodScene implements AsyncDisposable {
   readonly deps: PodDeps;
   readonly timeoutDeps: TimeoutDeps;
 
-  private constructor({ client, clock, namespace }: PodSceneOptions, history: HistoryStore) {
+  private constructor({ client, clock, namespace, claimsOnLeases }: PodSceneOptions, history: HistoryStore) {
     this.client = client;
     this.clock = clock;
     this.namespace = namespace;
     this.history = history;
-    this.cache = new SandboxCache({ client, clock, log: this.logged.log }, { namespace });
+    this.cache = new SandboxCache({ client, clock, log: this.logged.log }, { namespace, claimsOnLeases });
     const log = this.logged.log;
     const metered = podMetrics(this);
     const observer = { ...metered, started: (pod: Pod) => (this.started.push(pod), metered.started(pod)) };
@@ -103,11 +106,9 @@ export class PodScene implements AsyncDisposable {
     return { namespace: this.namespace, name: "py-1" };
   }
 
-  /** As the server has it, and the cache from then on. */
-  async pod(): Promise<Pod> {
-    const pod = await this.client.get(Pods, this.key);
-    this.cache.pods.remember(pod);
-    return pod;
+  /** As the server has it, with its claim, and the cache from then on. */
+  pod(): Promise<Pod> {
+    return this.cache.readPod(this.client, this.key);
   }
 
   async isGone(): Promise<boolean> {
@@ -138,7 +139,11 @@ export class PodScene implements AsyncDisposable {
   async claim(more: Partial<Claim> = {}): Promise<Pod> {
     const pod = await this.pod();
     const claim = { sandboxId: "i1", team: "red", user: "ann", images: { main: image("app") }, ...more };
-    return this.write(pod, planClaim(pod, claim, this.clock.now()));
+    const plan = planClaim(pod, claim, this.clock.now());
+    if (plan.kind === "refused") throw new Error(plan.message);
+    const claimed = await writeClaim(this.deps, pod, plan);
+    if (plan.isForPod && isClaimBeside(claimed)) await bringToPod(this.deps, claimed, plan.change.images);
+    return this.pod();
   }
 
   async write(pod: Pod, plan: { readonly kind: string; readonly patch?: JsonPatch }): Promise<Pod> {

@@ -13,6 +13,8 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
+import { bringToPod, writeClaim } from "#lifecycle/claim-leases.ts";
+import { isClaimBeside } from "#model/claim-lease.ts";
 import { Events } from "#model/core-kinds.ts";
 import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
@@ -22,6 +24,7 @@ import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
+import { shownPods } from "./shown-pods.ts";
 import { WatchedClient } from "./watched-client.ts";
 
 export interface PoolSceneOptions {
@@ -29,6 +32,7 @@ export interface PoolSceneOptions {
   readonly clock: MonotonicClock;
   readonly namespace: string;
   readonly pools?: Partial<PoolDeps>;
+  readonly claimsOnLeases?: boolean | undefined;
 }
 
 const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } };
@@ -49,18 +53,21 @@ export class PoolScene implements AsyncDisposable {
   readonly publicKey = publicKey;
   /** What the registry says. */
   resolve: (image: string) => string = digestOf;
+  /** What an API process knows that has seen nothing but its own writes. */
+  readonly #elsewhere: SandboxCache;
   readonly #controllers: readonly Controller[];
   /** Address to the pod that has it. */
   readonly #uids = new Map<string, string>();
 
-  private constructor({ client, clock, namespace, pools }: PoolSceneOptions, history: HistoryStore) {
+  private constructor({ client, clock, namespace, pools, claimsOnLeases }: PoolSceneOptions, history: HistoryStore) {
     const { log } = this.logged;
     this.client = client;
     this.clock = clock;
     this.namespace = namespace;
     this.history = history;
     this.watched = new WatchedClient(client);
-    const cache = (this.cache = new SandboxCache({ client: this.watched.client, clock, log }, { namespace }));
+    const cache = (this.cache = new SandboxCache({ client: this.watched.client, clock, log }, { namespace, claimsOnLeases }));
+    this.#elsewhere = new SandboxCache({ client, clock, log }, { namespace, claimsOnLeases });
     const metrics = prometheusMetrics(this.registry);
     const digests = { resolve: async (image: string) => ({ digest: this.resolve(image) }) };
     const common = { client: this.watched.client, cache, clock, log, metrics, digests, publicKey, random: Math.random };
@@ -102,13 +109,13 @@ export class PoolScene implements AsyncDisposable {
     await this.client.patch(SandboxPools, this.key(name), { type: "merge", body });
   }
 
-  /** Those that stay, by name. */
+  /** Those that stay, by name, with their claims. */
   async pods(): Promise<readonly Pod[]> {
     return (await this.allPods()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  async allPods(): Promise<readonly Pod[]> {
-    return (await this.client.list(Pods, { namespace: this.namespace })).items;
+  allPods(): Promise<readonly Pod[]> {
+    return shownPods(this.client, this.namespace);
   }
 
   /** What a node does when it has all that it needs; or says what it is told to say. */
@@ -133,7 +140,9 @@ export class PoolScene implements AsyncDisposable {
     const claim = { sandboxId, team: "red", user: "ann", images: { main: { image, digest } }, ...more };
     const plan = planClaim(pod, claim, this.clock.now());
     if (plan.kind === "refused") throw new Error(plan.message);
-    return this.client.patch(Pods, this.key(pod.metadata.name ?? ""), plan.patch);
+    const deps = { client: this.client, cache: this.#elsewhere };
+    const claimed = await writeClaim(deps, pod, plan);
+    return plan.isForPod && isClaimBeside(claimed) ? bringToPod(deps, claimed, plan.change.images) : claimed;
   }
 
   /** Events about pools as `type reason (count): message`, in the order of their names. */

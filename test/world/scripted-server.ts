@@ -260,11 +260,14 @@ function send(watch: OpenWatch, { version, resource, before, now }: Happened): v
   }
 }
 
-function scope({ namespace, labelSelector }: ListOptions | WatchOptions): (object: ApiObject | undefined) => boolean {
+function scope({ namespace, labelSelector, fieldSelector }: ListOptions | WatchOptions): (object: ApiObject | undefined) => boolean {
   const requirements = parseLabelSelector(labelSelector ?? "");
+  // Of fields it knows the name.
+  const name = /^metadata\.name=(.*)$/.exec(fieldSelector ?? "")?.[1];
   return (object) =>
     object !== undefined &&
     (namespace === undefined || object.metadata.namespace === namespace) &&
+    (name === undefined || object.metadata.name === name) &&
     matchesLabels(requirements, object.metadata.labels);
 }
 

@@ -104,7 +104,10 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
   const { tracer } = running.use(await openTracing(options));
   const history = await openParts(options, running);
   const systemNamespace = parts.includes("api") ? namespace : undefined;
-  const cache = new SandboxCache({ client, clock, log }, { namespace: options.onlyNamespace, systemNamespace, pace: clusterPace });
+  const cache = new SandboxCache(
+    { client, clock, log },
+    { namespace: options.onlyNamespace, systemNamespace, claimsOnLeases: true, pace: clusterPace },
+  );
   const http = running.adopt(openPodHttp(), (pods) => pods.close());
   const traffic = new TrafficLog(clock);
   const written = { client, cache, traffic, clock, log, metrics: metrics.metrics, random: Math.random };

@@ -293,7 +293,7 @@ describe("idle", () => {
     await using world = await embeddedPodScene();
     const { scene, clock } = world;
     const pools = { objects: { get: () => undefined } } as unknown as typeof scene.cache.pools;
-    const blind = { ...scene.deps, cache: { pods: scene.cache.pods, templates: scene.cache.templates, pools } };
+    const blind = { ...scene.deps, cache: Object.create(scene.cache, { pools: { value: pools } }) as typeof scene.cache };
     await scene.reconcile(blind);
     expect((await scene.pod()).metadata.deletionTimestamp).toBeUndefined();
     await scene.client.delete(SandboxPools, { namespace: "ns", name: "py" }, { propagationPolicy: "Orphan" });

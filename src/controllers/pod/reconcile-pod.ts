@@ -6,6 +6,7 @@
  * - `end-restarted.ts`    a running sandbox whose container was replaced by nobody's wish has failed
  * - `finish-stopping.ts`  record, then idle again or replaced
  * - `end-of-pod.ts`       pods that have ended or are deleted: record, delete, let go
+ * - `settle-claim.ts`     claims that stand beside their pod come to it
  * - `check-idle.ts`       idle pods that nobody may get
  * - `end-recorder.ts`     ends into the history, once each
  * - `pod-metrics.ts`, `running-info.ts` numbers; `tell-failed.ts` events; `pod-deps.ts` what all of them work with
@@ -27,6 +28,7 @@ import { endRestarted } from "./end-restarted.ts";
 import { finishStart } from "./finish-start.ts";
 import { finishStopping } from "./finish-stopping.ts";
 import type { PodDeps } from "./pod-deps.ts";
+import { settleClaim } from "./settle-claim.ts";
 import { followRunning } from "./running-info.ts";
 
 /** Brings one pod a step further, if one is due. Reads only the cache; may run at any time, any number of times. */
@@ -61,7 +63,7 @@ async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Pro
       return undefined;
     case "running":
       await endRestarted(deps, pod, signal);
-      return undefined;
+      return settleClaim(deps, pod, signal);
     case "stopping":
       return finishStopping(deps, pod, signal);
     case "failed":

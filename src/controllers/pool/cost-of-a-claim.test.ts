@@ -32,10 +32,9 @@ class Bench {
     const metrics = prometheusMetrics(new Registry());
     this.cache = new SandboxCache({ client: this.#client(), clock: this.clock, log });
     this.pods = new CountedObjects(this.cache.pods);
-    const { pools, templates } = this.cache;
     this.tools = poolTools({
       client: this.#client(),
-      cache: { pods: this.pods.informer, pools, templates },
+      cache: Object.create(this.cache, { pods: { value: this.pods.informer } }) as SandboxCache,
       clock: this.clock,
       log,
       metrics,

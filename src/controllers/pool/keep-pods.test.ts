@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
+import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { closeToClaims } from "#lifecycle/claim-leases.ts";
 import { conditionIn } from "#model/conditions.ts";
 import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -8,7 +10,8 @@ import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { embeddedPoolScene } from "../../../test/world/embedded-pool-scene.ts";
 
 const minute = 60_000;
-const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.name ?? "").sort();
+const nameOf = (pod: Pod | undefined): string => pod?.metadata.name ?? "";
+const names = (pods: readonly Pod[]): string[] => pods.map(nameOf).sort();
 
 describe("pods that never become ready", () => {
   test("pods that end before they were ready are replaced ever more slowly, until one has become ready", async () => {
@@ -177,8 +180,11 @@ describe("pods on their way out", () => {
     expect(await scene.allPods()).toEqual([]);
   });
 
-  test("I6: however late the watch is, nothing is made or deleted twice", async () => {
-    await using world = await embeddedPoolScene({ protectionWindowMs: () => 0 });
+  test.each([
+    ["pods", false],
+    ["Leases", true],
+  ])("I6: however late the watch is, nothing is made or deleted twice, with claims on %s", async (_, claimsOnLeases) => {
+    await using world = await embeddedPoolScene({ protectionWindowMs: () => 0 }, { claimsOnLeases });
     const { scene, clock } = world;
     await scene.createPool({ replicas: 4 });
     await world.filled();
@@ -221,6 +227,44 @@ describe("pods that are not as the pool made them", () => {
     expect(left).toContain("foreign");
     expect(left).toContain(sandbox?.metadata.name);
     expect(left).not.toContain(plain?.metadata.name);
+  });
+
+  test("an idle pod that somebody closed to claims and did not delete is deleted, once, and replaced", async () => {
+    await using world = await embeddedPoolScene({}, { claimsOnLeases: true });
+    const { scene } = world;
+    await scene.createPool({ replicas: 2 });
+    await world.filled();
+    const [closed, other] = await scene.pods();
+    scene.watched.take();
+    const { client, clock } = scene;
+    expect(
+      await closeToClaims(
+        { client, clock, cache: new SandboxCache({ client, clock, log: scene.logged.log }, { claimsOnLeases: true }) },
+        closed as Pod,
+      ),
+    ).toBe(true);
+    await world.filled();
+    const calls = scene.watched.take().filter((call) => call.endsWith(" leases") || call === "delete pods");
+    expect(calls).toEqual(["delete pods"]);
+    const left = names(await scene.pods());
+    expect([left.length, left.includes(nameOf(other)), left.includes(nameOf(closed))]).toEqual([2, true, false]);
+  });
+
+  test("W2: a pod that changes after it was closed to claims goes all the same", async () => {
+    await using world = await embeddedPoolScene({ protectionWindowMs: () => 0 }, { claimsOnLeases: true });
+    const { scene } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.filled();
+    const [pod] = await scene.pods();
+    let isFirst = true;
+    scene.watched.before = async ({ verb, of }) => {
+      if (verb === "delete" && of === "pods" && isFirst) await scene.nodeReports(pod as Pod, { message: "hello" });
+      if (verb === "delete" && of === "pods") isFirst = false;
+    };
+    await scene.scale(0);
+    await world.quiet();
+    expect(await scene.allPods()).toEqual([]);
+    expect(scene.watched.take().filter((call) => call === "delete pods")).toHaveLength(2);
   });
 
   test("a template's labels and annotations come to its pools, and its version", async () => {

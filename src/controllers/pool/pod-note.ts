@@ -15,7 +15,7 @@ export interface PodNote {
   readonly hasEnded: boolean;
   /** Living, and without the finalizer that keeps it until its sandbox is recorded. */
   readonly isUnprotected: boolean;
-  /** It has the label of the pool and none for its phase: whatever it is, nobody can claim it. */
+  /** It has the label of the pool and none for its phase, or somebody meant to delete it and did not come so far: nobody can claim it. */
   readonly isStray: boolean;
   readonly createdMs: number;
   /** Since when it is idle. */
@@ -37,11 +37,15 @@ export function noteOf(pod: Pod): PodNote {
     slot,
     hasEnded: pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded",
     isUnprotected: isUnprotected(pod),
-    isStray: slot === "unknown" && labels?.[labelKeys.sandboxPhase] === undefined,
+    isStray: isLeaving(pod, slot) || (slot === "unknown" && labels?.[labelKeys.sandboxPhase] === undefined),
     marked: mark === undefined ? undefined : { atMs: parseTime(mark) },
     templateHash: annotations[annotationKeys.templateHash] ?? "",
     ...readinessOf(pod, slot),
   };
+}
+
+function isLeaving({ metadata: { annotations } }: Pod, slot: PoolSlot): boolean {
+  return slot === "idle" && annotations?.[annotationKeys.leaving] !== undefined;
 }
 
 function isUnprotected({ metadata: { deletionTimestamp, finalizers: present = [] } }: Pod): boolean {

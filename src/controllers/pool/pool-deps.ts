@@ -20,7 +20,7 @@ import type { UnreadySince } from "./unready-since.ts";
 /** What the keeping of pools is given. */
 export interface PoolDeps extends DaemonSettings {
   readonly client: ObjectClient;
-  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates">;
+  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates" | "claimLeases" | "readClaimLease">;
   readonly expectations: Expectations;
   readonly digests: ImageDigests;
   readonly clock: Clock;

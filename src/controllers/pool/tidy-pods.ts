@@ -40,12 +40,14 @@ function protection({ metadata: { uid = "", resourceVersion = "", finalizers: pr
 }
 
 /**
- * Pods that the pool made and that have lost their phase: nobody can claim them, and nobody knows whether they are fresh. One that shows a
+ * Pods that the pool made and that have lost their phase, or are closed to claims: nobody can claim them. One that shows a
  * sandbox is left to whoever can judge it, and one that somebody else made is none of ours.
  */
 async function removeStrays(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<void> {
   const { strays } = tools.ledger.of(keyOf(pool));
   if (strays.size === 0) return;
+  // Those that we close and delete are among them until the cache shows that they go (I6).
+  if (!tools.expectations.satisfied(keyOf(pool))) return;
   const isOwn = ({ pod }: PodNote): boolean =>
     sandboxIdOf(pod) === undefined && (pod.metadata.ownerReferences ?? []).some(({ uid }) => uid === pool.metadata.uid);
   await removePods(tools, keyOf(pool), [...strays.values()].filter(isOwn), signal);

@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
-import { ConfigMaps } from "#model/core-kinds.ts";
+import { type ConfigMap, ConfigMaps } from "#model/core-kinds.ts";
 import { LabelSelectorError } from "#model/label-selector.ts";
-import { aMap, InformerBench } from "../../../test/world/informer-bench.ts";
+import { aMap, byColor, InformerBench } from "../../../test/world/informer-bench.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { InformerStoppedError } from "./informer.ts";
 
@@ -167,6 +167,98 @@ describe("what is kept", () => {
     bench.informer.remember(bench.server.put(ConfigMaps, aMap("c", { secret: "z" })));
     expect(bench.informer.objects.list().some((object) => object.data !== undefined)).toBe(false);
     expect(bench.informer.objects.size).toBe(3);
+  });
+});
+
+describe("what is shown in place of an object", () => {
+  /** Every map with a color that stands elsewhere; the same object where there is none, or the same one. */
+  function painted(objects: readonly ConfigMap[]): { readonly bench: InformerBench; readonly colors: Map<string, string> } {
+    const colors = new Map<string, string>();
+    const show = (object: ConfigMap): ConfigMap => {
+      const color = colors.get(object.metadata.name ?? "");
+      if (color === undefined || object.data?.["color"] === color) return object;
+      return Object.freeze({ ...object, data: { ...object.data, color } });
+    };
+    return { bench: new InformerBench(objects, { show }), colors };
+  }
+  const keyA = { namespace: "ns", name: "a" };
+  const colored = (bench: InformerBench, color: string): (string | undefined)[] =>
+    [...bench.informer.objects.lookup(byColor, color)].map(({ metadata }) => metadata.name);
+
+  test("is shown however it came: listed, watched or written by us", async () => {
+    const { bench, colors } = painted([aMap("a")]);
+    await using _ = bench;
+    for (const name of ["a", "b", "c"]) colors.set(name, "red");
+    await bench.informer.whenSynced();
+    await settle();
+    bench.server.put(ConfigMaps, aMap("b", { color: "blue" }));
+    await settle();
+    bench.informer.remember(bench.server.put(ConfigMaps, aMap("c")));
+    expect([colored(bench, "red"), colored(bench, "blue")]).toEqual([["a", "b", "c"], []]);
+  });
+
+  test("is without the ballast", async () => {
+    const seen: ConfigMap[] = [];
+    await using bench = new InformerBench([], { show: (object) => (seen.push(object), object) });
+    bench.server.put(ConfigMaps, { metadata: { ...keyA, managedFields: [{}] }, data: {} });
+    await bench.informer.whenSynced();
+    bench.informer.refresh(keyA);
+    expect(seen.map(({ metadata }) => metadata.managedFields)).toEqual([undefined, undefined]);
+  });
+
+  test("is asked for again when what it depends on has changed: handlers are told in the same turn, and indexes follow", async () => {
+    const { bench, colors } = painted([aMap("a", { n: "1" }), aMap("b")]);
+    await using _ = bench;
+    await bench.informer.whenSynced();
+    const told: [ConfigMap | undefined, ConfigMap | undefined][] = [];
+    const plain = bench.informer.get(keyA);
+    bench.informer.onChange((now, before) => told.push([now, before]));
+    told.length = 0;
+    colors.set("a", "red");
+    expect(colored(bench, "red")).toEqual([]);
+    bench.informer.refresh(keyA);
+    const red = bench.informer.get(keyA);
+    expect([red?.data, red?.metadata]).toEqual([{ n: "1", color: "red" }, plain?.metadata]);
+    expect([colored(bench, "red"), colored(bench, "none")]).toEqual([["a"], ["b"]]);
+    expect(told).toHaveLength(1);
+    expect([told[0]?.[0] === red, told[0]?.[1] === plain]).toEqual([true, true]);
+  });
+
+  test("is told of to nobody when it is shown as before, or is not there", async () => {
+    const { bench, colors } = painted([aMap("a")]);
+    await using _ = bench;
+    bench.informer.refresh(keyA);
+    await bench.informer.whenSynced();
+    colors.set("a", "red");
+    bench.informer.refresh(keyA);
+    bench.informer.refresh(keyA);
+    bench.informer.refresh({ namespace: "ns", name: "nobody" });
+    bench.informer.refresh({ namespace: "other", name: "a" });
+    expect(bench.story).toEqual(["a", "~a"]);
+    expect(bench.informer.objects.size).toBe(1);
+  });
+
+  test("is of the version that it stands for: older events change nothing, newer ones are shown anew", async () => {
+    const { bench, colors } = painted([aMap("a", { n: "0" })]);
+    await using _ = bench;
+    await bench.informer.whenSynced();
+    await settle();
+    bench.server.hold();
+    const first = bench.server.put(ConfigMaps, aMap("a", { n: "1" }));
+    bench.informer.remember(bench.server.put(ConfigMaps, aMap("a", { n: "2" })));
+    colors.set("a", "red");
+    bench.informer.refresh(keyA);
+    bench.informer.remember(first);
+    bench.server.release();
+    await settle();
+    expect(bench.informer.get(keyA)?.data).toEqual({ n: "2", color: "red" });
+    bench.server.put(ConfigMaps, aMap("a", { n: "3" }));
+    await settle();
+    expect(bench.informer.get(keyA)?.data).toEqual({ n: "3", color: "red" });
+    bench.server.remove(ConfigMaps, keyA);
+    await settle();
+    bench.informer.refresh(keyA);
+    expect(bench.story).toEqual(["a", "~a", "~a", "~a", "-a"]);
   });
 });
 

@@ -38,6 +38,11 @@ export interface InformerDeps {
 export interface InformerOptions<T extends ApiObject> extends Source<T> {
   readonly indexes?: readonly Index<T>[];
   readonly strip?: Strip<T>;
+  /**
+   * What readers see in place of an object. It may depend on more than the object, and is asked again with what it gave before when `refresh` is called. Its answer
+   * has the object's name, uid and version.
+   */
+  readonly show?: (object: T) => T;
   readonly pace?: Partial<InformerPace>;
 }
 
@@ -76,7 +81,8 @@ export class Informer<T extends ApiObject> {
   readonly #deps: InformerDeps;
   readonly #source: Source<T>;
   readonly #pace: InformerPace;
-  readonly #strip: Strip<T>;
+  readonly #shape: (object: T) => T;
+  readonly #show: (object: T) => T;
   readonly #isOurs: (object: T) => boolean;
   readonly #cache: VersionedCache<T>;
   readonly #feed: ChangeFeed<T>;
@@ -88,12 +94,13 @@ export class Informer<T extends ApiObject> {
 
   /** Throws LabelSelectorError when the selector is no selector. */
   constructor(deps: InformerDeps, options: InformerOptions<T>) {
-    const { type, namespace, labelSelector, fieldSelector, indexes = [], strip = stripBallast, pace } = options;
+    const { type, namespace, labelSelector, fieldSelector, indexes = [], strip = stripBallast, show = asItIs, pace } = options;
     const requirements = parseLabelSelector(labelSelector ?? "");
     this.#deps = { ...deps, log: deps.log.with({ resource: resourceName(type) }) };
     this.#source = { type, namespace, labelSelector, fieldSelector };
     this.#pace = { ...defaultPace, ...pace };
-    this.#strip = strip;
+    this.#show = show;
+    this.#shape = (object) => show(strip(object));
     this.#isOurs = ({ metadata }) =>
       (namespace === undefined || metadata.namespace === namespace) && matchesLabels(requirements, metadata.labels);
     this.#cache = new VersionedCache(indexes);
@@ -146,7 +153,12 @@ export class Informer<T extends ApiObject> {
 
   /** The answer to our own write: readers see it now, and older events that are still on their way change nothing any more. */
   remember(object: T): void {
-    if (this.#isOurs(object)) this.#feed.publish(this.#cache.remember(this.#strip(object)));
+    if (this.#isOurs(object)) this.#feed.publish(this.#cache.remember(this.#shape(object)));
+  }
+
+  /** Something has changed that the object is shown with; nothing happens if it is not here, or shown as before. */
+  refresh(key: ObjectKey): void {
+    this.#feed.publish(this.#cache.reshape(key, this.#show));
   }
 
   get(key: ObjectKey): T | undefined {
@@ -168,7 +180,7 @@ export class Informer<T extends ApiObject> {
       startList: () => {
         const replace = this.#cache.startReplace();
         return ({ items, resourceVersion }) => {
-          this.#feed.publish(replace({ items: items.map(this.#strip), resourceVersion }));
+          this.#feed.publish(replace({ items: items.map(this.#shape), resourceVersion }));
           this.#synced = true;
           this.#sync.resolve();
         };
@@ -182,7 +194,7 @@ export class Informer<T extends ApiObject> {
   }
 
   #observe(event: Parameters<Sink<T>["event"]>[0]): readonly Change<T>[] {
-    return this.#cache.observe(event.type === "BOOKMARK" ? event : { type: event.type, object: this.#strip(event.object) });
+    return this.#cache.observe(event.type === "BOOKMARK" ? event : { type: event.type, object: this.#shape(event.object) });
   }
 
   #note(outcome: Outcome, pauseMs: number): void {
@@ -196,6 +208,10 @@ export class Informer<T extends ApiObject> {
       log.info({ retryInMs: pauseMs }, "history expired; listing again");
     }
   }
+}
+
+function asItIs<T>(object: T): T {
+  return object;
 }
 
 function describe(error: unknown): string {

@@ -1,4 +1,4 @@
-import type { ObjectList, WatchEvent } from "#kube/object-client.ts";
+import type { ObjectKey, ObjectList, WatchEvent } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Index, IndexedStore, keyOf } from "./indexed-store.ts";
 import { compareVersions, newerVersion } from "./versions.ts";
@@ -60,6 +60,13 @@ export class VersionedCache<T extends ApiObject> {
     if (this.#knows(version, held)) return [];
     this.#newest = newerVersion(this.#newest, version);
     return this.#put(object, held);
+  }
+
+  /** The same version of an object in another form, if that has become another one. */
+  reshape(key: ObjectKey, shape: (object: T) => T): readonly Change<T>[] {
+    const held = this.objects.get(key);
+    const now = held === undefined ? undefined : shape(held);
+    return now === undefined || now === held ? [] : this.#put(now, held);
   }
 
   /** V1 and V2. */

@@ -1,6 +1,6 @@
 import type { Source } from "#kube/informer/list-and-watch.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { type ConfigMap, ConfigMaps, type Secret, Secrets } from "#model/core-kinds.ts";
+import { type ConfigMap, ConfigMaps, type Lease, Leases, type Secret, Secrets } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { parseLabelSelector } from "#model/label-selector.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -15,11 +15,14 @@ export interface CacheScopeOptions {
   readonly labelSelector?: string | undefined;
   /** Where Secrets and ConfigMaps of AgentBox itself live. They are not cached at all when it is empty or left out. */
   readonly systemNamespace?: string | undefined;
+  /** Claims stand on Leases beside their pods (model/claim-lease.ts); on the pods when left out. Processes of one server must agree. */
+  readonly claimsOnLeases?: boolean | undefined;
 }
 
 /** What each informer of the cache follows. */
 export interface CacheScope {
   readonly pods: Source<Pod>;
+  readonly claimLeases: Source<Lease> | undefined;
   readonly pools: Source<SandboxPool>;
   readonly checkpoints: Source<Checkpoint>;
   readonly templates: Source<SandboxTemplate>;
@@ -35,6 +38,7 @@ export function cacheScope(options: CacheScopeOptions): CacheScope {
   return {
     // A namespace may hold other people's pods; only those of pools are ours to look at.
     pods: { type: Pods, namespace, labelSelector: [labelKeys.sandboxPool, labelSelector].filter((part) => part !== undefined).join(",") },
+    claimLeases: options.claimsOnLeases === true ? { type: Leases, namespace, labelSelector: labelKeys.sandboxPool } : undefined,
     pools: { type: SandboxPools, namespace, labelSelector },
     checkpoints: { type: Checkpoints, namespace, labelSelector },
     templates: { type: SandboxTemplates, labelSelector },

@@ -2,65 +2,14 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
 import { InformerStoppedError } from "#kube/informer/informer.ts";
 import { isWaitError } from "#kube/wait/wait-error.ts";
-import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
 import { ConfigMaps, Secrets } from "#model/core-kinds.ts";
-import { labelKeys } from "#model/keys.ts";
-import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
-import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
-import { recordedLog } from "../../../test/world/recorded-log.ts";
-import { aSandboxPod, type SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
-import { ScriptedServer } from "../../../test/world/scripted-server.ts";
-import { SteppedClock, settle } from "../../../test/world/stepped-clock.ts";
+import { CacheBench, names } from "../../../test/world/cache-bench.ts";
+import { settle } from "../../../test/world/stepped-clock.ts";
 import { isLookupError, LookupError } from "./lookup-error.ts";
-import { SandboxCache, type SandboxCacheOptions } from "./sandbox-cache.ts";
 
 const pauseAskedAt = "2026-01-01T10:00:00Z";
-
-class CacheBench implements AsyncDisposable {
-  readonly server = new ScriptedServer();
-  readonly clock = new SteppedClock();
-  readonly cache: SandboxCache;
-
-  constructor(options: SandboxCacheOptions = {}) {
-    this.cache = new SandboxCache({ client: this.server, clock: this.clock, log: recordedLog().log, random: () => 0.5 }, options);
-  }
-
-  pod(name: string, shape: SandboxPodShape = {}): this {
-    this.server.put(Pods, aSandboxPod(name, shape));
-    return this;
-  }
-
-  pool(name: string, namespace = "ns"): this {
-    const pool: SandboxPool = { metadata: { namespace, name }, spec: { replicas: 1, templateName: "base" } };
-    this.server.put(SandboxPools, pool);
-    return this;
-  }
-
-  checkpoint(name: string, more: { namespace?: string; id?: string; user?: string } = {}): Checkpoint {
-    const { namespace = "ns", id, user } = more;
-    return this.server.put(Checkpoints, {
-      metadata: { namespace, name, ...(user === undefined ? {} : { labels: { [labelKeys.user]: user } }) },
-      spec: { sandboxID: "i1" },
-      ...(id === undefined ? {} : { status: { phase: "Succeeded", checkpointId: id } }),
-    });
-  }
-
-  async run(): Promise<SandboxCache> {
-    await this.cache.run();
-    await settle();
-    return this.cache;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.cache.stop();
-  }
-}
-
-function names(objects: Iterable<ApiObject>): (string | undefined)[] {
-  return [...objects].map((object) => object.metadata.name);
-}
 
 function thrown(act: () => unknown): unknown {
   try {

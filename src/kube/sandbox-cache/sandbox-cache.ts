@@ -36,6 +36,8 @@
  * singleflight). An empty or missing namespace means all of them; a missing user means everybody, an empty one nobody (theirs:
  * everybody). Results are live views; see ReadableObjects.
  */
+import { isApiError } from "#kube/api-error.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
 import { Informer, type InformerDeps, type InformerHealth, type InformerPace } from "#kube/informer/informer.ts";
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
 import { checkCheckpointTaken } from "#kube/wait/checkpoint-checker.ts";
@@ -43,8 +45,9 @@ import { checkPaused, checkReady, checkResumed } from "#kube/wait/sandbox-checke
 import { type WaitReader, WaitRegistry } from "#kube/wait/wait-registry.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { isClaimed } from "#model/claimed-pod.ts";
-import type { ConfigMap, Secret } from "#model/core-kinds.ts";
+import { leaseShownOn, podWithClaim } from "#model/claim-lease.ts";
+import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { type ConfigMap, type Lease, Leases, type Secret } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -92,7 +95,10 @@ export interface InPool extends InNamespace {
 export class SandboxCache {
   /** Past the cache: always the server's own word. */
   readonly client: ObjectClient;
+  /** With their claims, wherever these stand. */
   readonly pods: Informer<Pod>;
+  /** Where claims stand, if not on the pods. */
+  readonly claimLeases: Informer<Lease> | undefined;
   readonly pools: Informer<SandboxPool>;
   readonly checkpoints: Informer<Checkpoint>;
   readonly templates: Informer<SandboxTemplate>;
@@ -106,7 +112,11 @@ export class SandboxCache {
     const scope = cacheScope(options);
     this.client = deps.client;
     this.#namespace = scope.pods.namespace;
-    this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace });
+    const leases = scope.claimLeases && new Informer(deps, { ...scope.claimLeases, pace });
+    this.claimLeases = leases;
+    const show = leases === undefined ? {} : { show: (pod: Pod) => podWithClaim(pod, leases.get(keyOf(pod)) ?? this.#leaseOnceOf(pod)) };
+    this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace, ...show });
+    leases?.onChange((now) => now && this.pods.refresh(keyOf(now)));
     this.pools = new Informer(deps, { ...scope.pools, indexes: poolIndexes, pace });
     this.checkpoints = new Informer(deps, { ...scope.checkpoints, indexes: checkpointIndexes, pace });
     this.templates = new Informer(deps, { ...scope.templates, pace });
@@ -114,14 +124,17 @@ export class SandboxCache {
       secrets: new Informer(deps, { ...scope.system.secrets, pace }),
       configMaps: new Informer(deps, { ...scope.system.configMaps, pace }),
     };
-    this.sandboxWaits = waitsFor(this.pods, Pods, deps);
-    this.checkpointWaits = waitsFor(this.checkpoints, Checkpoints, deps);
+    this.sandboxWaits = waitsFor(this.pods, Pods, deps, (key, signal) => this.readPod(deps.client, key, signal));
+    this.checkpointWaits = waitsFor(this.checkpoints, Checkpoints, deps, (key, signal) => deps.client.get(Checkpoints, key, { signal }));
   }
 
   /** Starts to follow the server and resolves when everything is cached. If that fails or is given up, nothing goes on. */
   async run(signal?: AbortSignal): Promise<void> {
-    for (const informer of this.#informers()) informer.start();
     try {
+      // A pod that is known before its claim would look as if it were free.
+      this.claimLeases?.start();
+      await this.claimLeases?.whenSynced(signal);
+      for (const informer of this.#informers()) informer.start();
       await Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
     } catch (error) {
       await this.stop();
@@ -212,7 +225,28 @@ export class SandboxCache {
 
   /** The pod as it is known now; asks the server if the cache does not have it. Rejects with NotFound if nobody has. */
   async currentPod(key: ObjectKey, signal?: AbortSignal): Promise<Pod> {
-    return this.pods.get(key) ?? (await this.client.get(Pods, key, { signal }));
+    return this.pods.get(key) ?? (await this.readPod(this.client, key, signal));
+  }
+
+  /** The pod by the server's own word, with its claim; the cache knows it from then on. Rejects with NotFound. */
+  async readPod(client: Pick<ObjectClient, "get">, key: ObjectKey, signal?: AbortSignal): Promise<Pod> {
+    const pod = await client.get(Pods, key, { signal });
+    this.pods.remember(pod);
+    // Of a pod that is not idle its Lease says nothing.
+    if (this.claimLeases === undefined || sandboxPhaseOf(pod) !== "idle") return pod;
+    return podWithClaim(pod, await this.readClaimLease(client, key, signal));
+  }
+
+  /** By the server's own word; undefined when there is none. */
+  async readClaimLease(client: Pick<ObjectClient, "get">, key: ObjectKey, signal?: AbortSignal): Promise<Lease | undefined> {
+    try {
+      const lease = await client.get(Leases, key, { signal });
+      this.claimLeases?.remember(lease);
+      return lease;
+    } catch (error) {
+      if (isApiError(error, "NotFound")) return undefined;
+      throw error;
+    }
   }
 
   /**
@@ -220,22 +254,53 @@ export class SandboxCache {
    * client of whoever waits for it, which may be less patient than ours.
    */
   async refreshSandbox(client: Pick<ObjectClient, "list">, sandboxId: string): Promise<void> {
-    const { items } = await client.list(Pods, { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` });
-    for (const pod of items) this.pods.remember(pod);
+    const wanted = { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` };
+    await Promise.all([
+      client.list(Pods, wanted).then(({ items }) => items.forEach((pod) => this.pods.remember(pod))),
+      this.claimLeases && client.list(Leases, wanted).then(({ items }) => Promise.all(items.map((lease) => this.#learn(client, lease)))),
+    ]);
   }
 
   async currentCheckpoint(key: ObjectKey, signal?: AbortSignal): Promise<Checkpoint> {
     return this.checkpoints.get(key) ?? (await this.client.get(Checkpoints, key, { signal }));
   }
 
+  /** A claim that the cache may not have heard of, nor of its pod, or not of this use of it. */
+  async #learn(client: Pick<ObjectClient, "list">, lease: Lease): Promise<void> {
+    this.claimLeases?.remember(lease);
+    const { namespace, name = "", labels } = lease.metadata;
+    const known = this.pods.get({ namespace, name });
+    if (known !== undefined && sandboxIdOf(known) === labels?.[labelKeys.sandboxId]) return;
+    const { items } = await client.list(Pods, { namespace, fieldSelector: `metadata.name=${name}` });
+    for (const pod of items) this.pods.remember(pod);
+  }
+
+  /** A Lease goes with its pod or its namespace, and we hear of that first or last: until the pod has gone it must not look as if it were free. */
+  #leaseOnceOf(pod: Pod): Lease | undefined {
+    const known = this.pods.get(keyOf(pod));
+    return known && leaseShownOn(known);
+  }
+
   #informers(): readonly Pick<Informer<ApiObject>, "start" | "stop" | "whenSynced" | "health">[] {
-    const { pods, pools, checkpoints, templates, system } = this;
-    return [pods, pools, checkpoints, templates, ...(system === undefined ? [] : [system.secrets, system.configMaps])];
+    const { pods, pools, checkpoints, templates, system, claimLeases } = this;
+    return [
+      ...(claimLeases === undefined ? [] : [claimLeases]),
+      pods,
+      pools,
+      checkpoints,
+      templates,
+      ...(system === undefined ? [] : [system.secrets, system.configMaps]),
+    ];
   }
 }
 
-function waitsFor<T extends ApiObject>(informer: Informer<T>, type: ResourceType<T>, { client, clock }: InformerDeps): WaitRegistry<T> {
-  const reader: WaitReader<T> = { cached: (key) => informer.get(key), live: (key, signal) => client.get(type, key, { signal }) };
+function waitsFor<T extends ApiObject>(
+  informer: Informer<T>,
+  type: ResourceType<T>,
+  { clock }: InformerDeps,
+  live: WaitReader<T>["live"],
+): WaitRegistry<T> {
+  const reader: WaitReader<T> = { cached: (key) => informer.get(key), live };
   const waits = new WaitRegistry({ type, clock, reader });
   informer.onChange(waits.onChange);
   return waits;

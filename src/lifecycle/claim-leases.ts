@@ -1,0 +1,123 @@
+/**
+ * The writes that decide who gets an idle pod, where claims stand on Leases beside their pods (model/claim-lease.ts): of all who write the Lease about one use of a pod
+ * one is first, and the others have lost. Whoever wants to delete an idle pod takes part in that race, or a pod could go that was claimed a moment ago (I4).
+ */
+import { ApiError, isApiError } from "#kube/api-error.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import { isLostRace } from "#kube/lost-race.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock } from "#lib/clock.ts";
+import { type ClaimNote, holderIn, isOfLaterUse, leaseAbout, noteAbout, podWithClaim, storedPod } from "#model/claim-lease.ts";
+import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { type Lease, Leases } from "#model/core-kinds.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
+import type { JsonPatch } from "#model/patch.ts";
+import { type Pod, Pods } from "#model/pod.ts";
+import { formatTime } from "#sandbox/annotation-values.ts";
+import { type PodChange, podPatch } from "#sandbox/pod-patch.ts";
+
+export interface ClaimWriteDeps {
+  readonly client: Pick<ObjectClient, "get" | "create" | "update" | "patch">;
+  readonly cache: Pick<SandboxCache, "pods" | "claimLeases" | "readClaimLease">;
+}
+
+export interface BringDeps {
+  readonly client: Pick<ObjectClient, "get" | "patch">;
+  readonly cache: Pick<SandboxCache, "pods" | "readPod">;
+}
+
+/** The change, and the patch that brings it to the pod itself. */
+export interface PlannedClaim {
+  readonly change: PodChange;
+  readonly patch: JsonPatch;
+}
+
+/** Makes the idle pod somebody's with one write, and shows it so. Throws what a lost race is told by. */
+export async function writeClaim(deps: ClaimWriteDeps, pod: Pod, { change, patch }: PlannedClaim): Promise<Pod> {
+  const { client, cache } = deps;
+  if (cache.claimLeases !== undefined) return podWithClaim(pod, await writeLease(deps, pod, noteIn(change)));
+  const written = await client.patch(Pods, keyOf(pod), patch);
+  cache.pods.remember(written);
+  return written;
+}
+
+/** Writes to the pod itself what is shown on it, and its images. Throws what a lost race is told by when the sandbox has ended meanwhile. */
+export async function bringToPod(deps: BringDeps, claimed: Pod, images: PodChange["images"]): Promise<Pod> {
+  const { client, cache } = deps;
+  const change = images === undefined ? {} : { images };
+  let pod = claimed;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const written = await client.patch(Pods, keyOf(pod), podPatch(pod, change));
+      cache.pods.remember(written);
+      return written;
+    } catch (error) {
+      if (!isLostRace(error) || attempt === maxTries) throw error;
+    }
+    // Its node may have reported something.
+    pod = await cache.readPod(client, keyOf(claimed));
+    if (!isClaimed(pod) || sandboxIdOf(pod) !== sandboxIdOf(claimed))
+      throw new ApiError("Conflict", "the sandbox was ended while it was claimed");
+  }
+}
+
+/** From now on nobody claims the idle pod. False when somebody has; true also for pods that nobody could claim. */
+export async function closeToClaims(deps: ClaimWriteDeps & { readonly clock: Clock }, pod: Pod, signal?: AbortSignal): Promise<boolean> {
+  if (deps.cache.claimLeases === undefined || sandboxPhaseOf(pod) !== "idle") return true;
+  if (pod.metadata.annotations?.[annotationKeys.leaving] !== undefined) return true;
+  const leaving = { labels: {}, annotations: { [annotationKeys.leaving]: formatTime(deps.clock.now()) }, without: [] };
+  try {
+    await writeLease(deps, pod, leaving, signal);
+    return true;
+  } catch (error) {
+    if (isLostRace(error)) return false;
+    if (!isInGoingNamespace(error)) throw error;
+    // There nothing is made any more, and so nobody claims this pod for the first time. A Lease from before can still be written.
+    return (await deps.cache.readClaimLease(deps.client, keyOf(pod), signal)) === undefined || closeToClaims(deps, pod, signal);
+  }
+}
+
+function isInGoingNamespace(error: unknown): boolean {
+  return isApiError(error, "Forbidden") && error.causes.some(({ reason }) => reason === "NamespaceTerminating");
+}
+
+function noteIn({ phase, labels, annotations = {}, removeAnnotations = [] }: PodChange): ClaimNote {
+  return {
+    labels: { ...labels, ...(phase === undefined ? {} : { [labelKeys.sandboxPhase]: phase }) },
+    annotations,
+    without: removeAnnotations,
+  };
+}
+
+/** The cache may be late once with the Lease of an earlier use; whoever is refused more often has met others who want the pod. */
+const maxTries = 3;
+
+async function writeLease(deps: ClaimWriteDeps, shown: Pod, note: ClaimNote, signal?: AbortSignal): Promise<Lease> {
+  const { client, cache } = deps;
+  const [pod, key] = [storedPod(shown), keyOf(shown)];
+  let held = cache.claimLeases?.get(key);
+  for (let attempt = 1; ; attempt++) {
+    if (held !== undefined && isSaid(pod, note, held)) return held;
+    const wanted = leaseAbout(pod, note, held);
+    try {
+      const written = await (held === undefined ? client.create(Leases, wanted, { signal }) : client.update(Leases, wanted, { signal }));
+      cache.claimLeases?.remember(written);
+      return written;
+    } catch (error) {
+      if (!isApiError(error, "AlreadyExists", "Conflict", "NotFound")) throw error;
+      if (attempt === maxTries) throw new ApiError("Conflict", `others want pod ${key.name} too`, { cause: error });
+    }
+    held = await cache.readClaimLease(client, key, signal);
+  }
+}
+
+/** Whether the Lease says so already. Throws what a lost race is told by when it speaks for somebody else, or of a later use. */
+function isSaid(pod: Pod, note: ClaimNote, held: Lease): boolean {
+  if (isOfLaterUse(pod, held)) throw new ApiError("Conflict", `pod ${keyOf(pod).name} has been used since`);
+  const first = noteAbout(pod, held);
+  if (first === undefined) return false;
+  // A write that was sent twice finds itself.
+  if (holderIn(first) === holderIn(note)) return true;
+  throw new ApiError("Conflict", `pod ${keyOf(pod).name} has been claimed`);
+}

@@ -1,0 +1,124 @@
+/**
+ * Claims that stand beside their pod, on a Lease of the same name (ADR 54). On a cluster a write of a pod is told to its kubelet, the scheduler and
+ * whoever else follows pods, and all of them look at it again; a Lease is small and nobody's. So the one write that decides who gets a pod is a write of
+ * its Lease, and what it says is shown as if it stood on the pod, until the next write of the pod takes it along.
+ *
+ * A Lease speaks of one use of one pod: of another pod, another use, or a pod that is no longer idle it says nothing. So it does not matter in which order
+ * the two are heard of, and a Lease that is left over from an earlier use needs no tidying.
+ */
+import type { Lease } from "./core-kinds.ts";
+import { annotationKeys, labelKeys } from "./keys.ts";
+import type { Pod } from "./pod.ts";
+
+/** What a Lease adds to its pod. */
+export interface ClaimNote {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Annotations of the pod that are not shown any more. */
+  readonly without: readonly string[];
+}
+
+type StoredNote = ClaimNote & { readonly use: string };
+
+/** A pod as it is shown: `stored` is what the server has of it, where a claim is shown on it that it does not carry itself but its `lease`. */
+type ShownPod = Pod & { readonly stored?: Pod; readonly lease?: Lease };
+
+/** What the server has of the pod. */
+export function storedPod(pod: Pod): Pod {
+  return (pod as ShownPod).stored ?? pod;
+}
+
+/** Whose claim is shown on the pod. */
+export function leaseShownOn(pod: Pod): Lease | undefined {
+  return (pod as ShownPod).lease;
+}
+
+/** True while the pod's claim stands only on its Lease. */
+export function isClaimBeside(pod: Pod): boolean {
+  return storedPod(pod) !== pod;
+}
+
+/** The pod with what its Lease says of this use of it. The same object when that is nothing. */
+export function podWithClaim(shown: Pod, lease: Lease | undefined): Pod {
+  const pod = storedPod(shown);
+  const note = lease === undefined ? undefined : noteAbout(pod, lease);
+  if (lease === undefined || note === undefined) return pod;
+  const labels = Object.freeze({ ...pod.metadata.labels, ...note.labels });
+  const annotations = Object.freeze(without({ ...pod.metadata.annotations, ...note.annotations }, note.without));
+  const withClaim: ShownPod = { ...pod, metadata: Object.freeze({ ...pod.metadata, labels, annotations }), stored: pod, lease };
+  return Object.freeze(withClaim);
+}
+
+/** What the Lease says of the pod as it is now; undefined when it speaks of something else. */
+export function noteAbout(pod: Pod, lease: Lease): ClaimNote | undefined {
+  if (pod.metadata.labels?.[labelKeys.sandboxPhase] !== "idle" || ownerUid(lease) !== pod.metadata.uid) return undefined;
+  const note = parseNote(lease.metadata.annotations?.[annotationKeys.claim]);
+  return note?.use === useOf(pod) ? note : undefined;
+}
+
+/** True when the Lease speaks of a later use: the pod was seen before that one began, and nothing may be said of it any more. */
+export function isOfLaterUse(pod: Pod, lease: Lease): boolean {
+  const use = parseNote(lease.metadata.annotations?.[annotationKeys.claim])?.use;
+  return ownerUid(lease) === pod.metadata.uid && Number(use) > Number(useOf(pod));
+}
+
+/** The Lease that says so of the pod as it is now. `held` is the one that it takes the place of. */
+export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): Lease {
+  const { namespace, name = "", uid = "", labels: { [labelKeys.sandboxPool]: pool } = {} } = pod.metadata;
+  const stored: StoredNote = { use: useOf(pod), ...note };
+  const sandboxId = note.labels[labelKeys.sandboxId];
+  return {
+    metadata: {
+      ...(namespace === undefined ? {} : { namespace }),
+      name,
+      ...(held?.metadata.resourceVersion === undefined ? {} : { resourceVersion: held.metadata.resourceVersion }),
+      labels: {
+        ...(pool === undefined ? {} : { [labelKeys.sandboxPool]: pool }),
+        ...(sandboxId === undefined ? {} : { [labelKeys.sandboxId]: sandboxId }),
+      },
+      annotations: { [annotationKeys.claim]: JSON.stringify(stored) },
+      // With its pod it goes.
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
+    },
+    spec: sandboxId === undefined ? {} : { holderIdentity: sandboxId },
+  };
+}
+
+/** Whose the pod is by the note; undefined: nobody's. */
+export function holderIn(note: ClaimNote): string | undefined {
+  return note.labels[labelKeys.sandboxId];
+}
+
+/** As text: whoever cannot read the number can still tell whether it is the same. */
+function useOf({ metadata }: Pod): string {
+  return metadata.annotations?.[annotationKeys.useCount] ?? "0";
+}
+
+function ownerUid({ metadata }: Lease): string | undefined {
+  return metadata.ownerReferences?.find(({ kind }) => kind === "Pod")?.uid;
+}
+
+/** Undefined for what no claim of ours has written. */
+function parseNote(text: string | undefined): StoredNote | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const note = JSON.parse(text) as Partial<StoredNote> | null;
+    const isNote = typeof note?.use === "string" && isTextMap(note.labels) && isTextMap(note.annotations) && isTextList(note.without);
+    return isNote ? (note as StoredNote) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isTextMap(value: unknown): boolean {
+  return typeof value === "object" && value !== null && isTextList(Object.values(value));
+}
+
+function isTextList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+function without(map: Record<string, string>, keys: readonly string[]): Record<string, string> {
+  if (keys.length === 0) return map;
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)));
+}
