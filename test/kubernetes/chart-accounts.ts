@@ -68,10 +68,14 @@ export async function makeAccounts(
     `sandboxes.pullSecrets={${pullSecret}}`,
     ...(places.values ?? []),
   ];
-  const file = join(bed.folder, "rbac.yaml");
-  await writeFile(file, await renderChart(bed.bin, { namespace, values, only: "rbac.yaml" }));
   const kubectl = (...args: readonly string[]) => runProgram(join(bed.bin, "kubectl"), ["--kubeconfig", bed.kubeconfig, ...args]);
-  await kubectl("apply", "-f", file);
+  // Whose rights end with a namespace have no policy beside them.
+  const policies = values.includes("sandboxes.onlyNamespace=true") ? [] : ["claims-policy.yaml"];
+  for (const only of ["rbac.yaml", ...policies]) {
+    const file = join(bed.folder, only);
+    await writeFile(file, await renderChart(bed.bin, { namespace, values, only }));
+    await kubectl("apply", "-f", file);
+  }
   const made = accountNames.map(async (name) => {
     const token = (await kubectl("-n", namespace, "create", "token", `agentbox-${name}`)).trim();
     return [name, await accountWith(bed, name, token)] as const;

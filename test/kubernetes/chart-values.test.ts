@@ -83,7 +83,7 @@ describe("what is rendered", () => {
   test("agents on nodes when they are asked for: root without capabilities, with the control groups of the node and nothing else of it", async () => {
     expect(named(await rendered(), "DaemonSet")).toEqual([]);
     const objects = await rendered("nodeAgent.enabled=true", "singlePod.enabled=false");
-    expect(named(objects, "ValidatingAdmissionPolicyBinding")).toEqual(["agentbox-node"]);
+    expect(named(objects, "ValidatingAdmissionPolicyBinding")).toEqual(["agentbox-claims", "agentbox-node"]);
     const agent = objects.find(({ kind }) => kind === "DaemonSet") as unknown as { readonly spec: { readonly template: Pod } };
     const { containers, volumes = [], ...spec } = agent.spec.template.spec;
     expect(spec).not.toHaveProperty("hostNetwork");

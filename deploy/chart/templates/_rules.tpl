@@ -4,8 +4,10 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 */}}
 
 {{- define "agentbox.poolRules.api" -}}
-# Claims, releases and timeouts are patches; a pod that was armed for nobody is deleted.
+# Releases and timeouts are patches; a pod that was armed for nobody is deleted.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch, delete] }
+# A claim is a write of the Lease beside the pod.
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
 - { apiGroups: [""], resources: [pods/log], verbs: [get] }
 # Which of the two it takes depends on how the session is opened, and on the server's version.
 - { apiGroups: [""], resources: [pods/exec], verbs: [get, create] }
@@ -29,6 +31,8 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 
 {{- define "agentbox.poolRules.controllers" -}}
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
+# Claims; and pods that are to go are closed to them.
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
 - { apiGroups: [""], resources: [events], verbs: [get, create, patch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, patch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
@@ -58,6 +62,8 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- define "agentbox.poolRules.gateway" -}}
 # Its only writes: when a sandbox last had traffic, and waking a paused one.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch] }
+# Claims, which say whose sandbox is where.
+- { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools, checkpoints], verbs: [list, watch] }
 {{- end -}}
 
