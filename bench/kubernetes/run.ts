@@ -14,6 +14,7 @@ import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { describedCluster, SystemWorld } from "../../test/cluster/system-world.ts";
+import { quietMachine } from "../lib/quiet-machine.ts";
 import { pushTinyImage } from "../../test/cluster/tiny-image.ts";
 import { type Answer, Asker, type Order } from "../claims/ask.ts";
 import { perEach, writesSoFar } from "./api-writes.ts";
@@ -76,6 +77,8 @@ async function atRandom({ pool, ask, counted }: Measured, perSecond: number): Pr
 async function bursts({ world, pool, ask, back, counted }: Measured): Promise<void> {
   for (const count of [50, 100].filter((size) => size <= pool.replicas)) {
     report.burstFloor(count, await burstFloorOf(world, await pool.full(), count));
+    // The floor's own pods have gone, and whoever follows pods has been told of it.
+    await quietMachine();
     say(`a burst of ${count}`);
     const made = await counted(`a create, ${count} at once`, count, () => ask({ count, parallel: count }));
     report.burst(count, made);
