@@ -33,6 +33,8 @@ export interface Reach {
   readonly process: Process;
   readonly clock: MonotonicClock;
   readonly client: ObjectClient;
+  /** The same for all processes of a run. */
+  readonly claimsOnLeases: boolean;
   readonly daemon: DaemonClient;
   readonly history: HistoryStore;
   readonly lastActive: LastActiveSource;
@@ -50,12 +52,14 @@ const noHooks = {
   exec: () => Promise.reject(new Error("there are no hooks")),
   send: () => Promise.reject(new Error("there are no hooks")),
 };
+/** For which processes elect a leader. */
+export const leaderLease = "controllers";
 const maxUses = 5;
 const creationsAtOnce = 3;
 
-function basics({ process, clock, client, random, trace }: Reach) {
+function basics({ process, clock, client, claimsOnLeases, random, trace }: Reach) {
   const log = tracedLog(trace, process.name);
-  const cache = new SandboxCache({ client, clock, log, random: random.next });
+  const cache = new SandboxCache({ client, clock, log, random: random.next }, { claimsOnLeases });
   return { client, clock, log, cache, metrics: noMetrics, random: random.next, digests, publicKey, maxUses };
 }
 
@@ -103,7 +107,7 @@ export function startControllers(reach: Reach): undefined {
   };
   startLeaderElection(deps, {
     namespace,
-    name: "controllers",
+    name: leaderLease,
     identity: process.name,
     lead,
   });

@@ -2,9 +2,11 @@
  * Mistakes that are put into the control plane on purpose, to see that the simulation finds them (docs/simulation.md). Each is put in by
  * way of what the control plane is given: no switch for it exists in the product.
  */
+import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient, Patch, WatchEvent } from "#kube/object-client.ts";
 import { labelKeys, type SandboxPhase } from "#model/keys.ts";
-import type { ApiObject } from "#model/meta.ts";
+import type { ApiObject, JsonObject } from "#model/meta.ts";
+import type { ResourceType } from "#model/resource.ts";
 import type { Reach } from "./control-plane.ts";
 import type { Plant } from "./world.ts";
 
@@ -23,10 +25,25 @@ export const plants: readonly PlantedBug[] = [
   {
     name: "delete-without-preconditions",
     within: 40,
-    breaks: ["I4"],
-    plant: withClient((client) => ({ delete: (type, key, options) => client.delete(type, key, { ...options, preconditions: undefined }) })),
+    // With claims on Leases those who look also keep the pod until it is recorded.
+    breaks: ["I3", "I4"],
+    plant: withClient((client) => ({
+      delete: (type, key, options) => client.delete(type, key, { ...options, preconditions: undefined }),
+      ...leaseWrites(client, {
+        of: "closed",
+        write: async (lease) => ({ ...lease, metadata: { ...lease.metadata, resourceVersion: "0" } }),
+      }),
+    })),
   },
-  { name: "claim-without-version", within: 20, breaks: ["I1"], plant: withClient(blind(["starting", "running"])) },
+  {
+    name: "claim-without-version",
+    within: 20,
+    breaks: ["I1"],
+    plant: withClient((client) => ({
+      ...blind(["starting", "running"])(client),
+      ...leaseWrites(client, { of: "claim", write: overwriting(client) }),
+    })),
+  },
   {
     name: "release-without-version",
     within: 20,
@@ -90,6 +107,35 @@ function blind(phases: readonly SandboxPhase[]): (client: ObjectClient) => Parti
   return (client) => ({
     patch: (type, key, patch, options) => client.patch(type, key, isInto(patch, phases) ? untested(patch) : patch, options),
   });
+}
+
+/** Other writes of the Leases by which pods are claimed, or closed to claims before they are deleted. */
+function leaseWrites(client: ObjectClient, { of, write }: OtherLeaseWrites): Pick<ObjectClient, "create" | "update"> {
+  const isMeant = ({ kind }: ResourceType, { metadata: { labels = {} } }: ApiObject): boolean =>
+    kind === "Lease" && labelKeys.sandboxPool in labels && labelKeys.sandboxId in labels === (of === "claim");
+  return {
+    create: (type, object, options) => (isMeant(type, object) ? write(object, type) : client.create(type, object, options)),
+    update: (type, object, options) => (isMeant(type, object) ? write(object, type) : client.update(type, object, options)),
+  };
+}
+
+interface OtherLeaseWrites {
+  readonly of: "claim" | "closed";
+  readonly write: <T extends ApiObject>(lease: T, type: ResourceType<T>) => Promise<T>;
+}
+
+/** Whatever it says by now. */
+function overwriting(client: ObjectClient): OtherLeaseWrites["write"] {
+  return async (lease, type) => {
+    const { resourceVersion: _, name = "", ...metadata } = lease.metadata;
+    try {
+      return await client.create(type, { ...lease, metadata: { ...metadata, name } });
+    } catch (error) {
+      if (!isApiError(error, "AlreadyExists")) throw error;
+    }
+    const body = { ...lease, metadata } as unknown as JsonObject; // An object is JSON.
+    return client.patch(type, { namespace: metadata.namespace, name }, { type: "merge", body });
+  };
 }
 
 /** As somebody does who did not hear of it and tries again, without looking whose the pod is by then. */

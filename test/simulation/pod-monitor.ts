@@ -1,8 +1,7 @@
 /**
- * Sees every version of every pod, in order and at once, and checks what one step of one pod may and may not be. Beside it:
+ * Sees every version of every pod with its claim, in order and at once, and checks what one step of one pod may and may not be. Beside it:
  * `ledger.ts` (what happened), `judge.ts` (what must not have), `state-checks.ts` (what holds between steps).
  */
-import type { WatchEvent } from "#kube/object-client.ts";
 import { poolOf, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -14,9 +13,10 @@ import type { Judge } from "./judge.ts";
 import type { Ledger, Sandbox } from "./ledger.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { ReplicaWatch } from "./replica-watch.ts";
+import type { SeenPod } from "./pods-with-claims.ts";
 import type { Trace } from "./trace.ts";
 
-/** A label that every simulated caller puts on his sandbox. */
+/** A label that some of the simulated callers put on their sandbox. */
 export const userLabel = "app.invalid/request";
 
 export interface MonitorDeps {
@@ -44,12 +44,10 @@ export class PodMonitor {
     return this.#pods.get(uid);
   }
 
-  see(event: WatchEvent<Pod>): void {
-    if (event.type === "BOOKMARK") return;
-    const pod = event.object;
+  see({ pod, isGone }: SeenPod): void {
     const uid = pod.metadata.uid ?? "";
     const before = this.#pods.get(uid);
-    if (event.type === "DELETED") {
+    if (isGone) {
       this.#pods.delete(uid);
       this.#gone(pod);
     } else {

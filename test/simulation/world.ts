@@ -1,7 +1,6 @@
 /** Everything that a run consists of: the store, the node, the history, the processes and those who use them. */
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
-import type { WatchEvent } from "#kube/object-client.ts";
 import { Leases, Namespaces } from "#model/core-kinds.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { ApiObject, JsonObject } from "#model/meta.ts";
@@ -14,7 +13,7 @@ import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
 import { type Api, Clients } from "./clients.ts";
 import type { ContainerInstance, PodOnNode } from "./container.ts";
-import { type Reach, startApi, startControllers } from "./control-plane.ts";
+import { leaderLease, type Reach, startApi, startControllers } from "./control-plane.ts";
 import { daemonClient } from "./daemons.ts";
 import { faultyClient, type Write } from "./faulty-client.ts";
 import { faultyHistory } from "./faulty-history.ts";
@@ -26,8 +25,10 @@ import { nameOf, PodMonitor } from "./pod-monitor.ts";
 import { Process } from "./process.ts";
 import { SeededRandom } from "./random.ts";
 import { ReplicaWatch } from "./replica-watch.ts";
+import { type ChangeEvent, isOfPod, PodsWithClaims } from "./pods-with-claims.ts";
 import { Trace } from "./trace.ts";
 import { type WeatherKind, weathers } from "./weather.ts";
+import { WriteRate } from "./write-rate.ts";
 
 /** A mistake that is put into the control plane on purpose, by way of what it is given. */
 export type Plant = (reach: Reach) => Reach;
@@ -52,11 +53,13 @@ export class World {
   readonly judge = new Judge();
   readonly ledger = new Ledger();
   readonly replicas = new ReplicaWatch(this.judge);
+  readonly #writes = new WriteRate(this.judge);
   readonly store: ObjectStore;
   readonly history: HistoryStore;
   readonly node: SimulatedNode;
   readonly monitor: PodMonitor;
   readonly clients: Clients;
+  readonly claimsOnLeases: boolean;
   /** Watches that fell silent, and whose process has not noticed yet: until then it cannot know what happens. */
   readonly silences = new Set<object>();
   /** Pool to what is wanted of it now. */
@@ -73,6 +76,7 @@ export class World {
 
   constructor(seed: number, plant: Plant, history: HistoryStore) {
     this.random = new SeededRandom(seed);
+    this.claimsOnLeases = areClaimsOnLeases(seed);
     this.#plant = plant;
     this.history = history;
     const { clock, ledger, judge, trace, replicas } = this;
@@ -92,19 +96,12 @@ export class World {
       ...["api-0", "api-1"].map((name) => emptySlot(name, startApi)),
       ...["ctl-0", "ctl-1"].map((name) => emptySlot(name, startControllers)),
     ];
-    void this.#follow(Pods, (event) => {
-      if (event.type === "ADDED") this.#hitIfDoomed(event.object);
-      this.monitor.see(event);
-      if (event.type !== "BOOKMARK") this.node.changed(event.object, event.type === "DELETED");
-    });
-    void this.#follow(Leases, (event) => {
-      if (event.type === "BOOKMARK") return;
-      this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
-    });
+    this.#followAll();
   }
 
   /** Makes the pools and starts everybody. */
   async begin(): Promise<void> {
+    this.trace.add("world", `claims stand on ${this.claimsOnLeases ? "Leases beside their pods" : "their pods"}`);
     const random = this.random.fork("pools");
     await this.store.create(Namespaces, { metadata: { name: namespace } });
     for (const sort of poolSorts.filter(() => random.chance(0.6)).slice(0, 2)) await this.#makePool(sort, random);
@@ -267,6 +264,7 @@ export class World {
       server: store,
       onSend: (write) => {
         traceWrite(trace, write);
+        this.#writes.see(write, clock.now());
         if (write.verb === "create" && write.type === Pods) this.replicas.made(write.name, `${slot.name} #${slot.leads}`);
       },
       onApplied: (write) => this.#excuse(slot, process, write),
@@ -279,6 +277,7 @@ export class World {
       process,
       clock: process.clock,
       client,
+      claimsOnLeases: this.claimsOnLeases,
       trace,
       random: random.fork("own"),
       daemon: daemonClient(wire("daemons"), node, onArmed),
@@ -318,13 +317,32 @@ export class World {
     );
   }
 
-  async #follow<T extends ApiObject>(type: ResourceType<T>, see: (event: WatchEvent<T>) => void): Promise<void> {
+  /** Of claims the node knows only what is written to its pods. */
+  #followAll(): void {
+    const shown = new PodsWithClaims((change) => this.monitor.see(change));
+    void this.#follow(Pods, (event) => {
+      if (event.type === "ADDED") this.#hitIfDoomed(event.object);
+      shown.seePod(event);
+      this.node.changed(event.object, event.type === "DELETED");
+    });
+    void this.#follow(Leases, (event) => {
+      if (isOfPod(event.object)) shown.seeLease(event);
+      else this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
+    });
+  }
+
+  async #follow<T extends ApiObject>(type: ResourceType<T>, see: (event: ChangeEvent<T>) => void): Promise<void> {
     try {
-      for await (const event of this.store.watch(type, { signal: this.#end.signal })) see(event);
+      for await (const event of this.store.watch(type, { signal: this.#end.signal })) if (event.type !== "BOOKMARK") see(event);
     } catch (error) {
       if (!this.#end.signal.aborted) throw error;
     }
   }
+}
+
+/** In every second run, as on a cluster; in the others they are written to the pods. */
+export function areClaimsOnLeases(seed: number): boolean {
+  return seed % 2 === 0;
 }
 
 /** Rules are the same for every run, and not cheap to make. */
@@ -335,7 +353,7 @@ function emptySlot(name: string, start: Slot["start"]): Slot {
 }
 
 function traceWrite(trace: Trace, { process, verb, type, name, fate }: Write): void {
-  // Events are for people, and their names are made from uids.
-  if (type.kind !== "Lease" && type.kind !== "Event")
+  // Who leads is written every few seconds. Events are for people, and their names are made from uids.
+  if (name !== leaderLease && type.kind !== "Event")
     trace.add(process, `${verb} ${type.kind} ${name}${fate === "arrives" ? "" : `: ${fate}`}`);
 }
