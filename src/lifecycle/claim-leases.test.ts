@@ -201,6 +201,18 @@ describe("a claim", () => {
 });
 
 describe("closing a pod to claims", () => {
+  test("is not needed where a Lease of somebody else has its name: nobody can claim it, and that Lease stays as it is", async () => {
+    await using world = await embeddedPodScene(onLeases);
+    const { scene } = world;
+    const ann = new Somebody(scene);
+    const { namespace, name } = scene.key;
+    const foreign = await scene.client.create(Leases, { metadata: { namespace, name }, spec: { holderIdentity: "somebody" } });
+    const idle = await scene.pod();
+    expect(await isLost(ann.claim(idle, "i1"))).toBe(true);
+    expect(await ann.close(idle)).toBe(true);
+    expect(await scene.client.get(Leases, scene.key)).toEqual(foreign);
+  });
+
   test("is one write, after which nobody claims it, not even who has seen nothing of it", async () => {
     await using world = await embeddedPodScene(onLeases);
     const { scene } = world;

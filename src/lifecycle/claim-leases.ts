@@ -8,7 +8,16 @@ import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
-import { type ClaimNote, holderIn, isOfLaterUse, leaseAbout, noteAbout, podWithClaim, storedPod } from "#model/claim-lease.ts";
+import {
+  type ClaimNote,
+  holderIn,
+  isClaimLease,
+  isOfLaterUse,
+  leaseAbout,
+  noteAbout,
+  podWithClaim,
+  storedPod,
+} from "#model/claim-lease.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { type Lease, Leases } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
@@ -68,13 +77,39 @@ export async function closeToClaims(deps: ClaimWriteDeps & { readonly clock: Clo
   if (pod.metadata.annotations?.[annotationKeys.leaving] !== undefined) return true;
   const leaving = { labels: {}, annotations: { [annotationKeys.leaving]: formatTime(deps.clock.now()) }, without: [] };
   try {
-    await writeLease(deps, pod, leaving, signal);
+    await writeLease(deps, pod, leaving, { signal });
     return true;
   } catch (error) {
+    if (error instanceof ForeignLeaseError) return true;
     if (isLostRace(error)) return false;
     if (!isInGoingNamespace(error)) throw error;
-    // There nothing is made any more, and so nobody claims this pod for the first time. A Lease from before can still be written.
-    return (await deps.cache.readClaimLease(deps.client, keyOf(pod), signal)) === undefined || closeToClaims(deps, pod, signal);
+    return closeInGoingNamespace(deps, pod, leaving, signal);
+  }
+}
+
+/** There nothing is made any more, and so nobody claims this pod for the first time. A Lease from before can still be written. */
+async function closeInGoingNamespace(
+  deps: ClaimWriteDeps,
+  pod: Pod,
+  leaving: ClaimNote,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const held = await deps.cache.readClaimLease(deps.client, keyOf(pod), signal);
+  if (held === undefined) return true;
+  try {
+    await writeLease(deps, pod, leaving, { signal, held });
+    return true;
+  } catch (error) {
+    if (error instanceof ForeignLeaseError) return true;
+    if (isLostRace(error)) return false;
+    throw error;
+  }
+}
+
+/** Somebody else's Lease has the name of the pod. It is not ours to write, so nobody can claim the pod. */
+class ForeignLeaseError extends ApiError {
+  constructor(name: string) {
+    super("Conflict", `a Lease that is no claim has the name of pod ${name}`);
   }
 }
 
@@ -93,10 +128,17 @@ function noteIn({ phase, labels, annotations = {}, removeAnnotations = [] }: Pod
 /** The cache may be late once with the Lease of an earlier use; whoever is refused more often has met others who want the pod. */
 const maxTries = 3;
 
-async function writeLease(deps: ClaimWriteDeps, shown: Pod, note: ClaimNote, signal?: AbortSignal): Promise<Lease> {
+interface LeaseWriteOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The one that there is, if it is known better than by the cache. */
+  readonly held?: Lease;
+}
+
+async function writeLease(deps: ClaimWriteDeps, shown: Pod, note: ClaimNote, options: LeaseWriteOptions = {}): Promise<Lease> {
   const { client, cache } = deps;
+  const { signal } = options;
   const [pod, key] = [storedPod(shown), keyOf(shown)];
-  let held = cache.claimLeases?.get(key);
+  let held = options.held ?? cache.claimLeases?.get(key);
   for (let attempt = 1; ; attempt++) {
     if (held !== undefined && isSaid(pod, note, held)) return held;
     const wanted = leaseAbout(pod, note, held);
@@ -114,6 +156,7 @@ async function writeLease(deps: ClaimWriteDeps, shown: Pod, note: ClaimNote, sig
 
 /** Whether the Lease says so already. Throws what a lost race is told by when it speaks for somebody else, or of a later use. */
 function isSaid(pod: Pod, note: ClaimNote, held: Lease): boolean {
+  if (!isClaimLease(held)) throw new ForeignLeaseError(keyOf(pod).name);
   if (isOfLaterUse(pod, held)) throw new ApiError("Conflict", `pod ${keyOf(pod).name} has been used since`);
   const first = noteAbout(pod, held);
   if (first === undefined) return false;

@@ -1,7 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aPoolPod, patched, withStatus } from "../../test/world/pool-pods.ts";
-import { type ClaimNote, holderIn, isClaimBeside, isOfLaterUse, leaseAbout, noteAbout, podWithClaim, storedPod } from "./claim-lease.ts";
+import {
+  type ClaimNote,
+  holderIn,
+  isClaimBeside,
+  isClaimLease,
+  isOfLaterUse,
+  leaseAbout,
+  noteAbout,
+  podWithClaim,
+  storedPod,
+} from "./claim-lease.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "./claimed-pod.ts";
 import type { Lease } from "./core-kinds.ts";
 import { annotationKeys, labelKeys } from "./keys.ts";
@@ -86,36 +96,41 @@ describe("a Lease says nothing", () => {
     ["is null", "null"],
     ["is a text", '"i1"'],
     ["is a list", "[]"],
-    ["does not say of which use", '{"labels":{},"annotations":{},"without":[]}'],
-    ["says the use as a number", '{"use":0,"labels":{},"annotations":{},"without":[]}'],
-    ["has no labels", '{"use":"0","annotations":{},"without":[]}'],
-    ["has labels that are null", '{"use":"0","labels":null,"annotations":{},"without":[]}'],
-    ["has a label that is no text", '{"use":"0","labels":{"a":1},"annotations":{},"without":[]}'],
-    ["has an annotation that is no text", '{"use":"0","labels":{},"annotations":{"a":{}},"without":[]}'],
-    ["does not say what it hides", '{"use":"0","labels":{},"annotations":{}}'],
-    ["hides something without a name", '{"use":"0","labels":{},"annotations":{},"without":[null]}'],
+    ["does not say of which use", '{"uid":"uid-1","labels":{},"annotations":{},"without":[]}'],
+    ["does not say of which pod", '{"use":"0","labels":{},"annotations":{},"without":[]}'],
+    ["says the use as a number", '{"uid":"uid-1","use":0,"labels":{},"annotations":{},"without":[]}'],
+    ["has no labels", '{"uid":"uid-1","use":"0","annotations":{},"without":[]}'],
+    ["has labels that are null", '{"uid":"uid-1","use":"0","labels":null,"annotations":{},"without":[]}'],
+    ["has a label that is no text", '{"uid":"uid-1","use":"0","labels":{"a":1},"annotations":{},"without":[]}'],
+    ["has an annotation that is no text", '{"uid":"uid-1","use":"0","labels":{},"annotations":{"a":{}},"without":[]}'],
+    ["does not say what it hides", '{"uid":"uid-1","use":"0","labels":{},"annotations":{}}'],
+    ["hides something without a name", '{"uid":"uid-1","use":"0","labels":{},"annotations":{},"without":[null]}'],
   ])("when its claim %s", (_, text) => {
     expect(podWithClaim(pod, saying(lease, text))).toBe(pod);
   });
 
-  test("when somebody else made it: without a claim, or without an owner", () => {
+  test("when somebody else made it", () => {
     const { annotations: _, ...bare } = lease.metadata;
-    const { ownerReferences: _owner, ...unowned } = lease.metadata;
+    expect([isClaimLease(lease), isClaimLease({ ...lease, metadata: bare })]).toEqual([true, false]);
     expect(podWithClaim(pod, { ...lease, metadata: bare })).toBe(pod);
-    expect(podWithClaim(pod, { ...lease, metadata: unowned })).toBe(pod);
-    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "py-1", uid: "uid-1" };
-    expect(podWithClaim(pod, { ...lease, metadata: { ...unowned, ownerReferences: [owner] } })).toBe(pod);
   });
 });
 
 describe("the Lease of a claim", () => {
+  test("holds also when its pod was deleted in a way that leaves behind what it owned", () => {
+    const pod = aPoolPod();
+    const lease = aLease(pod, aClaim("i1"));
+    const { ownerReferences: _, ...orphaned } = lease.metadata;
+    expect(sandboxIdOf(podWithClaim(pod, { ...lease, metadata: orphaned }))).toBe("i1");
+  });
+
   test("is named as its pod, goes with it, and is found by the sandbox and by the pool", () => {
     expect(leaseAbout(aPoolPod(), aClaim("i1"), undefined)).toEqual({
       metadata: {
         namespace: "ns",
         name: "py-1",
         labels: { [sandboxPool]: "py", [sandboxId]: "i1" },
-        annotations: { [annotationKeys.claim]: JSON.stringify({ use: "0", ...aClaim("i1") }) },
+        annotations: { [annotationKeys.claim]: JSON.stringify({ uid: "uid-1", use: "0", ...aClaim("i1") }) },
         ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "py-1", uid: "uid-1" }],
       },
       spec: { holderIdentity: "i1" },

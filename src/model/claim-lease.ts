@@ -18,7 +18,8 @@ export interface ClaimNote {
   readonly without: readonly string[];
 }
 
-type StoredNote = ClaimNote & { readonly use: string };
+/** With what it speaks of. The owner of the Lease is not asked: who deletes a pod and leaves behind what it owned takes that away. */
+type StoredNote = ClaimNote & { readonly uid: string; readonly use: string };
 
 /** A pod as it is shown: `stored` is what the server has of it, where a claim is shown on it that it does not carry itself but its `lease`. */
 type ShownPod = Pod & { readonly stored?: Pod; readonly lease?: Lease };
@@ -51,21 +52,26 @@ export function podWithClaim(shown: Pod, lease: Lease | undefined): Pod {
 
 /** What the Lease says of the pod as it is now; undefined when it speaks of something else. */
 export function noteAbout(pod: Pod, lease: Lease): ClaimNote | undefined {
-  if (pod.metadata.labels?.[labelKeys.sandboxPhase] !== "idle" || ownerUid(lease) !== pod.metadata.uid) return undefined;
-  const note = parseNote(lease.metadata.annotations?.[annotationKeys.claim]);
-  return note?.use === useOf(pod) ? note : undefined;
+  if (pod.metadata.labels?.[labelKeys.sandboxPhase] !== "idle") return undefined;
+  const note = noteIn(lease);
+  return note?.uid === pod.metadata.uid && note?.use === useOf(pod) ? note : undefined;
 }
 
 /** True when the Lease speaks of a later use: the pod was seen before that one began, and nothing may be said of it any more. */
 export function isOfLaterUse(pod: Pod, lease: Lease): boolean {
-  const use = parseNote(lease.metadata.annotations?.[annotationKeys.claim])?.use;
-  return ownerUid(lease) === pod.metadata.uid && Number(use) > Number(useOf(pod));
+  const note = noteIn(lease);
+  return note?.uid === pod.metadata.uid && Number(note?.use) > Number(useOf(pod));
+}
+
+/** One that neither a claim nor a closing has written is somebody else's, whatever its name. */
+export function isClaimLease(lease: Lease): boolean {
+  return noteIn(lease) !== undefined;
 }
 
 /** The Lease that says so of the pod as it is now. `held` is the one that it takes the place of. */
 export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): Lease {
   const { namespace, name = "", uid = "", labels: { [labelKeys.sandboxPool]: pool } = {} } = pod.metadata;
-  const stored: StoredNote = { use: useOf(pod), ...note };
+  const stored: StoredNote = { uid, use: useOf(pod), ...note };
   const sandboxId = note.labels[labelKeys.sandboxId];
   return {
     metadata: {
@@ -94,16 +100,14 @@ function useOf({ metadata }: Pod): string {
   return metadata.annotations?.[annotationKeys.useCount] ?? "0";
 }
 
-function ownerUid({ metadata }: Lease): string | undefined {
-  return metadata.ownerReferences?.find(({ kind }) => kind === "Pod")?.uid;
-}
-
 /** Undefined for what no claim of ours has written. */
-function parseNote(text: string | undefined): StoredNote | undefined {
+function noteIn({ metadata }: Lease): StoredNote | undefined {
+  const text = metadata.annotations?.[annotationKeys.claim];
   if (text === undefined) return undefined;
   try {
     const note = JSON.parse(text) as Partial<StoredNote> | null;
-    const isNote = typeof note?.use === "string" && isTextMap(note.labels) && isTextMap(note.annotations) && isTextList(note.without);
+    const isNote =
+      isTextList([note?.uid, note?.use]) && isTextMap(note?.labels) && isTextMap(note?.annotations) && isTextList(note?.without);
     return isNote ? (note as StoredNote) : undefined;
   } catch {
     return undefined;

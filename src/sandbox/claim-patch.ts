@@ -1,6 +1,6 @@
 /**
- * Handing out an idle pod: one conditional write that makes it somebody's sandbox. On the fast path it waits on the wanted images
- * already and is running with this write; on the slow path the write names the images and the pod is starting.
+ * Handing out an idle pod: one conditional write, of the pod or of the Lease beside it, that makes it somebody's sandbox. On the fast path it
+ * waits on the wanted images already and is running with this write; on the slow path the images are named and the pod is starting.
  */
 import { type EgressPolicy, egressPolicyText } from "#model/egress-policy.ts";
 import { annotationKeys, isReservedKey, labelKeys, type TimeoutAction } from "#model/keys.ts";

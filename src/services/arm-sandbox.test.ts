@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import type { ObjectClient, WatchOptions } from "#kube/object-client.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
+import { Pods } from "#model/pod.ts";
 import { addressOf, ann } from "../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
 import { refusal } from "../../test/world/refusal.ts";
@@ -225,4 +227,33 @@ test("an image that cannot run fails the create with what the node says", async 
   await scene.nodeReports(1, { containerStatuses: [{ ...status, state: { waiting } }] });
   await clock.step(1_000);
   expect(await failed).toMatchObject({ code: "start_failed", message: expect.stringContaining("no such file: /bin/agent") });
+});
+
+/** A watch of pods that tells nothing. */
+function deafToPods(client: ObjectClient): ObjectClient {
+  async function* nothing({ signal }: WatchOptions): AsyncGenerator<never, void, undefined> {
+    await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
+  }
+  return new Proxy(client, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      const method = member.bind(target) as (...args: readonly unknown[]) => unknown;
+      if (name !== "watch") return method;
+      return (type: unknown, options: WatchOptions) => (type === Pods ? nothing(options) : method(type, options));
+    },
+  });
+}
+
+test("a pod that had gone before it was claimed, of which its claimer had not heard, costs no time: another one is taken", async () => {
+  await using world = await embeddedClaimScene({ pods: 2, claimsOnLeases: true });
+  const { scene } = world;
+  const process = await scene.process({ client: deafToPods(scene.client) });
+  await settle();
+  const key = { namespace: "ns", name: "py-1" };
+  await scene.client.patch(Pods, key, { type: "merge", body: { metadata: { finalizers: null } } });
+  await scene.client.delete(Pods, key, { gracePeriodSeconds: 0 });
+  scene.daemons.down(addressOf(1));
+  const { sandbox } = await process.create();
+  expect([sandbox.podName, sandbox.status]).toEqual(["py-2", "Running"]);
 });

@@ -3,12 +3,14 @@
  * Else, and where the container is being exchanged, the daemon is asked at the pod's address which boot it is: that is known long before
  * any node has reported it.
  */
+import { ApiError, isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { type Backoff, backoffMs } from "#lib/backoff.ts";
 import { sleep } from "#lib/clock.ts";
 import { type DaemonAddress, DaemonError, type InitOrder } from "#daemon-client/daemon-client.ts";
 import type { InitBody } from "#envd-protocol/arming.ts";
+import { isClaimBeside } from "#model/claim-lease.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { isEgressApplied } from "#model/egress-policy.ts";
 import { diagnosisReasons } from "#model/keys.ts";
@@ -51,6 +53,8 @@ export async function armSandbox(deps: ArmDeps, { pod, bootId }: ClaimedPod, bod
   const since = deps.clock.now();
   for (let failures = 1; ; failures++) {
     if (await arming.tryNow(start)) return arming.now();
+    // A claim that stands beside its pod was taken whatever had become of the pod.
+    if (failures === 1 && start.isWaiting && isClaimBeside(pod)) await arming.look();
     const { silence } = arming;
     if (silence !== undefined && start.isWaiting && deps.clock.now() - since > silenceMs) throw startFailed(silence.message, silence);
     await sleep(deps.clock, backoffMs(askAgain, failures, deps.random), signal);
@@ -94,11 +98,24 @@ class Arming {
   /** The pod as it is known now, if it is still ours and may yet come up. */
   now(): Pod {
     const pod = this.#deps.cache.pods.get(keyOf(this.#claimed));
-    if (pod === undefined || pod.metadata.uid !== this.#claimed.metadata.uid) throw startFailed("its pod is gone");
+    if (pod === undefined || pod.metadata.uid !== this.#claimed.metadata.uid) throw podGone();
     if (!isClaimed(pod) || sandboxIdOf(pod) !== sandboxIdOf(this.#claimed)) throw startFailed("it was ended before it was ready");
     const detail = statusDetailFromPod(pod);
     if (detail !== undefined && !mayPass.has(detail.reason)) throw startFailed(`${detail.reason}: ${detail.message}`);
     return pod;
+  }
+
+  /** Throws when its pod is gone or going, by the server's word. */
+  async look(): Promise<void> {
+    const { cache } = this.#deps;
+    try {
+      const { uid, deletionTimestamp } = (await cache.readPod(cache.client, keyOf(this.#claimed), this.#signal)).metadata;
+      if (uid !== this.#claimed.metadata.uid || deletionTimestamp !== undefined) throw podGone();
+    } catch (error) {
+      if (isApiError(error, "NotFound")) throw podGone(error);
+      // A server that does not answer says nothing about the pod.
+      if (!isApiError(error)) throw error;
+    }
   }
 
   /** True once the daemon that is meant is up and armed. */
@@ -161,6 +178,11 @@ export function faultOfPod(error: unknown): "taken" | "silent" | "gone" | undefi
 
 /** What a start may show and still come to a good end before its deadline. */
 const mayPass: ReadonlySet<string> = new Set([diagnosisReasons.pulling, diagnosisReasons.errImagePull, diagnosisReasons.unschedulable]);
+
+/** Of no pod that another one could not take the place of. */
+function podGone(cause: ApiError = new ApiError("NotFound", "its pod is gone")): ServiceError {
+  return startFailed("its pod is gone", cause);
+}
 
 export function startFailed(why: string, cause?: unknown): ServiceError {
   return new ServiceError("start_failed", `the sandbox did not come up: ${why}`, cause === undefined ? {} : { cause });

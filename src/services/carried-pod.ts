@@ -33,13 +33,13 @@ export async function carriedPod(deps: CarriedDeps, { caller, sandboxId, wish }:
 /** The pod as the server has it now, if it still carries the sandbox. */
 export async function currentPod(deps: CarriedDeps, wanted: Wanted, seen: Pod, signal?: AbortSignal): Promise<Pod> {
   const { caller, sandboxId, wish } = wanted;
-  const pod = await storedPod(deps, seen, signal);
+  const pod = await podByServer(deps, seen, signal);
   if (pod !== undefined && isClaimed(pod) && sandboxIdOf(pod) === sandboxId && owns(caller, pod)) return pod;
   throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: ${wish} is not possible any more`);
 }
 
 /** By the server's word, whatever it carries now; undefined when it is gone. */
-export async function storedPod({ client, cache }: CarriedDeps, seen: Pod, signal?: AbortSignal): Promise<Pod | undefined> {
+export async function podByServer({ client, cache }: CarriedDeps, seen: Pod, signal?: AbortSignal): Promise<Pod | undefined> {
   try {
     return await cache.readPod(client, keyOf(seen), signal);
   } catch (error) {

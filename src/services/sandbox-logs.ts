@@ -12,7 +12,7 @@ import type { Pod } from "#model/pod.ts";
 import { isResting, sandboxIdOf } from "#model/claimed-pod.ts";
 import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
 import { type Caller, owns } from "./caller.ts";
-import { type CarriedDeps, carriedPod, containerIn, storedPod } from "./carried-pod.ts";
+import { type CarriedDeps, carriedPod, containerIn, podByServer } from "./carried-pod.ts";
 import { findPod } from "./find-sandbox.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LogRequest } from "./sandbox-service.ts";
@@ -55,7 +55,7 @@ export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: str
 
 /** Also while it stops: its last words are its own. */
 async function isStillCarried(deps: LogDeps, caller: Caller, sandboxId: string, seen: Pod): Promise<boolean> {
-  const pod = await storedPod(deps, seen);
+  const pod = await podByServer(deps, seen);
   return pod !== undefined && sandboxIdOf(pod) === sandboxId && liveStatusOf(pod) !== undefined && owns(caller, pod);
 }
 

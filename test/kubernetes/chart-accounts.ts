@@ -69,9 +69,7 @@ export async function makeAccounts(
     ...(places.values ?? []),
   ];
   const kubectl = (...args: readonly string[]) => runProgram(join(bed.bin, "kubectl"), ["--kubeconfig", bed.kubeconfig, ...args]);
-  // Whose rights end with a namespace have no policy beside them.
-  const policies = values.includes("sandboxes.onlyNamespace=true") ? [] : ["claims-policy.yaml"];
-  for (const only of ["rbac.yaml", ...policies]) {
+  for (const only of ["rbac.yaml", "claims-policy.yaml"]) {
     const file = join(bed.folder, only);
     await writeFile(file, await renderChart(bed.bin, { namespace, values, only }));
     await kubectl("apply", "-f", file);

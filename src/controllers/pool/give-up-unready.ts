@@ -9,6 +9,9 @@ import { keyOf, type PoolTools } from "./pool-deps.ts";
 import { removePods } from "./remove-pods.ts";
 import { tellPool } from "./tell-pool.ts";
 
+/** After so long pods that were not as we know them are tried again. */
+const unheardMs = 1_000;
+
 /** Resolves with when to look again. */
 export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<number | undefined> {
   const key = keyOf(pool);
@@ -23,7 +26,9 @@ export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal:
   const waitMs = Math.max(losses.waitMs(now), Math.min(...oldest.map(dueInMs)));
   if (waitMs > 0) return waitMs;
   const due = oldest.filter((note) => dueInMs(note) <= 0);
-  if ((await removePods(tools, key, due, signal)) > 0) losses.lost(now);
+  // Who changed them meanwhile wakes us when we hear of it, which may take a while.
+  if ((await removePods(tools, key, due, signal)) === 0) return unheardMs;
+  losses.lost(now);
   return Math.max(1, losses.waitMs(now));
 }
 

@@ -92,6 +92,26 @@ describe("pods that never become ready", () => {
     expect((await scene.pool()).status?.phase).toBe("Ready");
   });
 
+  test("I6: a pod that has become ready, unheard, is not given up again and again", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.quiet();
+    const [pod] = await scene.pods();
+    const heard = Promise.withResolvers<void>();
+    scene.watched.late = { of: "pods", until: heard.promise };
+    await scene.nodeReports(pod as Pod);
+    await clock.step(10 * minute);
+    scene.watched.take();
+    await clock.step(10_000);
+    const tries = scene.watched.take().filter((call) => call === "delete pods").length;
+    expect(tries).toBeGreaterThan(0);
+    expect(tries).toBeLessThanOrEqual(10);
+    heard.resolve();
+    await world.quiet();
+    expect(names(await scene.pods())).toEqual(names([pod as Pod]));
+  });
+
   test("a pool that is full again has no trouble any more, whatever made it so", async () => {
     await using world = await embeddedPoolScene();
     const { scene, clock } = world;

@@ -48,7 +48,9 @@ async function removeStrays(tools: PoolTools, pool: SandboxPool, signal: AbortSi
   if (strays.size === 0) return;
   // Those that we close and delete are among them until the cache shows that they go (I6).
   if (!tools.expectations.satisfied(keyOf(pool))) return;
-  const isOwn = ({ pod }: PodNote): boolean =>
-    sandboxIdOf(pod) === undefined && (pod.metadata.ownerReferences ?? []).some(({ uid }) => uid === pool.metadata.uid);
+  // Nobody but us closes a pod, whoever made it.
+  const isOwn = ({ pod, slot }: PodNote): boolean =>
+    sandboxIdOf(pod) === undefined &&
+    (slot === "idle" || (pod.metadata.ownerReferences ?? []).some(({ uid }) => uid === pool.metadata.uid));
   await removePods(tools, keyOf(pool), [...strays.values()].filter(isOwn), signal);
 }
