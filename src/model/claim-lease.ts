@@ -105,13 +105,17 @@ function noteIn({ metadata }: Lease): StoredNote | undefined {
   const text = metadata.annotations?.[annotationKeys.claim];
   if (text === undefined) return undefined;
   try {
-    const note = JSON.parse(text) as Partial<StoredNote> | null;
-    const isNote =
-      isTextList([note?.uid, note?.use]) && isTextMap(note?.labels) && isTextMap(note?.annotations) && isTextList(note?.without);
-    return isNote ? (note as StoredNote) : undefined;
+    const note: unknown = JSON.parse(text);
+    return isNote(note) ? note : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isNote(value: unknown): value is StoredNote {
+  if (typeof value !== "object" || value === null) return false;
+  const { uid, use, labels, annotations, without: hidden } = value as Partial<StoredNote>;
+  return isTextList([uid, use]) && isTextMap(labels) && isTextMap(annotations) && isTextList(hidden);
 }
 
 function isTextMap(value: unknown): boolean {

@@ -229,18 +229,21 @@ test("an image that cannot run fails the create with what the node says", async 
   expect(await failed).toMatchObject({ code: "start_failed", message: expect.stringContaining("no such file: /bin/agent") });
 });
 
-/** A watch of pods that tells nothing. */
+/** With a watch of pods that tells nothing until it is given up. */
 function deafToPods(client: ObjectClient): ObjectClient {
-  async function* nothing({ signal }: WatchOptions): AsyncGenerator<never, void, undefined> {
-    await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
-  }
+  const silence = ({ signal }: WatchOptions): AsyncIterable<never> => {
+    const over = new Promise<IteratorResult<never>>((resolve) => {
+      signal?.addEventListener("abort", () => resolve({ done: true, value: undefined }), { once: true });
+    });
+    return { [Symbol.asyncIterator]: () => ({ next: () => over }) };
+  };
   return new Proxy(client, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== "function") return member;
       const method = member.bind(target) as (...args: readonly unknown[]) => unknown;
       if (name !== "watch") return method;
-      return (type: unknown, options: WatchOptions) => (type === Pods ? nothing(options) : method(type, options));
+      return (type: unknown, options: WatchOptions) => (type === Pods ? silence(options) : method(type, options));
     },
   });
 }

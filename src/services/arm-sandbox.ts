@@ -49,12 +49,13 @@ export async function armSandbox(deps: ArmDeps, { pod, bootId }: ClaimedPod, bod
   const arming = new Arming(deps, pod, body, signal);
   // Before its policy holds, its first program could connect to anywhere.
   const isReportNeeded = start.isReportNeeded || !isEgressApplied(pod);
-  if (start.only !== undefined && !isReportNeeded && (await arming.tryInit(start.only))) return arming.now();
+  if (start.only !== undefined && !isReportNeeded) {
+    if (await arming.tryInit(start.only)) return arming.now();
+    await arming.look();
+  }
   const since = deps.clock.now();
   for (let failures = 1; ; failures++) {
     if (await arming.tryNow(start)) return arming.now();
-    // A claim that stands beside its pod was taken whatever had become of the pod.
-    if (failures === 1 && start.isWaiting && isClaimBeside(pod)) await arming.look();
     const { silence } = arming;
     if (silence !== undefined && start.isWaiting && deps.clock.now() - since > silenceMs) throw startFailed(silence.message, silence);
     await sleep(deps.clock, backoffMs(askAgain, failures, deps.random), signal);
@@ -105,8 +106,9 @@ class Arming {
     return pod;
   }
 
-  /** Throws when its pod is gone or going, by the server's word. */
+  /** A claim that stands beside its pod was taken whatever had become of the pod. Throws when that is gone or going, by the server's word. */
   async look(): Promise<void> {
+    if (!isClaimBeside(this.#claimed)) return;
     const { cache } = this.#deps;
     try {
       const { uid, deletionTimestamp } = (await cache.readPod(cache.client, keyOf(this.#claimed), this.#signal)).metadata;
