@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Pods } from "#model/pod.ts";
 import { instanceOf } from "../../../src/cmd/embedded-node.ts";
+import { eventually } from "../../world/eventually.ts";
 import { Sandbox, statusOf, twoNeighbours, users } from "./sandboxes.ts";
 
 const box = twoNeighbours();
@@ -38,7 +39,10 @@ test("root of a sandbox is nobody of the machine", () => {
 
 test("the user of a sandbox is nobody of the machine either", async () => {
   await box.mine.says("sleep 4243 >/dev/null 2>&1 & disown", "user");
-  const pid = box.mine.pids().find((each) => readFileSync(`/proc/${each}/cmdline`, "utf8") === "sleep\u00004243\u0000") ?? 0;
+  const isSleep = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, "utf8") === "sleep\u00004243\u0000";
+  // Between its fork and its start it is called as the shell.
+  await eventually(() => expect(box.mine.pids().some(isSleep)).toBe(true));
+  const pid = box.mine.pids().find(isSleep) ?? 0;
   expect(ids(pid, "Uid")).toEqual(Array.from({ length: 4 }, () => (ids(box.mine.pid, "Uid")[0] ?? 0) + 1000));
   await box.mine.says("pkill -f 'sleep 4243'", "user");
 });
