@@ -96,15 +96,15 @@ describe("a Lease says nothing", () => {
     ["is null", "null"],
     ["is a text", '"i1"'],
     ["is a list", "[]"],
-    ["does not say of which use", '{"uid":"uid-1","labels":{},"annotations":{},"without":[]}'],
-    ["does not say of which pod", '{"use":"0","labels":{},"annotations":{},"without":[]}'],
-    ["says the use as a number", '{"uid":"uid-1","use":0,"labels":{},"annotations":{},"without":[]}'],
-    ["has no labels", '{"uid":"uid-1","use":"0","annotations":{},"without":[]}'],
-    ["has labels that are null", '{"uid":"uid-1","use":"0","labels":null,"annotations":{},"without":[]}'],
-    ["has a label that is no text", '{"uid":"uid-1","use":"0","labels":{"a":1},"annotations":{},"without":[]}'],
-    ["has an annotation that is no text", '{"uid":"uid-1","use":"0","labels":{},"annotations":{"a":{}},"without":[]}'],
-    ["does not say what it hides", '{"uid":"uid-1","use":"0","labels":{},"annotations":{}}'],
-    ["hides something without a name", '{"uid":"uid-1","use":"0","labels":{},"annotations":{},"without":[null]}'],
+    ["does not say of which use", '{"uid":"uid-1","labels":{},"annotated":[],"without":[]}'],
+    ["does not say of which pod", '{"use":"0","labels":{},"annotated":[],"without":[]}'],
+    ["says the use as a number", '{"uid":"uid-1","use":0,"labels":{},"annotated":[],"without":[]}'],
+    ["has no labels", '{"uid":"uid-1","use":"0","annotated":[],"without":[]}'],
+    ["has labels that are null", '{"uid":"uid-1","use":"0","labels":null,"annotated":[],"without":[]}'],
+    ["has a label that is no text", '{"uid":"uid-1","use":"0","labels":{"a":1},"annotated":[],"without":[]}'],
+    ["has an annotation whose name is no text", '{"uid":"uid-1","use":"0","labels":{},"annotated":[{}],"without":[]}'],
+    ["does not say what it hides", '{"uid":"uid-1","use":"0","labels":{},"annotated":[]}'],
+    ["hides something without a name", '{"uid":"uid-1","use":"0","labels":{},"annotated":[],"without":[null]}'],
   ])("when its claim %s", (_, text) => {
     expect(podWithClaim(pod, saying(lease, text))).toBe(pod);
   });
@@ -125,16 +125,25 @@ describe("the Lease of a claim", () => {
   });
 
   test("is named as its pod, goes with it, and is found by the sandbox and by the pool", () => {
+    const { labels, without } = aClaim("i1");
+    const heading = { uid: "uid-1", use: "0", labels, annotated: [annotationKeys.sandboxId], without };
     expect(leaseAbout(aPoolPod(), aClaim("i1"), undefined)).toEqual({
       metadata: {
         namespace: "ns",
         name: "py-1",
         labels: { [sandboxPool]: "py", [sandboxId]: "i1" },
-        annotations: { [annotationKeys.claim]: JSON.stringify({ uid: "uid-1", use: "0", ...aClaim("i1") }) },
+        annotations: { [annotationKeys.sandboxId]: "i1", [annotationKeys.claim]: JSON.stringify(heading) },
         ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "py-1", uid: "uid-1" }],
       },
       spec: { holderIdentity: "i1" },
     });
+  });
+
+  test("shows no more than was claimed: annotations that others put on it stay there", () => {
+    const lease = aLease(aPoolPod(), aClaim("i1"));
+    const annotations = { ...lease.metadata.annotations, "example.com/seen": "yes" };
+    const shown = podWithClaim(aPoolPod(), { ...lease, metadata: { ...lease.metadata, annotations } });
+    expect(shown.metadata.annotations).toEqual(podWithClaim(aPoolPod(), lease).metadata.annotations);
   });
 
   test("that takes the place of another one takes it of that very version", () => {

@@ -18,8 +18,17 @@ export interface ClaimNote {
   readonly without: readonly string[];
 }
 
-/** With what it speaks of. The owner of the Lease is not asked: who deletes a pod and leaves behind what it owned takes that away. */
-type StoredNote = ClaimNote & { readonly uid: string; readonly use: string };
+/**
+ * What the Lease's own annotation holds, as JSON: what is spoken of, and all of the note but annotations. Those stand on the Lease as they will on the pod, which has the
+ * same limits; here are their names. The owner of the Lease is not asked: who deletes a pod and leaves behind what it owned takes that away.
+ */
+interface Heading {
+  readonly uid: string;
+  readonly use: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotated: readonly string[];
+  readonly without: readonly string[];
+}
 
 /** A pod as it is shown: `stored` is what the server has of it, where a claim is shown on it that it does not carry itself but its `lease`. */
 type ShownPod = Pod & { readonly stored?: Pod; readonly lease?: Lease };
@@ -53,26 +62,29 @@ export function podWithClaim(shown: Pod, lease: Lease | undefined): Pod {
 /** What the Lease says of the pod as it is now; undefined when it speaks of something else. */
 export function noteAbout(pod: Pod, lease: Lease): ClaimNote | undefined {
   if (pod.metadata.labels?.[labelKeys.sandboxPhase] !== "idle") return undefined;
-  const note = noteIn(lease);
-  return note?.uid === pod.metadata.uid && note?.use === useOf(pod) ? note : undefined;
+  const heading = headingOf(lease);
+  if (heading?.uid !== pod.metadata.uid || heading?.use !== useOf(pod)) return undefined;
+  const { labels, annotated, without: hidden } = heading;
+  return { labels, annotations: picked(lease.metadata.annotations ?? {}, annotated), without: hidden };
 }
 
 /** True when the Lease speaks of a later use: the pod was seen before that one began, and nothing may be said of it any more. */
 export function isOfLaterUse(pod: Pod, lease: Lease): boolean {
-  const note = noteIn(lease);
-  return note?.uid === pod.metadata.uid && Number(note?.use) > Number(useOf(pod));
+  const heading = headingOf(lease);
+  return heading?.uid === pod.metadata.uid && Number(heading?.use) > Number(useOf(pod));
 }
 
 /** One that neither a claim nor a closing has written is somebody else's, whatever its name. */
 export function isClaimLease(lease: Lease): boolean {
-  return noteIn(lease) !== undefined;
+  return headingOf(lease) !== undefined;
 }
 
 /** The Lease that says so of the pod as it is now. `held` is the one that it takes the place of. */
 export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): Lease {
   const { namespace, name = "", uid = "", labels: { [labelKeys.sandboxPool]: pool } = {} } = pod.metadata;
-  const stored: StoredNote = { uid, use: useOf(pod), ...note };
-  const sandboxId = note.labels[labelKeys.sandboxId];
+  const { labels, annotations, without: hidden } = note;
+  const heading: Heading = { uid, use: useOf(pod), labels, annotated: Object.keys(annotations), without: hidden };
+  const sandboxId = holderIn(note);
   return {
     metadata: {
       ...(namespace === undefined ? {} : { namespace }),
@@ -82,7 +94,7 @@ export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): 
         ...(pool === undefined ? {} : { [labelKeys.sandboxPool]: pool }),
         ...(sandboxId === undefined ? {} : { [labelKeys.sandboxId]: sandboxId }),
       },
-      annotations: { [annotationKeys.claim]: JSON.stringify(stored) },
+      annotations: { ...annotations, [annotationKeys.claim]: JSON.stringify(heading) },
       // With its pod it goes.
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
     },
@@ -101,21 +113,21 @@ function useOf({ metadata }: Pod): string {
 }
 
 /** Undefined for what no claim of ours has written. */
-function noteIn({ metadata }: Lease): StoredNote | undefined {
+function headingOf({ metadata }: Lease): Heading | undefined {
   const text = metadata.annotations?.[annotationKeys.claim];
   if (text === undefined) return undefined;
   try {
-    const note: unknown = JSON.parse(text);
-    return isNote(note) ? note : undefined;
+    const heading: unknown = JSON.parse(text);
+    return isHeading(heading) ? heading : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isNote(value: unknown): value is StoredNote {
+function isHeading(value: unknown): value is Heading {
   if (typeof value !== "object" || value === null) return false;
-  const { uid, use, labels, annotations, without: hidden } = value as Partial<StoredNote>;
-  return isTextList([uid, use]) && isTextMap(labels) && isTextMap(annotations) && isTextList(hidden);
+  const { uid, use, labels, annotated, without: hidden } = value as Partial<Heading>;
+  return isTextList([uid, use]) && isTextMap(labels) && isTextList(annotated) && isTextList(hidden);
 }
 
 function isTextMap(value: unknown): boolean {
@@ -124,6 +136,11 @@ function isTextMap(value: unknown): boolean {
 
 function isTextList(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+/** One that somebody has taken from the Lease is not shown. */
+function picked(map: Readonly<Record<string, string>>, keys: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(map, key) ? [[key, map[key] ?? ""]] : [])));
 }
 
 function without(map: Record<string, string>, keys: readonly string[]): Record<string, string> {

@@ -64,14 +64,8 @@ test.each([
   await using world = await embeddedPodScene(onLeases);
   const { scene } = world;
   await scene.claim(waitingImage);
-  const lease = await scene.client.get(Leases, scene.key);
-  const text = lease.metadata.annotations?.[annotationKeys.claim] ?? "";
-  const note = JSON.parse(text) as { readonly annotations: object };
-  const other = { ...note, annotations: { ...note.annotations, [annotationKeys.claimedAt]: claimedAt } };
-  await scene.client.update(Leases, {
-    ...lease,
-    metadata: { ...lease.metadata, annotations: { [annotationKeys.claim]: JSON.stringify(other) } },
-  });
+  const annotations = { [annotationKeys.claimedAt]: claimedAt };
+  await scene.client.patch(Leases, scene.key, { type: "merge", body: { metadata: { annotations } } });
   await scene.pod();
   expect(await scene.reconcile()).toEqual(wanted);
   expect(sandboxPhaseOf(await raw(scene))).toBe(wanted === undefined ? "running" : "idle");
