@@ -65,7 +65,8 @@ export class Clients {
       isCanceled: false,
       isAbandoned: false,
       isExcused: false,
-      openChanges: 0,
+      limitsAsked: 0,
+      limitsOpen: 0,
       hasIdleTimeout: command.idleTimeoutMs !== undefined,
       hasLifetime: command.lifetimeMs !== undefined,
     };
@@ -126,12 +127,17 @@ export class Clients {
       ? { idleTimeoutMs: 0, lifetimeMs: null }
       : { idleTimeoutMs: random.between(10, 90) * 1000, lifetimeMs: random.between(20, 200) * 1000 };
     trace.add("client", `asks ${api.process.name} to ${isLifted ? "lift" : "set"} the timeouts of ${sandbox.id}`);
-    if (!isLifted) request.hasIdleTimeout = request.hasLifetime = true;
-    request.openChanges += 1;
+    const { limitsAsked, limitsOpen } = request;
+    if (!isLifted) {
+      request.hasIdleTimeout = request.hasLifetime = true;
+      request.limitsAsked += 1;
+      request.limitsOpen += 1;
+    }
     const told = (): void => {
       trace.add("client", `hears that the timeouts of ${sandbox.id} are ${isLifted ? "lifted" : "set"}`);
-      request.openChanges -= 1;
-      if (isLifted && request.openChanges === 0) request.hasIdleTimeout = request.hasLifetime = false;
+      if (!isLifted) request.limitsOpen -= 1;
+      // Of two changes at the same time either may have been the last.
+      else if (limitsOpen === 0 && limitsAsked === request.limitsAsked) request.hasIdleTimeout = request.hasLifetime = false;
     };
     api.service
       .setTimeouts({ role: "tenant", team: request.tenant, keyId: request.tenant }, sandbox.id, change)

@@ -15,8 +15,9 @@ export interface Request {
   /** Its sandbox may end by these. */
   hasIdleTimeout: boolean;
   hasLifetime: boolean;
-  /** Changes of both that are under way, or of which nobody knows whether they were done. */
-  openChanges: number;
+  /** How often they were asked for later on, and how many of these are under way, or nobody knows whether they were done. */
+  limitsAsked: number;
+  limitsOpen: number;
   /** `lost`: the process died, and nobody knows what became of it. */
   state: "pending" | "answered" | "failed" | "lost";
   sandboxId: string | undefined;

@@ -2,14 +2,12 @@
  * Pods as the control plane shows them, whether claims are written to the pods or to Leases beside them (model/claim-lease.ts): who looks
  * at these sees a claim as a change of its pod in both.
  */
-import type { WatchEvent } from "#kube/object-client.ts";
 import { podWithClaim } from "#model/claim-lease.ts";
 import type { Lease } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { Pod } from "#model/pod.ts";
-
-export type ChangeEvent<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: "BOOKMARK" }>;
+import type { ChangeEvent } from "./follow.ts";
 
 /** A change of a pod, or of its claim. */
 export interface SeenPod {

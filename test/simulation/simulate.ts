@@ -9,7 +9,8 @@
  *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
  * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools; `clients.ts` those who want sandboxes
  * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`,
- *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` who look for it; `pods-with-claims.ts` how they see pods
+ *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` who look for it; `follow.ts`, `pods-with-claims.ts` how
+ *   they see pods
  * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */
 import { step } from "./actions.ts";

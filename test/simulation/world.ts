@@ -3,9 +3,8 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { Leases, Namespaces } from "#model/core-kinds.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
-import type { ApiObject, JsonObject } from "#model/meta.ts";
+import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
-import type { ResourceType } from "#model/resource.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { HistoryStore } from "#store/history-store.ts";
@@ -17,6 +16,7 @@ import { leaderLease, type Reach, startApi, startControllers } from "./control-p
 import { daemonClient } from "./daemons.ts";
 import { faultyClient, type Write } from "./faulty-client.ts";
 import { faultyHistory } from "./faulty-history.ts";
+import { follow, type Follower } from "./follow.ts";
 import { Judge } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { SimulatedNode } from "./node.ts";
@@ -25,7 +25,7 @@ import { nameOf, PodMonitor } from "./pod-monitor.ts";
 import { Process } from "./process.ts";
 import { SeededRandom } from "./random.ts";
 import { ReplicaWatch } from "./replica-watch.ts";
-import { type ChangeEvent, isOfPod, PodsWithClaims } from "./pods-with-claims.ts";
+import { isOfPod, PodsWithClaims } from "./pods-with-claims.ts";
 import { Trace } from "./trace.ts";
 import { type WeatherKind, weathers } from "./weather.ts";
 import { WriteRate } from "./write-rate.ts";
@@ -319,24 +319,19 @@ export class World {
 
   /** Of claims the node knows only what is written to its pods. */
   #followAll(): void {
-    const shown = new PodsWithClaims((change) => this.monitor.see(change));
-    void this.#follow(Pods, (event) => {
+    const { store, monitor, node, judge } = this;
+    const onError = (error: unknown): void => judge.violate("error", error instanceof Error ? (error.stack ?? "") : String(error));
+    const world: Follower = { store, signal: this.#end.signal, onError };
+    const shown = new PodsWithClaims((pod) => monitor.see(pod));
+    follow(world, Pods, (event) => {
       if (event.type === "ADDED") this.#hitIfDoomed(event.object);
       shown.seePod(event);
-      this.node.changed(event.object, event.type === "DELETED");
+      node.changed(event.object, event.type === "DELETED");
     });
-    void this.#follow(Leases, (event) => {
+    follow(world, Leases, (event) => {
       if (isOfPod(event.object)) shown.seeLease(event);
       else this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
     });
-  }
-
-  async #follow<T extends ApiObject>(type: ResourceType<T>, see: (event: ChangeEvent<T>) => void): Promise<void> {
-    try {
-      for await (const event of this.store.watch(type, { signal: this.#end.signal })) if (event.type !== "BOOKMARK") see(event);
-    } catch (error) {
-      if (!this.#end.signal.aborted) throw error;
-    }
   }
 }
 
