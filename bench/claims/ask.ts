@@ -2,6 +2,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { loopbackServer } from "../../src/cmd/rehearsal/loopback-server.ts";
 
 export interface Order {
   readonly url: string;
@@ -30,6 +31,16 @@ export class Asker implements Disposable {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  /** Asks somebody who does nothing, often enough to ask fast: what is measured later is not who asks. */
+  async warmUp(): Promise<void> {
+    const answer = JSON.stringify({ sandbox: { sandboxId: "none" } });
+    await using server = await loopbackServer((request, response) => {
+      request.resume();
+      response.writeHead(201, { "content-type": "application/json" }).end(answer);
+    });
+    await this.ask({ url: `http://127.0.0.1:${server.port}`, apiKey: "none", body: {}, count: 2000, parallel: 50 });
   }
 
   /** Whatever comes of it. */

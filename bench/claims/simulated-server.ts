@@ -18,30 +18,21 @@ import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { noTracing } from "#lib/tracing.ts";
-import { annotationKeys, labelKeys } from "#model/keys.ts";
-import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
-import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+import { type Pod, Pods } from "#model/pod.ts";
 import { ExecActivity } from "#services/exec-activity.ts";
 import { ExecTokens } from "#services/exec-tokens.ts";
 import { LiveSandboxes } from "#services/live-sandboxes.ts";
 import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
+import { createEmptyPool, createPod, makeReady } from "../../src/cmd/rehearsal/idle-pods.ts";
 import { keysOver, serveApi, systemNamespace } from "../../src/cmd/serve-api.ts";
 import { prepareServerCode } from "../../src/cmd/server-code.ts";
 import { openServerMetrics } from "../../src/cmd/server-metrics.ts";
 import { FakePodAccess } from "../../test/world/fake-pod-access.ts";
-import { aContainerStatus, pinned, digestOf } from "../../test/world/pool-pods.ts";
 
 const namespace = "default";
-const pool: SandboxPool = {
-  metadata: { namespace, name: "bench" },
-  spec: {
-    replicas: 0,
-    podCreationImagePolicy: "PoolDefaultImage",
-    template: { spec: { containers: [{ name: "main", image: `registry.invalid/idle@${digestOf("idle")}` }] } },
-  },
-};
+const pool = { namespace, name: "bench" };
 
 export interface SimulatedServer extends AsyncDisposable {
   readonly store: ObjectStore;
@@ -62,7 +53,7 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const log = openLog({ clock, out: { write: () => true } });
   const store = openObjectStore({ file: join(home, "objects.db"), kinds: embeddedKindRules(), clock });
   parts.defer(() => store.close());
-  await store.create(SandboxPools, pool);
+  await createEmptyPool(store, pool);
   const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace });
   const { privateKey } = generateKeyPairSync("ed25519");
   const http = parts.adopt(openPodHttp(), (open) => open.close());
@@ -124,14 +115,14 @@ class IdlePods {
     const made: Pod[] = [];
     for (let index = 0; index < count; index++) {
       const number = this.#made++;
-      const pod = await this.#store.create(Pods, newPod(`bench-${number}`, this.#daemonPort));
+      const pod = await createPod(this.#store, pool, `bench-${number}`, this.#daemonPort);
       made.push({ ...pod, status: { podIP: `127.${1 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}` } });
     }
     return made;
   }
 
   async markReady(made: readonly Pod[]): Promise<void> {
-    for (const pod of made) await this.#store.update(Pods, { ...pod, status: readyStatus(pod) }, { subresource: "status" });
+    for (const pod of made) await makeReady(this.#store, pod, pod.status?.podIP ?? "");
     const last = made.at(-1)?.metadata ?? {};
     while (this.#cache.pods.get({ namespace, name: last.name ?? "" })?.status?.phase !== "Running") await turn(1);
     // The boot of each is asked for in the background; a pool that has just been filled is not what is measured.
@@ -143,25 +134,6 @@ class IdlePods {
       await this.#store.delete(Pods, { namespace, name: metadata.name ?? "" }, { gracePeriodSeconds: 0 });
     }
   }
-}
-
-function newPod(name: string, daemonPort: number): Pod {
-  const labels = { [labelKeys.sandboxPool]: "bench", [labelKeys.sandboxPhase]: "idle" };
-  const env = [{ name: "AGENTBOX_ENVD_PORT", value: String(daemonPort) }];
-  return {
-    metadata: { namespace, name, labels, annotations: { [annotationKeys.useCount]: "0" } },
-    spec: { containers: [{ name: "main", image: pinned("idle"), env }] },
-  };
-}
-
-function readyStatus({ metadata, spec, status }: Pod): PodStatus {
-  const image = spec.containers[0]?.image ?? "";
-  return {
-    ...status,
-    phase: "Running",
-    conditions: [{ type: "Ready", status: "True" }],
-    containerStatuses: [aContainerStatus("main", image, { containerID: `runc://${metadata.uid ?? ""}`, ready: true })],
-  };
 }
 
 function turn(ms: number): Promise<void> {

@@ -114,6 +114,7 @@ async function measure(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   await world.start();
   using asker = new Asker();
+  await asker.warmUp();
   const { sandboxes } = await world.api();
   const { url, apiKey } = await world.access();
   const ask = (more: Partial<Order>): Promise<Answer> =>

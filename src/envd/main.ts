@@ -19,7 +19,7 @@ function required(name: string): string {
   return value;
 }
 
-/** After the start, which others wait for, and after those of a burst that share its processor. */
+/** After a start, which others wait for, and after those of a burst that share its processor; and after a collection, which has an end too. */
 const rehearsalAfterMs = 1500;
 
 const identity = {
@@ -50,10 +50,15 @@ server.on("error", (error) => {
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-setTimeout(() => void rehearseInit(server), rehearsalAfterMs);
+// Who is not heard by his own server has nothing to rehearse for.
+const rehearseSoon = (): void => void setTimeout(() => void rehearseInit(port).catch(() => {}), rehearsalAfterMs).unref();
+rehearseSoon();
 // Who works for a sandbox has better things to do.
 const collect = (): void => {
-  if (state.sandboxId === undefined) collectGarbage();
+  if (state.sandboxId !== undefined) return;
+  collectGarbage();
+  // Code was thrown away, too, and the next request may be the one that counts.
+  rehearseSoon();
 };
 keepSmall(server, setTimeout, collect, () => {
   // What a rehearsal leaves behind goes with what the start did.

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,7 +19,9 @@ test("a rehearsed /init goes as far as its signature, and arms nobody", async ()
     { podUid: "pod-1", bootId: "boot-1", controlPlaneKey },
     { state, runner: "none", program: noProgram, endProcesses: async () => true },
   );
-  expect(await rehearseInit(server)).toMatch(/401 [^]*the signature is not the control plane's/);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  expect(await rehearseInit((server.address() as AddressInfo).port)).toMatch(/401 [^]*the signature is not the control plane's/);
   expect(state.sandboxId).toBeUndefined();
 });
 

@@ -78,14 +78,20 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     cache.pods.onChange((now, before) => queue.observe(now, before)),
     cache.pools.onChange((now, before) => observePool(context, now, before)),
   ];
+  let asked = 0;
   return {
-    create: (caller, command, options) => context.background.follow(createChecked(context, caller, command, options)),
+    create: (caller, command, options) => {
+      asked += 1;
+      return context.background.follow(createChecked(context, caller, command, options));
+    },
     createMany: async (caller, command, options) => {
+      asked += 1;
       const create = (index: number): Promise<CreatedSandbox> => createChecked(context, caller, nth(command, index), options);
       const end = (sandboxId: string): Promise<void> => endSandbox(context, caller, sandboxId);
       return context.background.follow(createMany({ create, end }, options));
     },
     end: (caller, sandboxId) => endSandbox(context, caller, sandboxId),
+    asked: () => asked,
     pending: (pool) => queue.waiting(pool),
     inFlight: (pool) => queue.reserved(pool),
     onWaiting: (handler) => queue.onWaiting(handler),

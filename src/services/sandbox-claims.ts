@@ -9,6 +9,8 @@ export interface SandboxClaims extends Pick<SandboxService, "create" | "createMa
   pending(pool: PoolRef): number;
   /** How many pods of the pool are being claimed at this moment. */
   inFlight(pool: PoolRef): number;
+  /** How many requests there have been. */
+  asked(): number;
   /** Tells of every pool at which a request begins to wait. Returns what ends it. */
   onWaiting(handler: (pool: PoolRef) => void): () => void;
   /** The daemon's token of a sandbox, made from its id: the same at any time, in any process with the same key. */

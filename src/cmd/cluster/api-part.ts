@@ -6,6 +6,7 @@ import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import { publishDemand } from "#services/publish-demand.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import { pressureOf } from "../control-plane.ts";
+import { serverRehearsals } from "../rehearsal/server-rehearsals.ts";
 import { openSandboxServices } from "../sandbox-services.ts";
 import { defaultRateLimit, keysOver, serveApi } from "../serve-api.ts";
 import type { ApiMembers } from "./api-members.ts";
@@ -57,10 +58,13 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, {
       isServerGone: () => reach.isGone,
     }),
   );
+  const rehearsals = opened.use(serverRehearsals({ clock, log, metrics: parts.metrics.metrics, claims: services.claims }));
   const { rateLimit: perSecond = defaultRateLimit.perSecond } = request;
   const rateLimit = { perSecond, burst: request.rateBurst ?? 2 * perSecond, processes: members.count };
   let listening: ApiAddress | undefined;
   const serve = async (): Promise<AsyncDisposable> => {
+    // Others serve meanwhile, and whoever is sent here is not to be the first.
+    await rehearsals.first();
     await using serving = new AsyncDisposableStack();
     const lease = serving.adopt(members.join(), (member) => member.stop());
     serving.use(publishDemand({ claims: services.claims, tell: (demand) => lease.tell(demand), clock }));
