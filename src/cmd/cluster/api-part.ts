@@ -64,7 +64,7 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, {
   let listening: ApiAddress | undefined;
   const serve = async (): Promise<AsyncDisposable> => {
     // Others serve meanwhile, and whoever is sent here is not to be the first.
-    await rehearsals.first();
+    await rehearsals.first(parts.signal);
     await using serving = new AsyncDisposableStack();
     const lease = serving.adopt(members.join(), (member) => member.stop());
     serving.use(publishDemand({ claims: services.claims, tell: (demand) => lease.tell(demand), clock }));

@@ -12,6 +12,8 @@ interface Asked {
   readonly fail: (error: Error) => void;
 }
 
+const live = new AbortController().signal;
+
 /** Rehearsals that a test ends itself, collections that it makes up, and sandboxes that nobody gets. */
 class Scene {
   readonly clock = new SteppedClock();
@@ -28,8 +30,7 @@ class Scene {
       this.collected = handler;
       return () => (this.collected = () => {});
     },
-    rehearse: (creates, goesOn) =>
-      new Promise((resolve, reject) => this.played.push({ creates, goesOn, end: resolve, fail: reject })),
+    rehearse: (creates, goesOn) => new Promise((resolve, reject) => this.played.push({ creates, goesOn, end: resolve, fail: reject })),
   });
 
   get last(): Asked {
@@ -37,7 +38,7 @@ class Scene {
   }
 
   async first(): Promise<void> {
-    const played = this.rehearsals.first();
+    const played = this.rehearsals.first(live);
     this.last.end(firstCreates);
     await played;
   }
@@ -46,7 +47,7 @@ class Scene {
 test("before a server serves it rehearses for as long as whoever waits for it can bear", async () => {
   const scene = new Scene();
   let isOver = false;
-  const played = scene.rehearsals.first().then(() => (isOver = true));
+  const played = scene.rehearsals.first(live).then(() => (isOver = true));
   expect([scene.last.creates, scene.last.goesOn()]).toEqual([firstCreates, true]);
   await scene.clock.step(firstMs);
   expect([scene.last.goesOn(), isOver]).toEqual([false, false]);
@@ -54,9 +55,19 @@ test("before a server serves it rehearses for as long as whoever waits for it ca
   await played;
 });
 
+test("whoever is told to end while it starts rehearses no further", async () => {
+  const scene = new Scene();
+  const told = new AbortController();
+  const played = scene.rehearsals.first(told.signal);
+  told.abort();
+  expect(scene.last.goesOn()).toBe(false);
+  scene.last.end(0);
+  await played;
+});
+
 test("a rehearsal that fails is told of and fails nobody", async () => {
   const scene = new Scene();
-  const played = scene.rehearsals.first();
+  const played = scene.rehearsals.first(live);
   scene.last.fail(new Error("no port is free"));
   await played;
   expect(scene.log.lines.map(({ level, msg }) => [level, msg])).toEqual([
@@ -94,7 +105,7 @@ test("whoever asks for a sandbox ends a rehearsal, which is played again later",
 
 test("a collection while it rehearses is none: what is in use is not forgotten", async () => {
   const scene = new Scene();
-  const played = scene.rehearsals.first();
+  const played = scene.rehearsals.first(live);
   scene.collected();
   scene.last.end(firstCreates);
   await played;
@@ -119,7 +130,7 @@ test("however often it is collected, it rests many times as long as it rehearses
 
 test("a server that ends waits for its rehearsal, which goes no further, and begins no other", async () => {
   const scene = new Scene();
-  const played = scene.rehearsals.first();
+  const played = scene.rehearsals.first(live);
   const ended = scene.rehearsals[Symbol.asyncDispose]();
   expect(scene.last.goesOn()).toBe(false);
   scene.last.end(8);

@@ -28,7 +28,7 @@ export const firstCreates = 400;
 /** A server that is slow to rehearse is slow to everybody who waits for it to serve. */
 export const firstMs = 3_000;
 /** What is known is known again sooner. */
-export const laterCreates = 200;
+export const laterCreates = 120;
 /** Real creates do as well, and rehearsals would hold them up. */
 export const quietMs = 2_000;
 /** How much longer than the last rehearsal took there is none: a server is there for others. */
@@ -55,10 +55,10 @@ export class Rehearsals implements AsyncDisposable {
   }
 
   /** Before anybody is served. Never fails: whoever could not rehearse is slower at first, and that is all. */
-  first(): Promise<void> {
+  first(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const until = clock.monotonic() + firstMs;
-    return this.#play(firstCreates, () => clock.monotonic() < until);
+    return this.#play(firstCreates, () => clock.monotonic() < until && !signal.aborted);
   }
 
   /** Resolves when nothing goes on any more. */

@@ -29,7 +29,7 @@ export interface Stage extends AsyncDisposable {
   readonly store: ObjectStore;
   readonly pool: PoolRef;
   /** For a sandbox from the pool, over HTTP. Throws when there is none. */
-  create(): Promise<void>;
+  readonly create: () => Promise<void>;
 }
 
 const pool: PoolRef = { namespace: "default", name: "rehearsal" };
