@@ -51,9 +51,12 @@ server.on("error", (error) => {
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
 // Who is not heard by his own server has nothing to rehearse for.
-const rehearseSoon = (): void => void setTimeout(() => void rehearseInit(port).catch(() => {}), rehearsalAfterMs).unref();
+const rehearse = (): void => {
+  if (state.sandboxId === undefined) void rehearseInit(port).catch(() => {});
+};
+const rehearseSoon = (): void => void setTimeout(rehearse, rehearsalAfterMs).unref();
 rehearseSoon();
-// Who works for a sandbox has better things to do.
+// Who works for a sandbox has better things to do, here as there.
 const collect = (): void => {
   if (state.sandboxId !== undefined) return;
   collectGarbage();

@@ -3,15 +3,11 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;
 const repository = "registry.invalid/idle";
 const image = `${repository}:1-u0@${digest}`;
-
-export interface PoolRef {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** Whose pods somebody else makes. */
 export async function createEmptyPool(client: ObjectClient, { namespace, name }: PoolRef): Promise<SandboxPool> {

@@ -44,7 +44,7 @@ class Scene {
   }
 }
 
-test("before a server serves it rehearses for as long as whoever waits for it can bear", async () => {
+test("before a server serves it rehearses, and begins nothing more after three seconds", async () => {
   const scene = new Scene();
   let isOver = false;
   const played = scene.rehearsals.first(live).then(() => (isOver = true));

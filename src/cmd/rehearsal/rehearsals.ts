@@ -5,7 +5,7 @@
  *
  * - `rehearse-creates.ts`  some creates for nobody     - `stage.ts`           what they pass through
  * - `idle-pods.ts`         pods without containers     - `loopback-server.ts` what answers for them
- * - `whole-collections.ts` when code is forgotten
+ * - `whole-collections.ts` when code is forgotten      - `server-rehearsals.ts` all of it, for one server
  */
 import type { MonotonicClock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";

@@ -18,11 +18,12 @@ import type { Clock, MonotonicClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { noTracing } from "#lib/tracing.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
 import { ExecActivity } from "#services/exec-activity.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { openSandboxServices } from "../sandbox-services.ts";
 import { keysOver, serveApi, systemNamespace } from "../serve-api.ts";
-import { createEmptyPool, type PoolRef } from "./idle-pods.ts";
+import { createEmptyPool } from "./idle-pods.ts";
 import { loopbackServer } from "./loopback-server.ts";
 
 export interface Stage extends AsyncDisposable {
