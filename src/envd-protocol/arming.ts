@@ -60,10 +60,14 @@ export function isSignedRetire(key: KeyObject, subject: RetireSubject, signature
   return crypto().verify(null, retireBytes(subject), key, Buffer.from(signature, "base64"));
 }
 
-function signedBytes({ podUid, bootId, sandboxId }: InitSubject, body: Uint8Array): Buffer {
+/** The beginning of what is signed, which a waiting daemon knows already. JSON keeps the parts apart whatever they contain. */
+export function initSubject({ podUid, bootId }: Pick<InitSubject, "podUid" | "bootId">): string {
+  return `["agentbox-init-v1",${JSON.stringify(podUid)},${JSON.stringify(bootId)},`;
+}
+
+function signedBytes({ sandboxId, ...subject }: InitSubject, body: Uint8Array): Buffer {
   const digest = crypto().createHash("sha256").update(body).digest("hex");
-  // JSON keeps the parts apart whatever they contain.
-  return Buffer.from(JSON.stringify(["agentbox-init-v1", podUid, bootId, sandboxId, digest]));
+  return Buffer.from(`${initSubject(subject)}${JSON.stringify(sandboxId)},"${digest}"]`);
 }
 
 /** For the `agentbox-signature` header. */

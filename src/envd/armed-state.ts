@@ -7,6 +7,12 @@ import type { InitBody } from "#envd-protocol/arming.ts";
 export class ArmedState {
   #armed: { readonly sandboxId: string; readonly init: InitBody } | undefined;
   #isRetired = false;
+  readonly #onArmed: (() => void)[] = [];
+
+  /** Heard once, when it has been armed for the first time. */
+  onArmed(heard: () => void): void {
+    this.#onArmed.push(heard);
+  }
 
   get isRetired(): boolean {
     return this.#isRetired;
@@ -23,6 +29,7 @@ export class ArmedState {
   arm(sandboxId: string, init: InitBody): "armed" | "taken" {
     if (this.#isRetired || (this.#armed !== undefined && this.#armed.sandboxId !== sandboxId)) return "taken";
     this.#armed = { sandboxId, init };
+    for (const heard of this.#onArmed.splice(0)) heard();
     return "armed";
   }
 

@@ -59,7 +59,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /** The body, or what is wrong with it. */
-function parseInit(body: Buffer): InitBody | string {
+export function parseInit(body: Buffer): InitBody | string {
   let value: unknown;
   try {
     value = body.length === 0 ? {} : JSON.parse(body.toString("utf8"));

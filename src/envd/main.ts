@@ -3,11 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
+import { heldDoors, sendDoormanAway, waitBehindDoor } from "./doorman/door.ts";
 import { endProcesses } from "./end-processes.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
 import { interpreterServer } from "./interpreter-server.ts";
 import { OwnSockets } from "./ports/socket-count.ts";
-import { rehearseCommand, rehearseInit } from "./rehearsal.ts";
+import { rehearseCommand } from "./rehearsal.ts";
 import { envdServer } from "./server.ts";
 
 function required(name: string): string {
@@ -18,9 +19,6 @@ function required(name: string): string {
   }
   return value;
 }
-
-/** After a start, which others wait for, and after those of a burst that share its processor; and after a collection, which has an end too. */
-const rehearsalAfterMs = 1500;
 
 const identity = {
   podUid: required("AGENTBOX_POD_UID"),
@@ -50,29 +48,43 @@ server.on("error", (error) => {
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-// Who is not heard by his own server has nothing to rehearse for.
-const rehearse = (): void => {
-  if (state.sandboxId === undefined) void rehearseInit(port).catch(() => {});
-};
-const rehearseSoon = (): void => void setTimeout(rehearse, rehearsalAfterMs).unref();
-rehearseSoon();
-// Who works for a sandbox has better things to do, here as there.
+// Who works for a sandbox has better things to do.
 const collect = (): void => {
-  if (state.sandboxId !== undefined) return;
-  collectGarbage();
-  // Code was thrown away, too, and the next request may be the one that counts.
-  rehearseSoon();
+  if (state.sandboxId === undefined) collectGarbage();
 };
 keepSmall(server, setTimeout, collect, () => {
   // What a rehearsal leaves behind goes with what the start did.
   if (state.sandboxId === undefined) void rehearseCommand(runner).finally(collect);
 });
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
-server.listen(port, "0.0.0.0");
+const servers = new Map([[port, server]]);
 if (interpreterPort !== undefined) {
   const interpreter = interpreterServer({ state, runner, programs: import.meta.dirname });
   // The sandbox is worth something without it, and its template may have brought another.
   interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
   own.add(interpreter);
-  interpreter.listen(Number(interpreterPort), "0.0.0.0");
+  servers.set(Number(interpreterPort), interpreter);
 }
+const doors = heldDoors(process.env["AGENTBOX_DOORS"]);
+const listen = (): void => {
+  for (const [at, each] of servers) {
+    const door = doors?.get(at);
+    each.listen(door === undefined ? { port: at, host: "0.0.0.0" } : { fd: door });
+  }
+};
+/** Whoever was told that his sandbox is armed must not find one that waits. */
+const takeOrder = async (): Promise<void> => {
+  try {
+    const order = await waitBehindDoor(identity);
+    if (order !== undefined) state.arm(order.sandboxId, order.init);
+  } catch (error) {
+    console.error(`envd: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  }
+};
+if (doors === undefined) listen();
+else if (program.ofImage || program.given.length > 0) {
+  // What is run by itself waits for nobody, and so not until somebody knocks.
+  sendDoormanAway();
+  listen();
+} else void takeOrder().then(listen);

@@ -2,34 +2,13 @@
  * A waiting daemon goes once through what the first requests of a sandbox will ask of it: loading and compiling for them takes 20 ms of a
  * processor, which is paid while nobody waits and not by whoever claims the sandbox. Nothing is left of them but code.
  */
-import { once } from "node:events";
 import { createServer } from "node:http";
-import { connect } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
-import { header } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
 import { noProgram } from "./own-program.ts";
 
 /** The sandbox that there is not. */
 const name = "rehearsal";
-
-/** The one that counts takes an eighth less after three. More of them gain little, and ten leave half a megabyte behind. */
-const times = 3;
-
-/** A few times an `/init` that nobody signed, and that the daemon's own server at this port refuses. Resolves with the last answer. */
-export async function rehearseInit(port: number): Promise<string> {
-  let answer = "";
-  for (let time = 1; time <= times; time++) answer = await unsignedInit(port);
-  return answer;
-}
-
-/** Over a connection like that of the one which counts: taking it in is a part of what an `/init` takes. */
-async function unsignedInit(port: number): Promise<string> {
-  const signature = Buffer.alloc(64).toString("base64");
-  const socket = connect(port, "127.0.0.1");
-  await once(socket, "connect");
-  return spoken(socket, httpRequest("/init", { [header.sandboxId]: name, [header.signature]: signature }, Buffer.from("{}")));
-}
 
 /** A command, in an armed daemon that nobody can reach, over a connection in memory, and that is forgotten afterwards. Resolves with the answer. */
 export async function rehearseCommand(runner: string): Promise<string> {

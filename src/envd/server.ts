@@ -1,6 +1,7 @@
 /**
  * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
  * `node:` modules only.
+ * - `doorman/`: who answers while it waits,
  * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `retire-request.ts`, `end-processes.ts`: its end,
  * - `own-program.ts`: what the container would run without it, - `idle-memory.ts`: keeps it small while it waits,
  * - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
@@ -10,14 +11,10 @@ import { header } from "#envd-protocol/arming.ts";
 import type { ArmedOptions } from "./armed/armed-server.ts";
 import type { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
-import { programOf } from "./own-program.ts";
 import { answerRetire, type EndProcesses } from "./retire-request.ts";
 
 /** Clients and gateways keep connections open, and streams are silent for long. */
 const idleConnectionMs = 640_000;
-
-/** Longer than a burst of creates takes, shorter than somebody takes to have a program listen in a sandbox and look for its port. */
-const prepareAfterMs = 1000;
 
 type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
@@ -32,19 +29,12 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
     armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler(options));
     return armed;
   };
-  /** What the image would have run waits for nobody; for the rest, who arms a sandbox has others to arm first. */
-  const prepare = (): void => {
-    const hasProgram = programOf(options.program, state.init).length > 0;
-    const begin = (): void => {
-      if (!state.isRetired) void load();
-    };
-    setTimeout(begin, hasProgram ? 0 : prepareAfterMs).unref();
-  };
+  // Whoever armed it is answered first.
+  state.onArmed(() => void setImmediate(() => state.isRetired || void load()));
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const own = route(identity, options, request, response);
     if (own !== undefined) {
       send(response, await own);
-      if (state.sandboxId !== undefined && armed === undefined && !state.isRetired) prepare();
       return;
     }
     const handle = await load();

@@ -18,6 +18,7 @@ export const daemonFlags: readonly string[] = [
 export const daemonCommand: readonly string[] = [
   `${daemonPath}/init`,
   "--",
+  `${daemonPath}/doorman`,
   `${daemonPath}/lib/ld.so`,
   "--library-path",
   `${daemonPath}/lib`,

@@ -14,6 +14,7 @@ import { freePort } from "../world/free-port.ts";
 
 const keys = generateKeyPairSync("ed25519");
 const podUid = "pod-1";
+const signer = { podUid, privateKey: keys.privateKey };
 export const sandboxId = "sandbox1";
 
 export interface Daemon extends AsyncDisposable {
@@ -21,6 +22,8 @@ export interface Daemon extends AsyncDisposable {
   readonly process: ChildProcess;
   /** Arms it, or gives it something else. */
   init(body: InitBody): Promise<void>;
+  /** What an order with this body has in front of it. */
+  signed(body: Uint8Array, sandboxId?: string): Promise<Readonly<Record<string, string>>>;
 }
 
 let folder: Promise<string> | undefined;
@@ -57,7 +60,16 @@ export async function startDaemon(
     ...env,
   };
   const loader = [join(home, "lib/ld.so"), "--library-path", join(home, "lib")];
-  const argv = [join(home, "init"), "-s", "--", ...loader, join(home, "node"), ...daemonFlags, join(home, "envd.cjs")];
+  const argv = [
+    join(home, "init"),
+    "-s",
+    "--",
+    join(home, "doorman"),
+    ...loader,
+    join(home, "node"),
+    ...daemonFlags,
+    join(home, "envd.cjs"),
+  ];
   const [command = "", ...args] = within(argv);
   const child = spawn(command, args, { env: variables, stdio: ["ignore", "inherit", onError === undefined ? "inherit" : "pipe"] });
   child.stderr?.on("data", (chunk: Buffer) => onError?.(chunk.toString("utf8")));
@@ -66,7 +78,8 @@ export async function startDaemon(
   const daemon: Daemon = {
     url,
     process: child,
-    init: (body) => armDaemon(url, body, { podUid, privateKey: keys.privateKey }),
+    init: (body) => armDaemon(url, body, signer),
+    signed: (body, forWhom) => signedHeaders(url, body, signer, forWhom),
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGTERM");
       await ended;
@@ -76,17 +89,21 @@ export async function startDaemon(
   return daemon;
 }
 
-export async function armDaemon(
-  url: string,
-  body: InitBody,
-  by: { readonly podUid: string; readonly privateKey: KeyObject },
-): Promise<void> {
-  const bootId = (await fetch(`${url}/health`)).headers.get(header.bootId) ?? "";
+interface Signer {
+  readonly podUid: string;
+  readonly privateKey: KeyObject;
+}
+
+export async function armDaemon(url: string, body: InitBody, by: Signer): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
-  const signature = signInit(by.privateKey, { podUid: by.podUid, bootId, sandboxId }, bytes);
-  const headers = { [header.sandboxId]: sandboxId, [header.signature]: signature };
-  const answer = await fetch(`${url}/init`, { method: "POST", headers, body: bytes });
+  const answer = await fetch(`${url}/init`, { method: "POST", headers: await signedHeaders(url, bytes, by), body: bytes });
   if (answer.status !== 204) throw new Error(`${answer.status}: ${await answer.text()}`);
+}
+
+async function signedHeaders(url: string, body: Uint8Array, by: Signer, forWhom = sandboxId): Promise<Readonly<Record<string, string>>> {
+  const bootId = (await fetch(`${url}/health`)).headers.get(header.bootId) ?? "";
+  const signature = signInit(by.privateKey, { podUid: by.podUid, bootId, sandboxId: forWhom }, body);
+  return { [header.sandboxId]: forWhom, [header.signature]: signature };
 }
 
 async function answered(url: string): Promise<void> {

@@ -72,7 +72,7 @@ test("the user of a sandbox can neither kill, trace nor read the daemon", async 
 
 test("the environment of a waiting daemon holds names and a public key, no secret", async () => {
   const names = await box.mine.says(`for pid in 1 ${daemon}; do tr '\\0' '\\n' < /proc/$pid/environ | cut -d= -f1; done | sort -u`);
-  expect(names.split("\n")).toEqual(["AGENTBOX_POD_UID", "AGENTBOX_PUBLIC_KEY", "HOME", "HOSTNAME", "LANG", "PATH"]);
+  expect(names.split("\n")).toEqual(["AGENTBOX_DOORS", "AGENTBOX_POD_UID", "AGENTBOX_PUBLIC_KEY", "HOME", "HOSTNAME", "LANG", "PATH"]);
 });
 
 test("the memory of a waiting daemon holds nothing of the control plane", async () => {

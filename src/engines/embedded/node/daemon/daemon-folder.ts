@@ -4,6 +4,7 @@
  * share one copy of it on disk and in the page cache.
  *
  *   /.envd/init                      PID 1: reaps orphans (Node does not), forwards signals, passes the exit code on
+ *   /.envd/doorman                   answers until the sandbox is claimed (envd/doorman)
  *   /.envd/lib/ld.so + libraries     what the Node binary is linked against, taken from this machine
  *   /.envd/node, /.envd/*.cjs        the daemon: envd.cjs waits, the others are loaded when they are needed
  *   /.envd/launch.cjs                starts a program for those who can say nothing but a command line (envd/launch)
@@ -17,10 +18,12 @@ import { access, chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, r
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { compileDoorman } from "./compile-doorman.ts";
 
 const run = promisify(execFile);
 const envd = join(import.meta.dirname, "../../../../envd");
 const runners = join(envd, "interpreter/runners");
+const doorman = join(envd, "doorman/doorman.c");
 const repository = join(import.meta.dirname, "../../../../..");
 
 export interface DaemonFolderOptions {
@@ -70,6 +73,7 @@ async function fill(folder: string, { bundle, node, init }: { bundle: Bundle; no
   const { loader, libraries } = await linkedLibraries(node);
   await Promise.all([
     copy(init, join(folder, "init")),
+    compileDoorman(doorman, join(folder, "doorman")),
     copy(node, join(folder, "node")),
     copy(loader, join(folder, "lib", "ld.so")),
     ...libraries.map((library) => copy(library, join(folder, "lib", basename(library)))),
@@ -130,6 +134,7 @@ async function stepRunner(): Promise<Buffer> {
 async function contentKey(bundle: Bundle, binaries: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const [name, content] of bundle) hash.update(name).update(content);
+  hash.update(await readFile(doorman));
   for (const path of binaries) {
     const { size, mtimeMs } = await stat(path);
     hash.update(`${path} ${size} ${mtimeMs}\n`);

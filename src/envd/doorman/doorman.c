@@ -1,0 +1,383 @@
+/*
+ * The doorman of a waiting sandbox. It answers in place of the daemon until the sandbox is claimed: a Node process that has slept takes
+ * 3 ms of a processor to wake up and answer once, this one a tenth of that, and a burst of creates is as long as its processors' time
+ * (ADR 56).
+ *
+ * It knows two requests: GET /health, to which it says what the daemon told it to say, and an /init that the control plane signed for
+ * this pod and this boot. That one it answers, keeps, and hands to the daemon when somebody knocks next, or a moment later. With any other
+ * request it gives up its post at once: the daemon answers that one, and all that follow.
+ *
+ *   doorman PROGRAM [ARGUMENT …]
+ *
+ * opens the daemon's ports, leaves a process of its own at them and becomes the program, which finds the doorman at descriptor 3, the
+ * listening sockets from 4 on, and their ports in AGENTBOX_DOORS. What the two say to each other is in door.ts.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { daemons_end = 3, first_door = 4, most_doors = 2, backlog = 511 };
+enum { request_room = 64 * 1024, word_room = 16 * 1024, longest_id = 200 };
+/* A whole request comes at once from those who are expected here. */
+enum { patience_ms = 200 };
+
+struct text {
+  const char *at;
+  size_t size;
+};
+
+/* What the daemon says once it can work: how long an order may wait for it, and the answers and the signed words that are its to write. */
+struct word {
+  uint32_t rest_ms, health_size, accepted_size, subject_size;
+  unsigned char key[crypto_sign_PUBLICKEYBYTES];
+};
+
+static struct word word;
+static char words[word_room];
+static struct text health, accepted, subject;
+
+static int daemon_socket;
+static int doors[most_doors];
+static int door_count;
+
+static char request[request_room];
+static size_t got;
+
+static void leave(void) { _exit(0); }
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool send_all(int to, const void *from, size_t size) {
+  for (const char *next = from; size > 0;) {
+    ssize_t sent = send(to, next, size, MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    next += sent;
+    size -= (size_t)sent;
+  }
+  return true;
+}
+
+static bool receive_all(int from, void *to, size_t size) { return recv(from, to, size, MSG_WAITALL) == (ssize_t)size; }
+
+/* ---- what is asked */
+
+enum verdict { more, ask_health, good_order, strange };
+
+struct order {
+  struct text sandbox_id, signature, body;
+};
+
+static bool begins_with(const char *words_of_it) {
+  size_t size = strlen(words_of_it);
+  return got >= size && memcmp(request, words_of_it, size) == 0;
+}
+
+static bool is_named(struct text name, const char *wanted) {
+  return name.size == strlen(wanted) && strncasecmp(name.at, wanted, name.size) == 0;
+}
+
+static struct text trimmed(struct text value) {
+  while (value.size > 0 && (*value.at == ' ' || *value.at == '\t')) value.at++, value.size--;
+  while (value.size > 0 && (value.at[value.size - 1] == ' ' || value.at[value.size - 1] == '\t')) value.size--;
+  return value;
+}
+
+/* What comes twice is nobody's we know. */
+static bool take_once(struct text *place, struct text value) {
+  if (place->at != NULL) return false;
+  *place = value;
+  return true;
+}
+
+static bool take_header(struct text line, struct order *order, struct text *length) {
+  const char *colon = memchr(line.at, ':', line.size);
+  if (colon == NULL || colon == line.at || *line.at == ' ' || *line.at == '\t') return false;
+  struct text name = {line.at, (size_t)(colon - line.at)};
+  struct text value = trimmed((struct text){colon + 1, line.size - name.size - 1});
+  if (is_named(name, "agentbox-sandbox-id")) return take_once(&order->sandbox_id, value);
+  if (is_named(name, "agentbox-signature")) return take_once(&order->signature, value);
+  if (is_named(name, "content-length")) return take_once(length, value);
+  return !is_named(name, "transfer-encoding") && !is_named(name, "expect");
+}
+
+static bool read_headers(const char *from, const char *end, struct order *order, struct text *length) {
+  while (from < end) {
+    const char *line_end = memmem(from, (size_t)(end - from), "\r\n", 2);
+    if (line_end == NULL || !take_header((struct text){from, (size_t)(line_end - from)}, order, length)) return false;
+    from = line_end + 2;
+  }
+  return true;
+}
+
+/* Stands between quotes in what was signed, so it must need no escaping there. */
+static bool is_plain_id(struct text id) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  if (id.size == 0 || id.size > longest_id) return false;
+  for (size_t i = 0; i < id.size; i++) {
+    if (id.at[i] == '\0' || strchr(plain, id.at[i]) == NULL) return false;
+  }
+  return true;
+}
+
+static bool is_signed(const struct order *order) {
+  static unsigned char signature[crypto_sign_BYTES];
+  static unsigned char digest[crypto_hash_sha256_BYTES];
+  static char hex[crypto_hash_sha256_BYTES * 2 + 1];
+  static char message[word_room + longest_id + sizeof hex + 16];
+  size_t size;
+  if (sodium_base642bin(signature, sizeof signature, order->signature.at, order->signature.size, NULL, &size, NULL,
+                        sodium_base64_VARIANT_ORIGINAL) != 0 ||
+      size != sizeof signature)
+    return false;
+  crypto_hash_sha256(digest, (const unsigned char *)order->body.at, order->body.size);
+  sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+  int length = snprintf(message, sizeof message, "%.*s\"%.*s\",\"%s\"]", (int)subject.size, subject.at, (int)order->sandbox_id.size,
+                        order->sandbox_id.at, hex);
+  if (length < 0 || (size_t)length >= sizeof message) return false;
+  return crypto_sign_verify_detached(signature, (const unsigned char *)message, (unsigned long long)length, word.key) == 0;
+}
+
+static bool read_length(struct text digits, size_t *length) {
+  *length = 0;
+  if (digits.size == 0 || digits.size > 6) return false;
+  for (size_t i = 0; i < digits.size; i++) {
+    if (digits.at[i] < '0' || digits.at[i] > '9') return false;
+    *length = *length * 10 + (size_t)(digits.at[i] - '0');
+  }
+  return true;
+}
+
+static enum verdict judge_init(size_t head_size, struct order *order) {
+  struct text digits = {NULL, 0};
+  size_t length;
+  const char *headers = (const char *)memchr(request, '\n', head_size) + 1;
+  if (!read_headers(headers, request + head_size - 2, order, &digits) || !read_length(digits, &length)) return strange;
+  if (head_size + length > request_room || got > head_size + length) return strange;
+  if (got < head_size + length) return more;
+  order->body = (struct text){request + head_size, length};
+  return is_plain_id(order->sandbox_id) && order->signature.at != NULL && is_signed(order) ? good_order : strange;
+}
+
+static enum verdict judge(struct order *order) {
+  const char *end = memmem(request, got, "\r\n\r\n", 4);
+  if (end == NULL) return got == request_room ? strange : more;
+  size_t head_size = (size_t)(end - request) + 4;
+  if (begins_with("GET /health HTTP/1.1\r\n")) return got == head_size ? ask_health : strange;
+  return begins_with("POST /init HTTP/1.1\r\n") ? judge_init(head_size, order) : strange;
+}
+
+/* Strange is also who does not finish. */
+static enum verdict listen_to(int client, struct order *order) {
+  int64_t until = now_ms() + patience_ms;
+  for (;;) {
+    struct pollfd watched = {.fd = client, .events = POLLIN};
+    int64_t left = until - now_ms();
+    if (left <= 0 || poll(&watched, 1, (int)left) <= 0) return strange;
+    ssize_t size = recv(client, request + got, request_room - got, 0);
+    if (size <= 0) return strange;
+    got += (size_t)size;
+    *order = (struct order){0};
+    enum verdict verdict = judge(order);
+    if (verdict != more) return verdict;
+  }
+}
+
+/* ---- what is done about it */
+
+static void tell_daemon(struct text sandbox_id, struct text body) {
+  uint32_t sizes[] = {(uint32_t)sandbox_id.size, (uint32_t)body.size};
+  bool is_told = send_all(daemon_socket, sizes, sizeof sizes) && send_all(daemon_socket, sandbox_id.at, sandbox_id.size) &&
+                 send_all(daemon_socket, body.at, body.size);
+  if (!is_told) leave();
+}
+
+/* Until somebody knocks, the daemon is gone, or the time is over. */
+static void rest(void) {
+  struct pollfd watched[1 + most_doors] = {{.fd = daemon_socket}};
+  for (int i = 0; i < door_count; i++) watched[1 + i] = (struct pollfd){.fd = doors[i], .events = POLLIN};
+  poll(watched, 1 + (nfds_t)door_count, (int)word.rest_ms);
+}
+
+/* False: nothing more comes from there. */
+static bool carry(int from, int to) {
+  ssize_t size = recv(from, request, request_room, 0);
+  if (size > 0 && send_all(to, request, (size_t)size)) return true;
+  shutdown(to, SHUT_WR);
+  return false;
+}
+
+/* Whoever is here already is brought to the daemon, with what he has said. */
+static void bring_to_daemon(int client) {
+  struct sockaddr_in here;
+  socklen_t size = sizeof here;
+  int daemon = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (getsockname(client, (struct sockaddr *)&here, &size) != 0 || connect(daemon, (struct sockaddr *)&here, size) != 0) return;
+  if (!send_all(daemon, request, got)) return;
+  struct pollfd sides[2] = {{.fd = client, .events = POLLIN}, {.fd = daemon, .events = POLLIN}};
+  while (sides[0].fd >= 0 || sides[1].fd >= 0) {
+    if (poll(sides, 2, -1) < 0) return;
+    if (sides[0].revents != 0 && !carry(client, daemon)) sides[0].fd = -1;
+    if (sides[1].revents != 0 && !carry(daemon, client)) sides[1].fd = -1;
+  }
+}
+
+static void give_up_post(int client) {
+  tell_daemon((struct text){NULL, 0}, (struct text){NULL, 0});
+  if (client >= 0) bring_to_daemon(client);
+  leave();
+}
+
+static void receive(int client) {
+  struct order order;
+  got = 0;
+  switch (listen_to(client, &order)) {
+    case ask_health:
+      send_all(client, health.at, health.size);
+      break;
+    case good_order:
+      send_all(client, accepted.at, accepted.size);
+      close(client);
+      rest();
+      tell_daemon(order.sandbox_id, order.body);
+      leave();
+      break;
+    default:
+      give_up_post(client);
+  }
+  close(client);
+}
+
+static bool hear_word(void) {
+  if (!receive_all(daemon_socket, &word, sizeof word)) return false;
+  size_t sizes[] = {word.health_size, word.accepted_size, word.subject_size};
+  if (sizes[0] > word_room || sizes[1] > word_room || sizes[2] > word_room || sizes[0] + sizes[1] + sizes[2] > word_room) return false;
+  if (!receive_all(daemon_socket, words, sizes[0] + sizes[1] + sizes[2])) return false;
+  health = (struct text){words, sizes[0]};
+  accepted = (struct text){health.at + health.size, sizes[1]};
+  subject = (struct text){accepted.at + accepted.size, sizes[2]};
+  return true;
+}
+
+static void stand_at_doors(void) {
+  prctl(PR_SET_NAME, "doorman");
+  if (sodium_init() < 0 || !hear_word()) leave();
+  struct pollfd watched[1 + most_doors] = {{.fd = daemon_socket, .events = POLLIN}};
+  for (int i = 0; i < door_count; i++) watched[1 + i] = (struct pollfd){.fd = doors[i], .events = POLLIN};
+  for (;;) {
+    if (poll(watched, 1 + (nfds_t)door_count, -1) < 0) continue;
+    /* It speaks once: this is its end. */
+    if (watched[0].revents != 0) leave();
+    /* The second door is the daemon's alone. */
+    if (door_count > 1 && watched[2].revents != 0) give_up_post(-1);
+    if (watched[1].revents == 0) continue;
+    int client = accept4(doors[0], NULL, NULL, SOCK_CLOEXEC);
+    if (client >= 0) receive(client);
+  }
+}
+
+/* ---- how it comes there */
+
+/* Undefined or wrong is 0. */
+static int port_in(const char *name, int otherwise) {
+  const char *value = getenv(name);
+  if (value == NULL) return otherwise;
+  char *end;
+  long port = strtol(value, &end, 10);
+  return *value != '\0' && *end == '\0' && port > 0 && port < 65536 ? (int)port : 0;
+}
+
+static int open_door(int port) {
+  int door = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  int yes = 1;
+  struct sockaddr_in everywhere = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  if (door < 0) return -1;
+  setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(door, (struct sockaddr *)&everywhere, sizeof everywhere) == 0 && listen(door, backlog) == 0) return door;
+  close(door);
+  return -1;
+}
+
+static void become(char **program) {
+  execv(program[0], program);
+  perror(program[0]);
+  _exit(127);
+}
+
+/* At a number that the daemon knows. */
+static void place(int descriptor, int number) {
+  dup2(descriptor, number);
+  close(descriptor);
+}
+
+/* Out of the way of those numbers. */
+static int put_aside(int descriptor) {
+  int aside = fcntl(descriptor, F_DUPFD, 16);
+  close(descriptor);
+  return aside;
+}
+
+/* A grandchild, so that the sandbox's first process buries it and the program has no child that it does not know. */
+static bool leave_doorman(int own_end, int other_end) {
+  pid_t child = fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    pid_t doorman = fork();
+    if (doorman != 0) _exit(doorman < 0);
+    for (int i = 0; i < 3; i++) close(i);
+    close(other_end);
+    daemon_socket = own_end;
+    stand_at_doors();
+  }
+  int status;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    fputs("usage: doorman PROGRAM [ARGUMENT …]\n", stderr);
+    return 64;
+  }
+  char ports[2 * sizeof "65535"];
+  int port = port_in("AGENTBOX_ENVD_PORT", 49983);
+  int second = port_in("AGENTBOX_INTERPRETER_PORT", 0);
+  int ends[2];
+  /* Where there is no post to hold the program opens its ports itself, and says what is wrong with them. */
+  if (port == 0 || (doors[0] = open_door(port)) < 0) become(argv + 1);
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+    close(doors[0]);
+    become(argv + 1);
+  }
+  door_count = 1;
+  snprintf(ports, sizeof ports, "%d", port);
+  if (second != 0 && (doors[1] = open_door(second)) >= 0) {
+    door_count = 2;
+    snprintf(ports, sizeof ports, "%d,%d", port, second);
+  }
+  if (!leave_doorman(ends[0], ends[1])) {
+    perror("doorman");
+    return 71;
+  }
+  close(ends[0]);
+  ends[1] = put_aside(ends[1]);
+  for (int i = 0; i < door_count; i++) doors[i] = put_aside(doors[i]);
+  place(ends[1], daemons_end);
+  for (int i = 0; i < door_count; i++) place(doors[i], first_door + i);
+  setenv("AGENTBOX_DOORS", ports, 1);
+  become(argv + 1);
+}
