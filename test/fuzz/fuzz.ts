@@ -3,6 +3,7 @@
  * no answer is a failure of ours, and nobody gets at what is not his.
  * - `raw-exchange.ts`: bytes to a server and what comes back, - `odd-values.ts`: texts, paths and JSON that nobody would send,
  * - `odd-heads.ts`: heads of requests that mean two things, or nothing, - `odd-frames.ts`: messages of the Connect protocol
+ * - `doorman-judge.ts`: the doorman's code under the compiler's sanitizers,
  * - `caged-daemon.ts`: a daemon that may be told to do anything, - `strict-program.ts`: a program behind the gateway that takes nothing amiss
  *   for granted, - `fuzzed-apis.ts`: both REST APIs over real use cases
  *
@@ -19,6 +20,7 @@ const shares = {
   "forms and bodies of files": 10,
   "paths of files": 10,
   "tokens and signatures": 5,
+  "orders to the doorman": 10,
   "heads to the gateway": 15,
   "answers to the gateway": 10,
   "other people's sandboxes": 5,
