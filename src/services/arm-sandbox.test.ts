@@ -168,15 +168,29 @@ test("a daemon that does not take what we sign is found out about, and not asked
   expect((await failed).message).toContain("does not take orders that this control plane signs");
 });
 
-test("a container that was started anew before it was armed is no sandbox", async () => {
-  await using world = await embeddedClaimScene();
+test("a container that was started anew before it was armed is no sandbox; who finds two of them is told so, and spoils no third", async () => {
+  await using world = await embeddedClaimScene({ pods: 3 });
   const { scene, clock } = world;
   const process = await scene.process();
   await settle();
-  await scene.nodeStarts();
+  for (const number of [1, 2, 3]) await scene.nodeStarts(number);
   const failed = refusal(process.create());
   await clock.step(100);
   expect((await failed).message).toContain("started anew");
+  expect(sandboxPhaseOf(await scene.pod(1))).toBe("idle");
+});
+
+test("who gets a pod whose container was started anew in that moment gets another one", async () => {
+  await using world = await embeddedClaimScene({ pods: 2 });
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  await scene.nodeStarts(2);
+  const creating = process.create();
+  await clock.step(100);
+  expect((await creating).sandbox.podName).toBe("py-1");
+  await settle();
+  expect((await scene.pod(2)).metadata.annotations).toMatchObject({ [annotationKeys.stopReason]: "Canceled" });
 });
 
 test("who gets a pod whose daemon does not answer gets another one, and the silent one goes back", async () => {

@@ -126,7 +126,7 @@ class Arming {
     if ((isReportNeeded && !isStarted(pod)) || !isEgressApplied(pod)) return false;
     const bootId = await this.#health();
     if (bootId === undefined || bootId === not) return false;
-    if (only !== undefined && bootId !== only) throw startFailed("its container ended and was started anew");
+    if (only !== undefined && bootId !== only) throw startedAnew();
     return this.tryInit(bootId);
   }
 
@@ -167,19 +167,24 @@ class Arming {
 }
 
 /**
- * Taken: the pod was armed for a sandbox that had ended before. Silent: its daemon did not answer. It goes back and is cleaned, and another
- * one may do. Gone: it was not there any more when the claim came to it.
+ * Taken: the pod was armed for a sandbox that had ended before. Unwell: its daemon did not answer, or was started anew while it waited. It goes
+ * back and is cleaned, and another one may do. Gone: it was not there any more when the claim came to it.
  */
-export function faultOfPod(error: unknown): "taken" | "silent" | "gone" | undefined {
+export function faultOfPod(error: unknown): "taken" | "unwell" | "gone" | undefined {
   if (!isServiceError(error, "start_failed")) return undefined;
   if (isLostRace(error.cause)) return "gone";
   if (!(error.cause instanceof DaemonError)) return undefined;
   const { failure } = error.cause;
-  return failure === "taken" ? "taken" : failure === "unreachable" ? "silent" : undefined;
+  return failure === "taken" ? "taken" : failure === "refused" ? undefined : "unwell";
 }
 
 /** What a start may show and still come to a good end before its deadline. */
 const mayPass: ReadonlySet<string> = new Set([diagnosisReasons.pulling, diagnosisReasons.errImagePull, diagnosisReasons.unschedulable]);
+
+function startedAnew(): ServiceError {
+  const why = "its container ended and was started anew";
+  return startFailed(why, new DaemonError("other-boot", why));
+}
 
 /** Of no pod that another one could not take the place of. */
 function podGone(cause: ApiError = new ApiError("NotFound", "its pod is gone")): ServiceError {

@@ -129,15 +129,15 @@ async function createChecked(
     create: (sandboxId) => createSandbox(context, { ...request, sandboxId }),
     find: (sandboxId) => findCreated(context, { ...request, sandboxId }),
   };
-  for (let silent = 0; ;) {
+  for (let unwell = 0; ;) {
     try {
       return await createOnce(once, caller, command, making);
     } catch (error) {
       const fault = faultOfPod(error);
-      if (fault === "silent") silent += 1;
-      // What its caller cannot help is tried with another pod, and as another sandbox: this one has its end already. Who finds two silent
-      // ones in a row has lost his way to all of them, and must not go on to spoil the rest.
-      if (fault === undefined || silent > 1 || time.over.aborted) throw error;
+      if (fault === "unwell") unwell += 1;
+      // What its caller cannot help is tried with another pod, and as another sandbox: this one has its end already. Who finds two of
+      // them unwell has lost his way to all of them, or they are made that way: he must not go on to spoil the rest.
+      if (fault === undefined || unwell > 1 || time.over.aborted) throw error;
     }
   }
 }
