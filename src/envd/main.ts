@@ -1,5 +1,6 @@
 /** The process: reads who it is from its environment and serves until it is told to stop, which it does at once. */
 import { readFileSync } from "node:fs";
+import type { Server } from "node:http";
 import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
@@ -57,18 +58,20 @@ keepSmall(server, setTimeout, collect, () => {
   if (state.sandboxId === undefined) void rehearseCommand(runner).finally(collect);
 });
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
-const servers = new Map([[port, server]]);
+const servers: (readonly [number, Server])[] = [[port, server]];
 if (interpreterPort !== undefined) {
   const interpreter = interpreterServer({ state, runner, programs: import.meta.dirname });
   // The sandbox is worth something without it, and its template may have brought another.
   interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
   own.add(interpreter);
-  servers.set(Number(interpreterPort), interpreter);
+  servers.push([Number(interpreterPort), interpreter]);
 }
 const doors = heldDoors(process.env["AGENTBOX_DOORS"]);
 const listen = (): void => {
   for (const [at, each] of servers) {
     const door = doors?.get(at);
+    // Of two that are to have one port it is the first one's.
+    doors?.delete(at);
     each.listen(door === undefined ? { port: at, host: "0.0.0.0" } : { fd: door });
   }
 };

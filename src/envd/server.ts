@@ -41,10 +41,14 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
     await handle(request, response);
   };
   const server = createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
+    if (pathOf(request) === "/retire") {
+      // Nobody may think that he can ask again over this connection.
+      response.setHeader("connection", "close");
+      // Whoever still listens to what has ended.
+      response.once("finish", () => state.isRetired && server.closeAllConnections());
+    }
     // A client that goes away in the middle of its request is no event.
     serve(request, response).catch(() => response.destroy());
-    // Whoever still listens to what has ended.
-    if (pathOf(request) === "/retire") response.once("finish", () => state.isRetired && server.closeAllConnections());
   });
   return server;
 }

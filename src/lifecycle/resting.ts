@@ -54,8 +54,10 @@ export function restingPods({ cache, daemon, clock }: RestingDeps): Resting {
       const limited = new ChildAbort(undefined);
       const timer = clock.after(answerWithinMs, () => limited.abort(new Error(`no answer within ${answerWithinMs} ms`)));
       const at = { ip: pod.status?.podIP ?? "", port: daemonPortOf(pod) };
+      const order = () => daemon.retire(at, { podUid: pod.metadata.uid ?? "", sandboxId }, { signal: limited.signal });
       try {
-        await daemon.retire(at, { podUid: pod.metadata.uid ?? "", sandboxId }, { signal: limited.signal });
+        // Where a daemon waits, its doorman steps aside for this order and hangs up; and whose answer is lost may ask again anyhow.
+        await order().catch((error: unknown) => (isUnanswered(error) ? order() : Promise.reject(error)));
         return true;
       } catch (error) {
         if (error instanceof DaemonError || limited.signal.aborted) return false;
@@ -65,4 +67,8 @@ export function restingPods({ cache, daemon, clock }: RestingDeps): Resting {
       }
     },
   };
+}
+
+function isUnanswered(error: unknown): boolean {
+  return error instanceof DaemonError && error.failure === "unreachable";
 }

@@ -50,7 +50,7 @@ export async function startDaemon(
   { within = (argv) => argv, onError }: DaemonPlace = {},
 ): Promise<Daemon> {
   const home = await bundledDaemon();
-  const port = await freePort();
+  const port = env["AGENTBOX_ENVD_PORT"] ?? (await freePort());
   const url = `http://127.0.0.1:${port}`;
   const variables = {
     PATH: process.env["PATH"] ?? "",

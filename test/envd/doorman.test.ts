@@ -8,7 +8,8 @@ import { describe, expect, test } from "vitest";
 import { header } from "#envd-protocol/arming.ts";
 import { exchange, request } from "../fuzz/raw-exchange.ts";
 import { freePort } from "../world/free-port.ts";
-import { bundledDaemon, type Daemon, sandboxId, startDaemon } from "./daemon.ts";
+import { collected, shell } from "./calls.ts";
+import { bundledDaemon, callers, type Daemon, sandboxId, startDaemon } from "./daemon.ts";
 
 /** The processes under a daemon's init that are called so: the doorman's parent is gone, and its init has taken it over. */
 function programsOf(daemon: Daemon, name: string): number[] {
@@ -62,6 +63,17 @@ test("nobody has to knock: the daemon has its order a moment later", async () =>
   expect(await armedFor(daemon)).toBe(sandboxId);
 });
 
+test.each([
+  ["the same sandbox", sandboxId, 204],
+  ["another one", "sandbox2", 409],
+])("while an order rests, one for %s finds the daemon", async (_, forWhom, status) => {
+  await using daemon = await startDaemon("waiting");
+  const second = await daemon.signed(body, forWhom);
+  await daemon.init({});
+  expect((await fetch(`${daemon.url}/init`, { method: "POST", headers: second, body })).status).toBe(status);
+  expect(await armedFor(daemon)).toBe(sandboxId);
+});
+
 test("an order that comes in pieces is one", async () => {
   await using daemon = await startDaemon("waiting");
   const whole = await order(daemon);
@@ -82,7 +94,6 @@ describe("what the doorman does not know is answered by the daemon, as all that 
     ["an order that nobody signed", async () => request("POST /init", unsigned, body), 401, /the signature is not the control plane's/],
     ["an order without its headers", async () => request("POST /init", [], body), 401, /carries the headers/],
     ["a command", async () => request("POST /process.Process/Start", [], body), 503, /waits to be claimed/],
-    ["the end of a sandbox", async () => request("POST /retire", unsigned), 401, /for this pod and sandbox/],
     ["a wrong method", async () => request("GET /init", []), 405, /use POST/],
     ["another HTTP", async () => Buffer.from("GET /health HTTP/1.0\r\n\r\n"), 204, /agentbox-armed: no/],
     [
@@ -135,9 +146,13 @@ test("who says nothing keeps nobody from the daemon", async () => {
   silent.destroy();
 });
 
-test("a daemon whose doorman is killed ends and says so: somebody may have been told that his sandbox is armed", async () => {
+test.each([
+  ["while it waits", async () => {}],
+  ["while it has an order", (daemon: Daemon) => daemon.init({})],
+])("a daemon whose doorman is killed %s ends and says so: somebody may have been told that his sandbox is armed", async (_, before) => {
   let said = "";
   await using daemon = await startDaemon("waiting", {}, { onError: (text) => (said += text) });
+  await before(daemon);
   const ended = once(daemon.process, "exit");
   for (const pid of programsOf(daemon, "doorman")) process.kill(pid, "SIGKILL");
   expect(await ended).toEqual([1, null]);
@@ -149,6 +164,31 @@ test("a doorman whose daemon ends is gone as well", async () => {
   const [doorman = 0] = programsOf(daemon, "doorman");
   await daemon[Symbol.asyncDispose]();
   await expect.poll(() => readdirSync("/proc").includes(String(doorman))).toBe(false);
+});
+
+test("where a daemon ends while somebody is brought to it, nobody holds its port", async () => {
+  const daemon = await startDaemon("waiting");
+  const open = connect(portOf(daemon), "127.0.0.1");
+  open.write("POST /init HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  await expect.poll(() => programsOf(daemon, "doorman").length).toBe(2);
+  await daemon[Symbol.asyncDispose]();
+  const refused = once(connect(portOf(daemon), "127.0.0.1"), "connect");
+  await expect(refused).rejects.toThrow("ECONNREFUSED");
+  open.destroy();
+});
+
+test("what a sandbox runs has neither the doors nor the way to the doorman", async () => {
+  await using daemon = await startDaemon({ defaultUser: "root" }, { AGENTBOX_INTERPRETER_PORT: String(await freePort()) });
+  const shown = "ls -l /proc/self/fd | grep -c socket; env | grep -c AGENTBOX";
+  const ran = await collected(callers(daemon.url, false).process.start(shell(shown)));
+  expect(ran).toMatchObject({ stdout: "0\n0\n" });
+});
+
+test("doors that an image or a template says it holds are none", async () => {
+  await using daemon = await startDaemon("waiting", { AGENTBOX_DOORS: "1,2,3" });
+  expect(hasDoorman(daemon)).toBe(true);
+  await daemon.init({});
+  expect(await armedFor(daemon)).toBe(sandboxId);
 });
 
 describe("the port of the code interpreter", () => {
@@ -166,6 +206,19 @@ describe("the port of the code interpreter", () => {
     await using daemon = await startDaemon("waiting", { AGENTBOX_INTERPRETER_PORT: String(port) });
     await daemon.init({});
     expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
+  });
+
+  test("that is the daemon's own stays the daemon's", async () => {
+    let said = "";
+    const port = String(await freePort());
+    await using daemon = await startDaemon(
+      "waiting",
+      { AGENTBOX_INTERPRETER_PORT: port, AGENTBOX_ENVD_PORT: port },
+      { onError: (text) => (said += text) },
+    );
+    await daemon.init({});
+    expect(await armedFor(daemon)).toBe(sandboxId);
+    expect(said).toContain("no code interpreter: listen EADDRINUSE");
   });
 
   test("that another program has does not keep the daemon from its own", async () => {

@@ -26,3 +26,15 @@ test("a retired sandbox runs nothing any more but its init and its daemon, whate
   const again = daemons.init(at, { podUid, bootId, sandboxId: "s2", body: {} });
   await expect(again).rejects.toThrow(DaemonError);
 });
+
+test("a sandbox whose daemon has been started anew, and waits, takes the order to end it when it is given again", async () => {
+  await using world = await startRealNode();
+  await using parts = new AsyncDisposableStack();
+  const http = parts.adopt(openPodHttp(), (pods) => pods.close());
+  const daemons = httpDaemonClient({ http, privateKey: world.privateKey });
+  const { metadata, status } = await world.sandbox("one");
+  const [at, podUid] = [{ ip: status?.podIP ?? "", port: 49_983 }, metadata.uid ?? ""];
+  await expect(daemons.retire(at, { podUid, sandboxId: "s1" })).rejects.toMatchObject({ failure: "unreachable" });
+  await daemons.retire(at, { podUid, sandboxId: "s1" });
+  expect(await daemons.health(at)).toMatchObject({ sandboxId: "s1" });
+});

@@ -55,9 +55,19 @@ test("a sandbox whose daemon cannot end it loses its container at once, however 
   const { scene } = world;
   const process = await scene.process();
   const ids = await createAll(process, 4);
-  scene.daemons.fail("retire", "refused", "unreachable");
+  scene.daemons.fail("retire", "refused", "unreachable", "unreachable");
   for (const id of ids) await process.claims.end(ann, id);
   expect((await scene.pods()).filter(isRenewing)).toHaveLength(4);
+});
+
+test("an order to end a sandbox whose answer is lost is given once more before its container goes", async () => {
+  await using world = await embeddedClaimScene({ pods: 4 });
+  const { scene } = world;
+  const process = await scene.process();
+  const ids = await createAll(process, 4);
+  scene.daemons.fail("retire", "unreachable");
+  for (const id of ids) await process.claims.end(ann, id);
+  expect((await scene.pods()).filter(isResting)).toHaveLength(2);
 });
 
 test("pods that rest are renewed a few at a time, until all of them wait for the next sandbox", async () => {

@@ -12,7 +12,7 @@ import { header, type InitBody, initSubject } from "#envd-protocol/arming.ts";
 const [doormanAt, firstDoorAt] = [3, 4];
 
 /** Descriptors by the ports that the doorman says it holds; undefined where there is none, and they are the daemon's to open. */
-export function heldDoors(ports: string | undefined): ReadonlyMap<number, number> | undefined {
+export function heldDoors(ports: string | undefined): Map<number, number> | undefined {
   return ports === undefined ? undefined : new Map(ports.split(",").map((port, place) => [Number(port), firstDoorAt + place]));
 }
 

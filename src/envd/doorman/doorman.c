@@ -30,8 +30,8 @@
 
 enum { daemons_end = 3, first_door = 4, most_doors = 2, backlog = 511 };
 enum { request_room = 64 * 1024, word_room = 16 * 1024, longest_id = 200 };
-/* A whole request comes at once from those who are expected here. */
-enum { patience_ms = 200 };
+/* A whole request comes at once from those who are expected here; but a busy one may have connected a while before it speaks. */
+enum { patience_ms = 1000 };
 
 struct text {
   const char *at;
@@ -51,6 +51,8 @@ static struct text health, accepted, subject;
 static int daemon_socket;
 static int doors[most_doors];
 static int door_count;
+/* Of the first door. */
+static int port;
 
 static char request[request_room];
 static size_t got;
@@ -188,7 +190,7 @@ static enum verdict listen_to(int client, struct order *order) {
   for (;;) {
     struct pollfd watched = {.fd = client, .events = POLLIN};
     int64_t left = until - now_ms();
-    if (left <= 0 || poll(&watched, 1, (int)left) <= 0) return strange;
+    if (poll(&watched, 1, left > 0 ? (int)left : 0) <= 0) return strange;
     ssize_t size = recv(client, request + got, request_room - got, 0);
     if (size <= 0) return strange;
     got += (size_t)size;
@@ -214,31 +216,26 @@ static void rest(void) {
   poll(watched, 1 + (nfds_t)door_count, (int)word.rest_ms);
 }
 
-/* False: nothing more comes from there. */
-static bool carry(int from, int to) {
-  ssize_t size = recv(from, request, request_room, 0);
-  if (size > 0 && send_all(to, request, (size_t)size)) return true;
+/* Until nothing more comes from there. */
+static void carry_all(int from, int to) {
+  ssize_t size;
+  while ((size = recv(from, request, request_room, 0)) > 0 && send_all(to, request, (size_t)size)) continue;
   shutdown(to, SHUT_WR);
-  return false;
 }
 
-/* Whoever is here already is brought to the daemon, with what he has said. */
+/* Whoever is here already is brought to the daemon, with what he has said. One process for each direction: neither waits for the other. */
 static void bring_to_daemon(int client) {
-  struct sockaddr_in here;
-  socklen_t size = sizeof here;
+  struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   int daemon = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (getsockname(client, (struct sockaddr *)&here, &size) != 0 || connect(daemon, (struct sockaddr *)&here, size) != 0) return;
-  if (!send_all(daemon, request, got)) return;
-  struct pollfd sides[2] = {{.fd = client, .events = POLLIN}, {.fd = daemon, .events = POLLIN}};
-  while (sides[0].fd >= 0 || sides[1].fd >= 0) {
-    if (poll(sides, 2, -1) < 0) return;
-    if (sides[0].revents != 0 && !carry(client, daemon)) sides[0].fd = -1;
-    if (sides[1].revents != 0 && !carry(daemon, client)) sides[1].fd = -1;
-  }
+  if (connect(daemon, (struct sockaddr *)&here, sizeof here) != 0 || !send_all(daemon, request, got)) return;
+  if (fork() == 0) carry_all(client, daemon);
+  else carry_all(daemon, client);
 }
 
+/* The daemon has the doors too, so nobody is refused meanwhile; and whoever comes after its end must be. */
 static void give_up_post(int client) {
   tell_daemon((struct text){NULL, 0}, (struct text){NULL, 0});
+  for (int i = 0; i < door_count; i++) close(doors[i]);
   if (client >= 0) bring_to_daemon(client);
   leave();
 }
@@ -258,6 +255,8 @@ static void receive(int client) {
       leave();
       break;
     default:
+      /* That order ends every process here, so nobody could carry its answer back: who gives it finds the daemon when he gives it again. */
+      if (begins_with("POST /retire ")) close(client), client = -1;
       give_up_post(client);
   }
   close(client);
@@ -287,7 +286,8 @@ static void stand_at_doors(void) {
     if (door_count > 1 && watched[2].revents != 0) give_up_post(-1);
     if (watched[1].revents == 0) continue;
     int client = accept4(doors[0], NULL, NULL, SOCK_CLOEXEC);
-    if (client >= 0) receive(client);
+    if (client < 0) give_up_post(-1);
+    receive(client);
   }
 }
 
@@ -354,7 +354,9 @@ int main(int argc, char **argv) {
     return 64;
   }
   char ports[2 * sizeof "65535"];
-  int port = port_in("AGENTBOX_ENVD_PORT", 49983);
+  /* An image's or a template's own would be taken for ours. */
+  unsetenv("AGENTBOX_DOORS");
+  port = port_in("AGENTBOX_ENVD_PORT", 49983);
   int second = port_in("AGENTBOX_INTERPRETER_PORT", 0);
   int ends[2];
   /* Where there is no post to hold the program opens its ports itself, and says what is wrong with them. */

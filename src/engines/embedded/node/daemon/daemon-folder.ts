@@ -18,7 +18,7 @@ import { access, chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, r
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { compileDoorman } from "./compile-doorman.ts";
+import { compileDoorman, doormanKey } from "./compile-doorman.ts";
 
 const run = promisify(execFile);
 const envd = join(import.meta.dirname, "../../../../envd");
@@ -134,7 +134,7 @@ async function stepRunner(): Promise<Buffer> {
 async function contentKey(bundle: Bundle, binaries: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const [name, content] of bundle) hash.update(name).update(content);
-  hash.update(await readFile(doorman));
+  hash.update(await doormanKey(doorman));
   for (const path of binaries) {
     const { size, mtimeMs } = await stat(path);
     hash.update(`${path} ${size} ${mtimeMs}\n`);
