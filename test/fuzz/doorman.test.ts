@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { header, publicKeyText, signInit } from "#envd-protocol/arming.ts";
-import { DoormanJudge } from "./doorman-judge.ts";
+import { DoormanJudge, type Judgement } from "./doorman-judge.ts";
 import { attack } from "./fuzz.ts";
 import { oddRequest } from "./odd-heads.ts";
 
@@ -58,20 +58,23 @@ const odd = fc.oneof(
   },
 );
 
+/** To the letter: what is taken is what was signed. */
+function isJust({ verdict, sandboxId, body: taken }: Judgement, bytes: Buffer): boolean {
+  if (verdict === "order") return sandboxId === subject.sandboxId && taken.equals(body);
+  return verdict !== "health" || bytes.toString("latin1").startsWith("GET /health HTTP/1.1\r\n");
+}
+
 test("an order is taken as soon as it is whole, whatever the order of its headers, and not before", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.shuffledSubarray(lines, { minLength: lines.length }), async (head) => {
-      const whole = orderOf(head);
-      expect(await judge.ask(whole)).toEqual({ verdict: "order", after: whole.length, sandboxId: subject.sandboxId, body });
-    }),
-  );
+  for (const head of fc.sample(fc.shuffledSubarray(lines, { minLength: lines.length }), 50)) {
+    const whole = orderOf(head);
+    expect(await judge.ask(whole)).toEqual({ verdict: "order", after: whole.length, sandboxId: subject.sandboxId, body });
+  }
 });
 
 test("whatever a request says: none is taken for an order but that of the control plane, to the letter", async () => {
   await attack("orders to the doorman", odd, async (bytes) => {
-    const { verdict, sandboxId, body: taken } = await judge.ask(bytes);
-    if (verdict === "order") expect([sandboxId, taken.toString("latin1")]).toEqual([subject.sandboxId, body.toString("latin1")]);
-    if (verdict === "health") expect(bytes.toString("latin1")).toMatch(/^GET \/health HTTP\/1\.1\r\n/);
-    return [{ order: 204, health: 204, strange: 400, more: 100 }[verdict]];
+    const judgement = await judge.ask(bytes);
+    expect(isJust(judgement, bytes)).toBe(true);
+    return [{ order: 204, health: 204, strange: 400, more: 100 }[judgement.verdict]];
   });
 });
