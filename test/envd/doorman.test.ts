@@ -137,13 +137,27 @@ describe("what the doorman does not know is answered by the daemon, as all that 
   });
 });
 
-test("who says nothing keeps nobody from the daemon", async () => {
+test("who connects and says nothing keeps nobody from the doorman, and is heard when he speaks", async () => {
   await using daemon = await startDaemon("waiting");
   const silent = connect(portOf(daemon), "127.0.0.1");
   await once(silent, "connect");
+  const whole = await order(daemon);
+  await exchange({ port: portOf(daemon), bytes: [whole], cut: false });
+  expect(hasDoorman(daemon)).toBe(true);
+  silent.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  expect(String(await once(silent, "data"))).toContain(`${header.sandboxId}: ${sandboxId}`);
+});
+
+test("who does not finish what he says is the daemon's, as whoever waits behind him", async () => {
+  await using daemon = await startDaemon("waiting");
+  const whole = await order(daemon);
+  const slow = connect(portOf(daemon), "127.0.0.1");
+  slow.write(whole.subarray(0, 20));
+  await once(slow, "connect");
   await daemon.init({});
   expect(await armedFor(daemon)).toBe(sandboxId);
-  silent.destroy();
+  slow.write(whole.subarray(20));
+  expect(String(await once(slow, "data"))).toMatch(/^HTTP\/1\.1 204 /);
 });
 
 test.each([

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdbool.h>
@@ -30,8 +31,10 @@
 
 enum { daemons_end = 3, first_door = 4, most_doors = 2, backlog = 511 };
 enum { request_room = 64 * 1024, word_room = 16 * 1024, longest_id = 200 };
-/* A whole request comes at once from those who are expected here; but a busy one may have connected a while before it speaks. */
+/* A whole request comes at once from those who are expected here. */
 enum { patience_ms = 1000 };
+/* Who connects and says nothing is not shown to us for so long: clients do that with connections that they may need later. */
+enum { silence_s = 60 };
 
 struct text {
   const char *at;
@@ -202,7 +205,11 @@ static enum verdict listen_to(int client, struct order *order) {
 
 /* ---- what is done about it */
 
+/* Best effort: where it does not work, who says nothing is strange. */
+static void pass_over_silent(int door, int seconds) { setsockopt(door, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds); }
+
 static void tell_daemon(struct text sandbox_id, struct text body) {
+  for (int i = 0; i < door_count; i++) pass_over_silent(doors[i], 0);
   uint32_t sizes[] = {(uint32_t)sandbox_id.size, (uint32_t)body.size};
   bool is_told = send_all(daemon_socket, sizes, sizeof sizes) && send_all(daemon_socket, sandbox_id.at, sandbox_id.size) &&
                  send_all(daemon_socket, body.at, body.size);
@@ -308,6 +315,7 @@ static int open_door(int port) {
   struct sockaddr_in everywhere = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   if (door < 0) return -1;
   setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  pass_over_silent(door, silence_s);
   if (bind(door, (struct sockaddr *)&everywhere, sizeof everywhere) == 0 && listen(door, backlog) == 0) return door;
   close(door);
   return -1;
