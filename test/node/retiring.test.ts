@@ -8,13 +8,21 @@ import { startRealNode } from "../world/real-node.ts";
 const hydra = "(setsid sh -c 'while :; do sleep 0.05 & wait; done' >/dev/null 2>&1 &) ; (nohup setsid sleep 4321 >/dev/null 2>&1 &)";
 const processes = ["bash", "-c", "ls -d /proc/[0-9]* | wc -l; cat /proc/[0-9]*/comm | sort | uniq -c"];
 
-test("a retired sandbox runs nothing any more but its init and its daemon, whatever was started in it and by whom", async () => {
-  await using world = await startRealNode();
-  await using parts = new AsyncDisposableStack();
+async function waitingPod(parts: AsyncDisposableStack) {
+  const world = parts.use(await startRealNode());
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
-  const daemons = httpDaemonClient({ http, privateKey: world.privateKey });
   const { metadata, status } = await world.sandbox("one");
-  const [at, podUid] = [{ ip: status?.podIP ?? "", port: 49_983 }, metadata.uid ?? ""];
+  return {
+    world,
+    daemons: httpDaemonClient({ http, privateKey: world.privateKey }),
+    at: { ip: status?.podIP ?? "", port: 49_983 },
+    podUid: metadata.uid ?? "",
+  };
+}
+
+test("a retired sandbox runs nothing any more but its init and its daemon, whatever was started in it and by whom", async () => {
+  await using parts = new AsyncDisposableStack();
+  const { world, daemons, at, podUid } = await waitingPod(parts);
   const { bootId } = await daemons.health(at);
   await daemons.init(at, { podUid, bootId, sandboxId: "s1", body: {} });
   for (const user of ["root", "user"]) await world.run("one", ["bash", "-c", hydra], { user });
@@ -28,12 +36,8 @@ test("a retired sandbox runs nothing any more but its init and its daemon, whate
 });
 
 test("a sandbox whose daemon has been started anew, and waits, takes the order to end it when it is given again", async () => {
-  await using world = await startRealNode();
   await using parts = new AsyncDisposableStack();
-  const http = parts.adopt(openPodHttp(), (pods) => pods.close());
-  const daemons = httpDaemonClient({ http, privateKey: world.privateKey });
-  const { metadata, status } = await world.sandbox("one");
-  const [at, podUid] = [{ ip: status?.podIP ?? "", port: 49_983 }, metadata.uid ?? ""];
+  const { daemons, at, podUid } = await waitingPod(parts);
   await expect(daemons.retire(at, { podUid, sandboxId: "s1" })).rejects.toMatchObject({ failure: "unreachable" });
   await daemons.retire(at, { podUid, sandboxId: "s1" });
   expect(await daemons.health(at)).toMatchObject({ sandboxId: "s1" });
