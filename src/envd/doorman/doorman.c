@@ -208,8 +208,13 @@ static enum verdict listen_to(int client, struct order *order) {
 /* Best effort: where it does not work, who says nothing is strange. */
 static void pass_over_silent(int door, int seconds) { setsockopt(door, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds); }
 
-static void tell_daemon(struct text sandbox_id, struct text body) {
+/* The daemon has time for everybody. */
+static void hand_back_doors(void) {
   for (int i = 0; i < door_count; i++) pass_over_silent(doors[i], 0);
+}
+
+static void tell_daemon(struct text sandbox_id, struct text body) {
+  hand_back_doors();
   uint32_t sizes[] = {(uint32_t)sandbox_id.size, (uint32_t)body.size};
   bool is_told = send_all(daemon_socket, sizes, sizeof sizes) && send_all(daemon_socket, sandbox_id.at, sandbox_id.size) &&
                  send_all(daemon_socket, body.at, body.size);
@@ -282,7 +287,11 @@ static bool hear_word(void) {
 
 static void stand_at_doors(void) {
   prctl(PR_SET_NAME, "doorman");
-  if (sodium_init() < 0 || !hear_word()) leave();
+  if (sodium_init() < 0 || !hear_word()) {
+    /* Sent away: the daemon answers by itself. */
+    hand_back_doors();
+    leave();
+  }
   struct pollfd watched[1 + most_doors] = {{.fd = daemon_socket, .events = POLLIN}};
   for (int i = 0; i < door_count; i++) watched[1 + i] = (struct pollfd){.fd = doors[i], .events = POLLIN};
   for (;;) {
