@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -12,9 +13,8 @@ const flags = ["-O2", ...hardening, "-s", "-Wl,--build-id=none"];
 
 /** Another one whenever the program would be: also when a library that is linked into it has been mended. */
 export async function doormanKey(source: string, compiler = "cc"): Promise<string> {
-  const hash = createHash("sha256")
-    .update(flags.join(" "))
-    .update(await readFile(source));
+  const hash = createHash("sha256").update(flags.join(" "));
+  for (const file of [source, join(dirname(source), "judge.h")]) hash.update(await readFile(file));
   for (const library of ["libsodium.a", "libc.a"]) {
     const path = await orExplained(compiler, () => run(compiler, [`-print-file-name=${library}`]));
     hash.update(await readFile(path.stdout.trim()).catch(() => library));
