@@ -10,7 +10,7 @@ STAMP := node_modules/.agentbox-setup
 
 # What running sandboxes takes, and what their tests take. Without root there are no sandboxes, and nothing is asked for.
 AS_ROOT := $(filter 0,$(shell id -u))
-NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 /usr/bin/tini-static=tini cc=gcc /usr/include/stdio.h=libc6-dev /usr/include/sodium.h=libsodium-dev mkfs.ext4=e2fsprogs nsenter=util-linux,true)
+NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages nft=nftables ip=iproute2 /usr/bin/tini-static=tini cc=gcc /usr/include/stdio.h=libc6-dev /usr/include/sodium.h=libsodium-dev mkfs.ext4=e2fsprogs nsenter=util-linux && tools/runc/build.sh >/dev/null,true)
 TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
 CLUSTER_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 docker-registry=docker-registry busybox=busybox-static /usr/lib/cni/bridge=containernetworking-plugins,true)
 TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
@@ -49,6 +49,12 @@ test-node: $(STAMP) ## Real containers killed again and again and in great numbe
 	@$(TEST_PACKAGES)
 	@node tools/run-tests.ts node-endurance
 
+.PHONY: test-browser
+test-browser: $(STAMP) ## Use the web console in Debian's Chromium, over a real server (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@$(if $(AS_ROOT),tools/setup.sh packages chromium=chromium,true)
+	@node tools/run-tests.ts browser
+
 .PHONY: test-kubernetes
 test-kubernetes: $(STAMP) ## Run the same contracts on a real etcd and kube-apiserver (built the first time, about 8 minutes)
 	@tools/kubernetes-bed/build.sh >/dev/null
@@ -84,6 +90,18 @@ test-rollout: cluster ## Restart every part of an installation on that cluster w
 test-many: $(STAMP) ## Many processes of AgentBox on a real API server: leaders killed, a minute without the server, shared limits (minutes)
 	@tools/kubernetes-bed/build.sh >/dev/null
 	@node tools/run-tests.ts many
+
+.PHONY: attack
+attack: $(STAMP) ## One tenant tries to exhaust a server while another one works: what the other one still gets (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@$(TEST_PACKAGES)
+	@node test/attack/run.ts
+
+.PHONY: test-vm
+test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; an hour; needs root)
+	@$(NODE_PACKAGES)
+	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
+	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick)
 
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)
@@ -121,6 +139,18 @@ bench-claims: $(STAMP) ## Measure creates, from the request to an armed sandbox,
 	@$(TEST_PACKAGES)
 	@node bench/claims/run.ts
 
+.PHONY: bench-autoscaling
+bench-autoscaling: $(STAMP) ## Compare ways to size pools, in simulated time (one of your own traces: node bench/autoscaling/run.ts --trace FILE)
+	@node bench/autoscaling/run.ts
+
+.PHONY: bench-large-pools
+bench-large-pools: $(STAMP) ## Measure one team's requests while 10,000 pods of another are made and deleted, on a simulated node (minutes)
+	@node bench/large-pools/run.ts
+
+.PHONY: bench-many-envs
+bench-many-envs: $(STAMP) ## Measure a control plane with 1,000 Envs, 3,000 pools and 10,000 pods, on a simulated node (minutes)
+	@node bench/many-envs/run.ts
+
 .PHONY: bench-kubernetes
 bench-kubernetes: cluster ## Measure creates on that cluster beside one write and one call (needs `make images`; a quarter of an hour)
 	@node bench/kubernetes/run.ts
@@ -139,6 +169,11 @@ bench-tti: $(STAMP) ## Measure from a create to a first command's output with E2
 	@$(NODE_PACKAGES)
 	@node bench/tti/run.ts
 
+.PHONY: bench-growth
+bench-growth: $(STAMP) ## Measure 30 creates at once on a fresh server, and creates on empty pools, with E2B's SDK (needs root)
+	@$(NODE_PACKAGES)
+	@node bench/growth/run.ts
+
 .PHONY: bench-images
 bench-images: $(STAMP) ## Measure pulling and unpacking images
 	@$(TEST_PACKAGES)
@@ -153,6 +188,16 @@ bench-history: $(STAMP) ## Measure the history on SQLite and PostgreSQL
 fuzz: $(STAMP) ## 100,000 generated bad requests to the daemon, the gateway and the APIs (AGENTBOX_FUZZ_RUNS; minutes; needs root)
 	@$(TEST_PACKAGES)
 	@AGENTBOX_FUZZ_RUNS=$${AGENTBOX_FUZZ_RUNS:-100000} vitest run --project fuzz
+
+.PHONY: mutants
+mutants: $(STAMP) ## Plant each bug of a list and see that a test notices (ONLY=text; ten minutes; docs/mutants.md)
+	@$(NODE_PACKAGES)
+	@node test/mutants/run.ts $(if $(ONLY),--only="$(ONLY)")
+
+.PHONY: mutants-sample
+mutants-sample: $(STAMP) ## Some of these bugs, others with each commit (a minute)
+	@$(NODE_PACKAGES)
+	@node test/mutants/run.ts --sample=7
 
 .PHONY: simulate
 simulate: $(STAMP) ## 10,000 simulated lives of the whole control plane, with faults, on all cores (two of them: twenty minutes)
@@ -196,6 +241,7 @@ format: $(STAMP) ## Format all files
 .PHONY: types
 types: $(STAMP) ## Type check
 	@tsc -p .
+	@tsc -p src/dashboard
 
 .PHONY: dead-code
 dead-code: $(STAMP) ## Find files, exports and dependencies that nobody uses

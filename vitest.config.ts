@@ -1,6 +1,18 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 
 const nodeEndurance = ["agent", "chaos", "endurance", "runtime"].map((folder) => `test/node/${folder}/**/*.test.ts`);
+
+/** They start what takes minutes to build, or containers and servers of their own: they run when they are named, never because a file matches. */
+const onlyByName: ReadonlySet<string> = new Set(["browser", "conformance", "fuzz", "many", "kubernetes", "cluster", "cluster-life"]);
+
+/** Without --project all others: `vitest run test/contract/watch.test.ts` runs that file on the embedded servers and builds nothing. */
+function chosenProjects<Project extends TestProjectConfiguration & { readonly test: { readonly name: string } }>(
+  all: Project[],
+): Project[] {
+  const isVitest = process.argv[1]?.includes("vitest") === true;
+  const isNamed = process.argv.some((argument) => /^--project(=|$)/.test(argument));
+  return isVitest && !isNamed ? all.filter(({ test }) => !onlyByName.has(test.name)) : all;
+}
 
 export default defineConfig({
   test: {
@@ -8,10 +20,10 @@ export default defineConfig({
     // Real servers answer when they can; a test says what happens, never how fast.
     testTimeout: 30_000,
     expect: { poll: { timeout: 25_000 } },
-    projects: [
+    projects: chosenProjects([
       {
         extends: true,
-        test: { name: "unit", include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/world/**/*.test.ts"] },
+        test: { name: "unit", include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/world/**/*.test.ts", "test/mutants/**/*.test.ts"] },
       },
       {
         extends: true,
@@ -30,12 +42,19 @@ export default defineConfig({
           exclude: nodeEndurance,
           fileParallelism: false,
           testTimeout: 120_000,
+          // Hooks start containers too, and a machine may be slow.
+          hookTimeout: 120_000,
         },
       },
       {
         extends: true,
         // The same, killed again and again or in great numbers: minutes each, in `make test-node`.
         test: { name: "node-endurance", include: nodeEndurance, fileParallelism: false, testTimeout: 300_000 },
+      },
+      {
+        extends: true,
+        // The web console in Debian's Chromium, over a real server: `make test-browser`.
+        test: { name: "browser", include: ["test/browser/**/*.test.ts"], fileParallelism: false, testTimeout: 120_000 },
       },
       {
         extends: true,
@@ -73,8 +92,8 @@ export default defineConfig({
         test: {
           name: "kubernetes",
           include: ["test/contract/**/*.test.ts", "test/kubernetes/**/*.test.ts"],
-          // Of the program that runs the embedded store; it has nothing to do with this server.
-          exclude: ["test/contract/agentbox-process.test.ts"],
+          // Of the program that runs the embedded store, and of the documents; they have nothing to do with this server.
+          exclude: ["test/contract/agentbox-process.test.ts", "test/contract/specification.test.ts"],
           env: { AGENTBOX_TEST_SERVERS: "kubernetes" },
           globalSetup: ["test/kubernetes/global-setup.ts"],
           testTimeout: 120_000,
@@ -103,6 +122,6 @@ export default defineConfig({
           testTimeout: 300_000,
         },
       },
-    ],
+    ]),
   },
 });

@@ -77,7 +77,9 @@ async function deliver(image: BuiltImage, { layout, reference, wanted }: Deliver
   }
   const began = performance.now();
   const { settings, certificates } = await readRegistryFile(wanted.registries ?? join(wanted.cache, "registries.json"));
-  await using client = new RegistryClient({ clock: systemClock, random: Math.random, settings, certificates });
+  // The registry on the command line is meant, wherever it is.
+  const reachable = { ...settings, private: [...(settings.private ?? []), reference.registry] };
+  await using client = new RegistryClient({ clock: systemClock, random: Math.random, settings: reachable, certificates });
   const secrets = wanted.credentials === undefined ? [] : [await readFile(wanted.credentials, "utf8")];
   const outcome = await pushImage({ client, layout }, image, reference, { secrets, onProgress: teller() });
   say(outcome === "present" ? "  the registry has it already" : `  pushed in ${secondsSince(began)}`);
@@ -107,6 +109,7 @@ function secondsSince(began: number): string {
 try {
   await main();
 } catch (error) {
-  say(isImageError(error) || error instanceof Error ? `make images: ${error.message}` : String(error));
+  const detail = isImageError(error) && error.detail !== undefined ? ` (${error.detail})` : "";
+  say(error instanceof Error ? `make images: ${error.message}${detail}` : String(error));
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * Writes deploy/manifests from the chart, for who installs without Helm. Run it after changing the chart: `make manifests`.
+ * Writes deploy/manifests from the chart, for installation without Helm. Run it after changing the chart: `make manifests`.
  * A test of the chart (test/kubernetes/chart.test.ts) holds the files to it.
  */
 import { execFile } from "node:child_process";
@@ -15,7 +15,7 @@ export const chartFolder = join(root, "deploy/chart");
 export const manifestsFolder = join(root, "deploy/manifests");
 
 const namespace = "agentbox";
-/** Names that a reader puts his own in the place of, or makes. */
+/** Names that the reader of the manifests replaces or creates. */
 const values = ["images.registry=registry.example.com/platform", "database.existingSecret=agentbox-database"];
 
 const ownKind = "agents.navix.sh/v1alpha1/SandboxPool";

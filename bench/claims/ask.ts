@@ -2,7 +2,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { loopbackServer } from "../../src/cmd/rehearsal/loopback-server.ts";
+import { loopbackServer } from "./loopback-server.ts";
 
 export interface Order {
   readonly url: string;

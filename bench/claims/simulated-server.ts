@@ -19,16 +19,15 @@ import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { noTracing } from "#lib/tracing.ts";
 import { type Pod, Pods } from "#model/pod.ts";
-import { ExecActivity } from "#services/exec-activity.ts";
-import { ExecTokens } from "#services/exec-tokens.ts";
-import { LiveSandboxes } from "#services/live-sandboxes.ts";
-import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
+import { ExecActivity } from "#services/inside/exec-activity.ts";
+import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
+import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
-import { createEmptyPool, createPod, makeReady } from "../../src/cmd/rehearsal/idle-pods.ts";
-import { keysOver, serveApi, systemNamespace } from "../../src/cmd/serve-api.ts";
-import { prepareServerCode } from "../../src/cmd/server-code.ts";
-import { openServerMetrics } from "../../src/cmd/server-metrics.ts";
+import { createEmptyPool, createPod, makeReady } from "./idle-pods.ts";
+import { accessOver, serveApi, systemNamespace } from "../../src/cmd/parts/serve-api.ts";
+import { openServerMetrics } from "../../src/cmd/parts/server-metrics.ts";
 import { FakePodAccess } from "../../test/world/fake-pod-access.ts";
 
 const namespace = "default";
@@ -45,7 +44,6 @@ export interface SimulatedServer extends AsyncDisposable {
 }
 
 export async function startSimulatedServer(): Promise<SimulatedServer> {
-  prepareServerCode();
   const parts = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "agentbox-claims-"));
   parts.defer(() => rm(home, { recursive: true, force: true }));
@@ -71,12 +69,13 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const live = parts.use(new LiveSandboxes(cache.pods));
   await cache.run();
   parts.defer(() => cache.stop());
-  const keys = keysOver(store, cache, clock);
+  const rateLimit = { perSecond: 0, burst: 0 };
+  const access = accessOver({ client: store, cache, clock, rateLimit });
+  const { keys } = access;
   const { key: apiKey } = await keys.create({ role: "admin", team: "", keyId: "bench" }, { role: "admin", name: "bench" });
   const sandboxes = openSandboxService({ ...common, live, activity: new ExecActivity(clock), claims });
-  const face = nativeFace({ sandboxes, execTokens: new ExecTokens({ clock, privateKey }), clock, log });
-  const rateLimit = { perSecond: 1e9, burst: 1e9 };
-  const options = { host: "127.0.0.1", port: 0, keys, faces: [face], rateLimit, ready: () => true as const, clock, log, metrics };
+  const face = nativeFace({ sandboxes, execTokens: new ExecTokens({ clock, privateKey, keys }), clock, log });
+  const options = { host: "127.0.0.1", port: 0, access, faces: [face], rateLimit, ready: () => true as const, clock, log, metrics };
   const api = parts.use(await serveApi(options));
   const child = fork(join(import.meta.dirname, "daemons.ts"));
   parts.defer(() => child.disconnect());

@@ -38,6 +38,8 @@ async function serve({ sandboxes }: GatewayOrder): Promise<number> {
     ended: async () => undefined,
     wake: () => Promise.reject(new Error("nothing sleeps here")),
     trafficTokenOf: () => "",
+    accessTokenOf: () => "",
+    clock,
   });
   return (await listen(gateway, { host: "127.0.0.1", port: 0 })).port;
 }

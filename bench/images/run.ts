@@ -15,6 +15,7 @@ import { UnpackThread } from "#images/layer/unpack-thread.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { systemClock } from "#lib/clock.ts";
 import { RealRegistry } from "../../test/images/real-registry.ts";
+import { loopbackRegistries } from "../../test/world/fake-registry.ts";
 import { imageOf, plainConfig } from "../../test/world/image-fixture.ts";
 import { type EntrySpec, layerOf, type LayerFixture } from "../../test/world/layer-archive.ts";
 import { type Row, table } from "../lib/measure.ts";
@@ -76,7 +77,7 @@ async function unpackRows(): Promise<Row[]> {
 }
 
 async function withStore(work: (store: ImageStore) => Promise<void>): Promise<void> {
-  await using client = new RegistryClient({ clock: systemClock, random: Math.random });
+  await using client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
   await using store = await ImageStore.open({ folder: join(folder, `images-${count++}`), clock: systemClock, random: Math.random, client });
   await work(store);
 }

@@ -5,7 +5,7 @@
 import { Agent } from "undici";
 import { type Pod, Pods } from "#model/pod.ts";
 import { podPatch } from "#sandbox/pod-patch.ts";
-import { daemonPortOf } from "#sandbox/runtimes.ts";
+import { daemonPortOf } from "#sandbox/pods/runtimes.ts";
 import { quietMachine } from "../lib/quiet-machine.ts";
 import type { SystemWorld } from "../../test/cluster/system-world.ts";
 

@@ -16,6 +16,7 @@ import { assemble } from "#engines/embedded/node/pods/assemble-container.ts";
 import { NodePod } from "#engines/embedded/node/pods/node-pod.ts";
 import { type OpenNode, openNode } from "#engines/embedded/node/pods/open-node.ts";
 import { erasePodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
+import { findRuntime } from "#engines/embedded/node/runtime/find-command.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 
@@ -53,7 +54,7 @@ export class PlainRunc implements AsyncDisposable {
     const { context, pods } = this.#node;
     const slot = await context.slots.take();
     const plan = { uid: randomUUID(), namespace: "default", name: "floor", hostname: "floor", limits: { pids: 2048 } };
-    const pod = new NodePod({ context, record: { plan, slot: slot.index, disk: "none" }, slot, egress: noEgress });
+    const pod = new NodePod({ context, record: { plan, slot: slot.index, disk: "none" }, slot, egress: noEgress, isUsed: false });
     pods.set(plan.uid, pod);
     await pod.complete();
     const id = randomBytes(32).toString("hex");
@@ -82,7 +83,7 @@ export class PlainRunc implements AsyncDisposable {
 }
 
 async function runc(args: readonly string[]): Promise<void> {
-  const child = spawn("runc", args, { stdio: "ignore" });
+  const child = spawn(findRuntime("runc") ?? "runc", args, { stdio: "ignore" });
   const [code] = (await once(child, "exit")) as [number | null];
   if (code !== 0) throw new Error(`runc ${args.join(" ")}: exit code ${code}`);
 }

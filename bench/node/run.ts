@@ -8,7 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import type { ContainerPlan } from "#engines/embedded/node/pod-runtime.ts";
-import { instanceOf } from "../../src/cmd/embedded-node.ts";
+import { instanceOf } from "../../src/cmd/machine/embedded-node.ts";
 import { tracesOf } from "../../test/world/machine-traces.ts";
 import { PodWatch } from "../../test/world/pod-watch.ts";
 import { type RealNode, startRealNode } from "../../test/world/real-node.ts";

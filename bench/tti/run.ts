@@ -16,7 +16,7 @@ import { AgentBoxClient } from "#client/agentbox-client.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
-import { readServerFile } from "../../src/cmd/server-file.ts";
+import { readServerFile } from "../../src/cmd/machine/server-file.ts";
 import { installSdks } from "../../test/conformance/install.ts";
 import { UpProcess } from "../../test/world/up-process.ts";
 import { percentile, type Row, table } from "../lib/measure.ts";

@@ -1,33 +1,78 @@
-/** The client of the API that commands use, and what they say when it cannot be reached. */
+/** The server that commands work with, and what they say when it cannot be reached. */
 import { AgentBoxClient } from "#client/agentbox-client.ts";
-import type { CliContext } from "./context.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { type ChosenContext, chosenContext, nonEmpty } from "./config/server-contexts.ts";
+import type { CliContext, Home } from "./context.ts";
 import { CliError } from "./failure.ts";
 import { NoPrefix } from "./failure-text.ts";
 
-/** Where the environment says, else the server of this user on this machine with the key that its first start made. */
+/** Where the environment or a context says, else the server of this user on this machine with the key that its first start made. */
 export async function apiClient(context: CliContext): Promise<AgentBoxClient> {
-  const { home, env } = context;
-  const url = nonEmpty(env["AGENTBOX_API_URL"]) ?? (await home.httpAddress());
+  return new AgentBoxClient(await apiPlace(context));
+}
+
+export interface ApiPlace {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+export async function apiPlace(context: CliContext): Promise<ApiPlace> {
+  const chosen = await chosenServer(context);
+  const { env } = context;
+  const home = homeOf(context, chosen);
+  const url = nonEmpty(env["AGENTBOX_API_URL"]) ?? chosen?.url ?? (await home.httpAddress());
   if (url === undefined) {
-    throw new NoPrefix("AgentBox is not running here. Start it with: make up, or set AGENTBOX_API_URL to where it runs");
+    throw new NoPrefix(
+      chosen === undefined
+        ? "AgentBox is not running here. Start it with: make up, or set AGENTBOX_API_URL to where it runs, or choose a server: agentbox config"
+        : `AgentBox is not running in ${home.folder} (context ${chosen.name})`,
+    );
   }
   if (!/^https?:\/\//.test(url)) throw new CliError(`AGENTBOX_API_URL must begin with http:// or https://, not ${JSON.stringify(url)}`);
-  const apiKey = nonEmpty(env["AGENTBOX_API_KEY"]) ?? (await localKey(context));
-  return new AgentBoxClient({ url, apiKey });
+  return { url, apiKey: nonEmpty(env["AGENTBOX_API_KEY"]) ?? (await keyFor(context, chosen)) };
 }
 
-/** Never sent to a server that somebody else may have named. */
-async function localKey({ home, env }: CliContext): Promise<string> {
-  const elsewhere = nonEmpty(env["AGENTBOX_API_URL"]) !== undefined;
-  const key = elsewhere ? undefined : await home.adminKey();
+/** Where sandboxes are reached through the gateway; undefined when that is not known. */
+export async function gatewayUrl(context: CliContext): Promise<string | undefined> {
+  const chosen = await chosenServer(context);
+  const told = nonEmpty(context.env["AGENTBOX_GATEWAY_URL"]) ?? chosen?.gateway;
+  if (told !== undefined) return told;
+  const url = nonEmpty(context.env["AGENTBOX_API_URL"]) ?? chosen?.url;
+  if (url === undefined) return (await homeOf(context, chosen).gateway())?.address;
+  const { protocol, host } = new URL(url);
+  return host.startsWith("api.") ? `${protocol}//${host.slice("api.".length)}` : undefined;
+}
+
+/** The API server whose objects apply, get and delete work on. */
+export async function objectClient(context: CliContext): Promise<ObjectClient> {
+  const chosen = await chosenServer(context);
+  if (chosen?.url !== undefined && chosen.kubeconfig === undefined) {
+    throw new CliError(
+      `the context ${chosen.name} is a remote server: objects are reached through the socket of this machine, or with a kubeconfig (agentbox config set ${chosen.name} --kubeconfig FILE)`,
+    );
+  }
+  return await context.connect(chosen);
+}
+
+export async function chosenServer(context: CliContext): Promise<ChosenContext | undefined> {
+  return chosenContext(await context.contexts.read(), context.env, context.contextName);
+}
+
+function homeOf({ home, homeAt }: CliContext, chosen: ChosenContext | undefined): Home {
+  return chosen?.home === undefined ? home : homeAt(chosen.home);
+}
+
+/** A key is sent to the server that it was given for, and to no other. */
+async function keyFor(context: CliContext, chosen: ChosenContext | undefined): Promise<string> {
+  if (nonEmpty(context.env["AGENTBOX_API_URL"]) !== undefined) {
+    throw new CliError("AGENTBOX_API_URL is set, and AGENTBOX_API_KEY is not: set it to a key of that server");
+  }
+  if (chosen?.url !== undefined) {
+    if (chosen.key !== undefined) return chosen.key;
+    throw new CliError(`the context ${chosen.name} has no key: agentbox config set ${chosen.name} --key-stdin, or set AGENTBOX_API_KEY`);
+  }
+  const home = homeOf(context, chosen);
+  const key = await home.adminKey();
   if (key !== undefined) return key;
-  throw new CliError(
-    elsewhere
-      ? "AGENTBOX_API_URL is set, and AGENTBOX_API_KEY is not: set it to a key of that server"
-      : `there is no API key: set AGENTBOX_API_KEY, or put one into ${home.folder}/keys/admin.key`,
-  );
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === "" ? undefined : text;
+  throw new CliError(`there is no API key: set AGENTBOX_API_KEY, or put one into ${home.folder}/keys/admin.key`);
 }

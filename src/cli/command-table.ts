@@ -1,54 +1,197 @@
 /** All commands, in the order of the help. Each is loaded only when it is used: `agentbox version` must not wait for what `get` needs. */
 import type { Command } from "./command.ts";
 
+/** The help shows commands under these titles, in this order; those of `hidden` are for programs. */
+export const groups = [
+  { name: "sandboxes", title: "Sandboxes:" },
+  { name: "pools", title: "Envs and pools:" },
+  { name: "objects", title: "Objects, in the words of kubectl:" },
+  { name: "server", title: "Servers and access:" },
+  { name: "client", title: "This command line:" },
+  { name: "hidden", title: "" },
+] as const;
+export type CommandGroup = (typeof groups)[number]["name"];
+
 export interface CommandEntry {
   readonly name: string;
   /** Other words for it. */
   readonly aliases?: readonly string[];
   readonly summary: string;
+  readonly group: CommandGroup;
   readonly load: () => Promise<Command>;
 }
 
 export const commandTable: readonly CommandEntry[] = [
-  { name: "up", summary: "Start AgentBox on this machine, in the foreground", load: async () => (await import("./commands/up.ts")).up },
-  { name: "down", summary: "Remove all sandboxes from this machine", load: async () => (await import("./commands/down.ts")).down },
+  {
+    name: "up",
+    group: "server",
+    summary: "Start AgentBox on this machine, in the foreground",
+    load: async () => (await import("./commands/up.ts")).up,
+  },
+  {
+    name: "down",
+    group: "server",
+    summary: "Remove all sandboxes from this machine",
+    load: async () => (await import("./commands/down.ts")).down,
+  },
   {
     name: "serve",
+    group: "server",
     summary: "Run parts of AgentBox for a Kubernetes cluster",
     load: async () => (await import("./commands/serve.ts")).serve,
   },
-  { name: "run", summary: "Make a sandbox, and run a command in it", load: async () => (await import("./commands/run.ts")).run },
-  { name: "ls", summary: "Show sandboxes", load: async () => (await import("./commands/ls.ts")).ls },
-  { name: "exec", summary: "Run a command in a sandbox", load: async () => (await import("./commands/exec.ts")).exec },
-  { name: "logs", summary: "Show what a sandbox wrote", load: async () => (await import("./commands/logs.ts")).logs },
+  {
+    name: "ui",
+    group: "sandboxes",
+    summary: "Show sandboxes, Envs and events as they change",
+    load: async () => (await import("./commands/ui.ts")).ui,
+  },
+  {
+    name: "run",
+    group: "sandboxes",
+    summary: "Make a sandbox, and run a command in it",
+    load: async () => (await import("./commands/run.ts")).run,
+  },
+  {
+    name: "shell",
+    group: "sandboxes",
+    summary: "Make a sandbox, and open a shell in it",
+    load: async () => (await import("./commands/shell.ts")).shell,
+  },
+  { name: "ls", group: "sandboxes", summary: "Show sandboxes", load: async () => (await import("./commands/ls.ts")).ls },
+  { name: "exec", group: "sandboxes", summary: "Run a command in a sandbox", load: async () => (await import("./commands/exec.ts")).exec },
+  {
+    name: "cp",
+    group: "sandboxes",
+    summary: "Copy files into sandboxes, out of them and between them",
+    load: async () => (await import("./commands/cp.ts")).cp,
+  },
+  {
+    name: "attach",
+    group: "sandboxes",
+    summary: "Open a shell in a sandbox that is there",
+    load: async () => (await import("./commands/attach.ts")).attach,
+  },
+  {
+    name: "port",
+    group: "sandboxes",
+    summary: "Reach a port of a sandbox at a port of this machine",
+    load: async () => (await import("./commands/port.ts")).port,
+  },
+  {
+    name: "events",
+    group: "sandboxes",
+    summary: "Show what happened to sandboxes, Envs and pools",
+    load: async () => (await import("./commands/events.ts")).events,
+  },
+  { name: "logs", group: "sandboxes", summary: "Show what a sandbox wrote", load: async () => (await import("./commands/logs.ts")).logs },
   {
     name: "inspect",
+    group: "sandboxes",
     summary: "Show all there is to know about a sandbox",
     load: async () => (await import("./commands/inspect.ts")).inspect,
   },
-  { name: "extend", summary: "Change when a sandbox ends by itself", load: async () => (await import("./commands/extend.ts")).extend },
-  { name: "pause", summary: "Freeze sandboxes", load: async () => (await import("./commands/pause.ts")).pause },
-  { name: "resume", summary: "Let paused sandboxes go on", load: async () => (await import("./commands/resume.ts")).resume },
-  { name: "rm", aliases: ["kill"], summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
-  { name: "scale", summary: "Set how many pods a pool keeps", load: async () => (await import("./commands/scale.ts")).scale },
-  { name: "apply", summary: "Create or change objects from files", load: async () => (await import("./commands/apply.ts")).apply },
-  { name: "get", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
-  { name: "delete", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },
+  { name: "top", group: "sandboxes", summary: "Show what sandboxes use", load: async () => (await import("./commands/top.ts")).top },
+  {
+    name: "wait",
+    group: "sandboxes",
+    summary: "Wait until sandboxes run, are paused or have ended",
+    load: async () => (await import("./commands/wait.ts")).wait,
+  },
+  {
+    name: "extend",
+    group: "sandboxes",
+    summary: "Change when a sandbox ends by itself",
+    load: async () => (await import("./commands/extend.ts")).extend,
+  },
+  { name: "pause", group: "sandboxes", summary: "Freeze sandboxes", load: async () => (await import("./commands/pause.ts")).pause },
+  {
+    name: "resume",
+    group: "sandboxes",
+    summary: "Let paused sandboxes go on",
+    load: async () => (await import("./commands/resume.ts")).resume,
+  },
+  { name: "rm", aliases: ["kill"], group: "sandboxes", summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
+  {
+    name: "envs",
+    group: "pools",
+    summary: "Make, show, change, scale, refresh and explain Envs",
+    load: async () => (await import("./commands/envs.ts")).envs,
+  },
+  {
+    name: "scale",
+    group: "pools",
+    summary: "Set how many pods a pool keeps",
+    load: async () => (await import("./commands/scale.ts")).scale,
+  },
+  {
+    name: "apply",
+    group: "objects",
+    summary: "Create or change objects from files",
+    load: async () => (await import("./commands/apply.ts")).apply,
+  },
+  { name: "get", group: "objects", summary: "Show objects", load: async () => (await import("./commands/get.ts")).get },
+  { name: "delete", group: "objects", summary: "Delete objects", load: async () => (await import("./commands/delete.ts")).deleteObjects },
+  {
+    name: "mcp",
+    group: "sandboxes",
+    summary: "Give sandboxes to an AI client over MCP, and set that client up",
+    load: async () => (await import("./commands/mcp.ts")).mcp,
+  },
   {
     name: "image",
+    group: "pools",
     summary: "Show, fetch, import and remove images on this machine",
     load: async () => (await import("./commands/image.ts")).image,
   },
-  { name: "key", summary: "Make, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
+  { name: "key", group: "server", summary: "Make, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
+  {
+    name: "limits",
+    group: "pools",
+    summary: "Show and set how much teams may have",
+    load: async () => (await import("./commands/limits.ts")).limits,
+  },
+  {
+    name: "doctor",
+    group: "server",
+    summary: "Check this machine and the installation",
+    load: async () => (await import("./commands/doctor.ts")).doctor,
+  },
+  {
+    name: "config",
+    group: "server",
+    summary: "Choose the server that commands work with",
+    load: async () => (await import("./commands/config.ts")).config,
+  },
   {
     name: "env",
+    group: "client",
     summary: "Print what a shell or a program needs to reach AgentBox",
     load: async () => (await import("./commands/env.ts")).env,
   },
   {
     name: "trust",
+    group: "server",
     summary: "Have this system trust the gateway's certificate",
     load: async () => (await import("./commands/trust.ts")).trust,
   },
-  { name: "version", summary: "Print the version", load: async () => (await import("./commands/version.ts")).version },
+  {
+    name: "completion",
+    group: "client",
+    summary: "Print a script for completion in a shell",
+    load: async () => (await import("./commands/completion.ts")).completion,
+  },
+  {
+    name: "__complete",
+    group: "hidden",
+    summary: "Print what a word may become",
+    load: async () => (await import("./commands/complete.ts")).complete,
+  },
+  { name: "version", group: "client", summary: "Print the version", load: async () => (await import("./commands/version.ts")).version },
 ];
+
+/** The command of a command line: its first word that is no flag of the program. */
+export function findCommand(words: readonly string[]): CommandEntry | undefined {
+  const name = words.find((word, at) => !word.startsWith("-") && words[at - 1] !== "--context");
+  return commandTable.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? "") === true);
+}

@@ -9,6 +9,8 @@ export interface Command {
   readonly about: string;
   readonly examples: readonly Example[];
   readonly flags: Flags;
+  /** The words that say what to do, where a command has some. */
+  readonly words?: readonly string[];
   /** Resolves with the exit code; fails with the errors of failure.ts or of the port. */
   readonly run: (context: CliContext, args: Arguments) => Promise<number>;
 }

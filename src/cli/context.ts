@@ -1,14 +1,24 @@
 /** What a command has at hand. Everything outside the process comes in here, so that tests need no process. */
+import type { Readable, Writable } from "node:stream";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { ExecSignal } from "#model/exec-signals.ts";
+import type { ContextStore, ServerContext } from "./config/server-contexts.ts";
+import type { MachineProbe } from "./doctor/checks.ts";
 import type { MachineImages } from "./machine-images.ts";
 import type { SystemTrust } from "./system-trust.ts";
 
 export interface CliContext {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
-  /** The terminal that the user sits at; undefined when standard input or output is none. */
+  /** Whether the user sits at one: standard input and output both are. */
+  readonly hasTerminal: () => boolean;
+  /** That terminal; undefined when there is none. */
   readonly terminal: () => UserTerminal | undefined;
+  /** This process's streams and signals, for a command that runs elsewhere as if it ran here. */
+  readonly attach: () => AttachedProcess;
+  /** Asks at the user's terminal, and resolves with the line that is typed. */
+  readonly ask: (question: string) => Promise<string>;
   /** All of standard input. */
   readonly readStdin: () => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,8 +30,13 @@ export interface CliContext {
   readonly version: string;
   /** The folder with AgentBox's data, and where its server can be reached. */
   readonly home: Home;
-  /** A client of the running server; fails with a CliError that says how to start one. */
-  readonly connect: () => Promise<ObjectClient>;
+  /** Those of other data folders on this machine. */
+  readonly homeAt: (folder: string) => Home;
+  /** The servers that this user keeps, and the one that `--context` chose. */
+  readonly contexts: ContextStore;
+  readonly contextName?: string | undefined;
+  /** A client of the objects of a running server or of a cluster; fails with a CliError that says how to start one. */
+  readonly connect: (place?: ServerContext) => Promise<ObjectClient>;
   /** Runs the server until it is told to end; resolves with the exit code. */
   readonly serve: (options: ServeRequest) => Promise<number>;
   /** Runs parts of AgentBox for a cluster until they are told to end; resolves with the exit code. */
@@ -30,21 +45,36 @@ export interface CliContext {
   readonly takeDown: () => Promise<number>;
   /** The images on this machine; needs no server. */
   readonly images: () => Promise<MachineImages>;
+  /** What there is on this machine, for `agentbox doctor`. */
+  readonly probeMachine: () => Promise<MachineProbe>;
   /** What this system's programs trust; needs no server. */
   readonly trust: () => Promise<SystemTrust>;
+}
+
+/** Given back when it is disposed of: until then, signals and broken outputs are the command's and do not end this process. */
+export interface AttachedProcess extends Disposable {
+  readonly stdin: Readable;
+  readonly isStdinTerminal: boolean;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  /** The third one ends us all the same. */
+  readonly onSignal: (handler: (name: ExecSignal) => void) => void;
 }
 
 export interface TextSink {
   write(text: string): unknown;
   /** A person looks at it, and lines can be written over. */
   readonly isTTY?: boolean;
+  /** Characters in a line. */
+  readonly columns?: number | undefined;
 }
 
 /** A terminal whose keys come one by one, until it is disposed of: Ctrl-C is a key like others. */
 export interface UserTerminal extends Disposable {
   readonly rows: number;
   readonly cols: number;
-  readonly onTyped: (handler: (text: string) => void) => void;
+  readonly show: (bytes: Uint8Array) => void;
+  readonly onTyped: (handler: (bytes: Uint8Array<ArrayBuffer>) => void) => void;
   readonly onResize: (handler: () => void) => void;
 }
 
@@ -100,6 +130,8 @@ export interface ServePartsRequest extends ServeLimits {
   readonly poolNamespace: string;
   /** Pools of this namespace alone are looked after; left out: those of the whole cluster. */
   readonly onlyNamespace?: string | undefined;
+  /** Which entry of an Env's clusters is this cluster's; left out: Envs are not kept. */
+  readonly clusterID?: string | undefined;
   readonly host: string;
   readonly port: number;
   readonly healthPort: number;
@@ -127,6 +159,8 @@ export interface ServeLimits {
   readonly rateBurst?: number;
   /** After how many sandboxes a pod is replaced. */
   readonly maxUses?: number;
+  /** Every pool without an Env gets one. */
+  readonly adoptPools?: boolean;
   /** How many creates may wait at a time. */
   readonly queueSize?: number;
   /** The longest timeout that E2B's clients may ask for. */
@@ -134,4 +168,6 @@ export interface ServeLimits {
   /** How many requests and connections may be open to all sandboxes, and to one. */
   readonly maxOpen?: number;
   readonly maxOpenOfSandbox?: number;
+  /** The file that names plugins; left out: in the data folder, if there is one. */
+  readonly plugins?: string;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ClientError } from "#client/client-error.ts";
 import { ApiError } from "#kube/api-error.ts";
 import { CliError, ManyErrors, throwCollected } from "./failure.ts";
 import { failureText, NoPrefix } from "./failure-text.ts";
@@ -66,4 +67,12 @@ describe("collected failures", () => {
     expect(() => throwCollected([one])).toThrow(one);
     expect(() => throwCollected([one, one])).toThrow(ManyErrors);
   });
+});
+
+test("a shortage of an Env is told without the command that sizes single pools", () => {
+  const pool = { idle: 0, starting: 1, running: 3, stopping: 0, waiting: 2 };
+  const error = new ClientError("no_capacity", "no pod of Env base became free", { details: { pool, env: "base" } });
+  expect(failureText(error)).toBe(
+    "error: no pod of Env base became free; the pools of Env base have 0 idle pods, 1 starting, 3 running, 0 stopping, and 2 requests wait\n",
+  );
 });

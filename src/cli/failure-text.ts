@@ -5,7 +5,7 @@ import type { PoolStanding } from "#model/error-codes.ts";
 import { CliError, ManyErrors } from "./failure.ts";
 
 export interface FailureTextOptions {
-  /** Say where a defect is, for whoever mends it. */
+  /** Say where a defect is, for the person that mends it. */
   readonly debug?: boolean;
 }
 
@@ -40,19 +40,20 @@ function clientText(error: ClientError): string {
   if (error.code === "unauthenticated") return `${error.message}. See AGENTBOX_API_KEY, or keys/admin.key in the data folder`;
   if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL`;
   if (error.code === "internal") return `${error.message} (request ${error.requestId ?? "without an id"})`;
-  const { available = [], pool, retryAfterSeconds } = error.details;
+  const { available = [], pool, env, retryAfterSeconds } = error.details;
   const isFull = error.code === "no_capacity" || error.code === "queue_full";
   const more = [
     ...(available.length === 0 ? [] : [`there is ${available.join(", ")}`]),
-    ...(pool === undefined ? [] : [`the pool has ${poolText(pool)}`]),
+    ...(pool === undefined ? [] : [poolText(pool, env)]),
     ...(retryAfterSeconds === undefined ? [] : [`try again in ${retryAfterSeconds} s`]),
-    ...(isFull ? ["or make the pool larger with: agentbox scale POOL NUMBER"] : []),
+    ...(isFull && env === undefined ? ["or make the pool larger with: agentbox scale POOL NUMBER"] : []),
   ];
   return [error.message, ...more].join("; ");
 }
 
-function poolText({ idle, starting, running, stopping, waiting }: PoolStanding): string {
-  return `${idle} idle pods, ${starting} starting, ${running} running, ${stopping} stopping, and ${waiting} requests wait`;
+function poolText({ idle, starting, running, stopping, waiting }: PoolStanding, env: string | undefined): string {
+  const which = env === undefined ? "the pool has" : `the pools of Env ${env} have`;
+  return `${which} ${idle} idle pods, ${starting} starting, ${running} running, ${stopping} stopping, and ${waiting} requests wait`;
 }
 
 /** The server was there when the command began: a client is only made for a socket on which somebody listens. */

@@ -4,6 +4,7 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { apiVersionOf, type ResourceType } from "#model/resource.ts";
 import type { CliContext } from "./context.ts";
+import type { ObjectFormat } from "./print/print-objects.ts";
 import type { Selection } from "./select-objects.ts";
 
 /** Lists are asked for in pieces of this size, so that no answer is too large to hold. */
@@ -15,7 +16,7 @@ export interface GetRequest {
   readonly namespace: string | undefined;
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;
-  readonly output: "table" | "wide" | "yaml" | "json" | "name";
+  readonly output: "table" | "wide" | ObjectFormat;
   readonly headers: boolean;
   readonly ignoreNotFound: boolean;
 }

@@ -4,15 +4,18 @@ import { agentbox } from "../../test/world/run-cli.ts";
 import type { GatewayPlace, ServeRequest } from "./context.ts";
 import { commandTable } from "./command-table.ts";
 
+/** Those for people. */
+const commands = commandTable.filter(({ group }) => group !== "hidden");
+
 describe("help", () => {
   test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("of the program is shown by %j", async (argv) => {
     const { stdout, code } = await agentbox(argv);
     expect(code).toBe(0);
     expect(stdout).toContain("Usage: agentbox COMMAND");
-    for (const { name } of commandTable) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
+    for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
   });
 
-  test.each(commandTable.map(({ name }) => name))("of %s is shown both ways and speaks of every flag", async (name) => {
+  test.each(commands.map(({ name }) => name))("of %s is shown both ways and speaks of every flag", async (name) => {
     const help = await agentbox(["help", name]);
     expect(help).toEqual(await agentbox([name, "--help"]));
     expect(help.code).toBe(0);
@@ -33,16 +36,16 @@ describe("help", () => {
 
 test("docs/command-line.md speaks of every command", () => {
   const page = readFileSync(new URL("../../docs/command-line.md", import.meta.url), "utf8");
-  expect(commandTable.map(({ name }) => name).filter((name) => !new RegExp(`(agentbox |\`)${name}\\b`).test(page))).toEqual([]);
+  expect(commands.map(({ name }) => name).filter((name) => !new RegExp(`(agentbox |\`)${name}\\b`).test(page))).toEqual([]);
 });
 
 describe("a mistake in the command line", () => {
   test.each([
-    [["aply"], "error: unknown command: aply. Did you mean apply?\nSee: agentbox help\n"],
-    [["frobnicate"], "error: unknown command: frobnicate\nSee: agentbox help\n"],
-    [["help", "gte"], "error: unknown command: gte. Did you mean get?\nSee: agentbox help\n"],
-    [["-n", "x", "get"], "error: a command must come before flags such as -n\nSee: agentbox help\n"],
-    [["get", "--namespce=x", "pods"], "error: unknown flag: --namespce. Did you mean --namespace?\nSee: agentbox help get\n"],
+    [["aply"], "error: unknown command 'aply'\n(Did you mean apply?)\nSee: agentbox help\n"],
+    [["frobnicate"], "error: unknown command 'frobnicate'\nSee: agentbox help\n"],
+    [["help", "gte"], "error: unknown command 'gte'\n(Did you mean get?)\nSee: agentbox help\n"],
+    [["-n", "x", "get"], "error: unknown option '-n'\nSee: agentbox help\n"],
+    [["get", "--namespce=x", "pods"], "error: unknown option '--namespce=x'\n(Did you mean --namespace?)\nSee: agentbox help get\n"],
     [["apply", "pool.yaml"], "error: apply takes files with -f: unexpected pool.yaml\nSee: agentbox help apply\n"],
     [["up", "--port", "many"], 'error: --port must be a port from 0 to 65535, not "many"\nSee: agentbox help up\n'],
   ])("%j ends with 2 and a hint", async (argv, stderr) => {
@@ -68,13 +71,16 @@ describe("env", () => {
   test.each([
     [
       "sh",
-      "export AGENTBOX_HOME='/data/it'\\''s'\nexport AGENTBOX_SOCKET='/data/it'\\''s/run/api.sock'\nexport AGENTBOX_URL='http://127.0.0.1:1'\n",
+      "export AGENTBOX_HOME='/data/it'\\''s'\nexport AGENTBOX_SOCKET='/data/it'\\''s/run/api.sock'\nexport AGENTBOX_API_URL='http://127.0.0.1:1'\nexport AGENTBOX_API_KEY='e2b_abc'\n",
     ],
     [
       "fish",
-      "set -gx AGENTBOX_HOME '/data/it\\'s'\nset -gx AGENTBOX_SOCKET '/data/it\\'s/run/api.sock'\nset -gx AGENTBOX_URL 'http://127.0.0.1:1'\n",
+      "set -gx AGENTBOX_HOME '/data/it\\'s'\nset -gx AGENTBOX_SOCKET '/data/it\\'s/run/api.sock'\nset -gx AGENTBOX_API_URL 'http://127.0.0.1:1'\nset -gx AGENTBOX_API_KEY 'e2b_abc'\n",
     ],
-    ["dotenv", 'AGENTBOX_HOME="/data/it\'s"\nAGENTBOX_SOCKET="/data/it\'s/run/api.sock"\nAGENTBOX_URL="http://127.0.0.1:1"\n'],
+    [
+      "dotenv",
+      'AGENTBOX_HOME="/data/it\'s"\nAGENTBOX_SOCKET="/data/it\'s/run/api.sock"\nAGENTBOX_API_URL="http://127.0.0.1:1"\nAGENTBOX_API_KEY="e2b_abc"\n',
+    ],
   ])("is printed for %s", async (format, stdout) => {
     expect(await agentbox(["env", "-o", format], { home })).toEqual({ stdout, stderr: "", code: 0 });
   });
@@ -83,21 +89,22 @@ describe("env", () => {
     expect(JSON.parse((await agentbox(["env", "--output=json"], { home })).stdout)).toEqual({
       AGENTBOX_HOME: home.folder,
       AGENTBOX_SOCKET: home.socketPath,
-      AGENTBOX_URL: "http://127.0.0.1:1",
+      AGENTBOX_API_URL: "http://127.0.0.1:1",
+      AGENTBOX_API_KEY: "e2b_abc",
     });
   });
 
   test("points E2B's SDKs at a server that has sandboxes, and at no other", async () => {
     const place = async (): Promise<GatewayPlace> => ({ address: "http://127.0.0.1:2", domain: "box.localhost:3" });
     const { stdout } = await agentbox(["env", "-o", "dotenv"], { home: { ...home, gateway: place } });
-    expect(stdout.split("\n").slice(3)).toEqual([
+    expect(stdout.split("\n").slice(4)).toEqual([
       'E2B_API_KEY="e2b_abc"',
       'E2B_API_URL="http://127.0.0.1:1"',
       'E2B_SANDBOX_URL="http://127.0.0.1:2"',
       'E2B_DOMAIN="box.localhost:3"',
       "",
     ]);
-    expect((await agentbox(["env"], { home })).stdout).not.toContain("E2B");
+    expect((await agentbox(["env"], { home })).stdout).not.toContain("E2B_");
   });
 
   test("by hosts tells the SDKs the domain alone, and takes back what points them elsewhere", async () => {
@@ -105,7 +112,7 @@ describe("env", () => {
     const place = async (): Promise<GatewayPlace> => ({ address: "http://127.0.0.1:2", domain: "box.localhost:3", authorityFile });
     const printed = async (format: string): Promise<readonly string[]> => {
       const { stdout } = await agentbox(["env", "--hosts", "-o", format], { home: { ...home, gateway: place } });
-      return stdout.trimEnd().split("\n").slice(3);
+      return stdout.trimEnd().split("\n").slice(4);
     };
     expect(await printed("dotenv")).toEqual([
       'E2B_API_KEY="e2b_abc"',
@@ -116,8 +123,8 @@ describe("env", () => {
     expect((await printed("fish")).slice(-2)).toEqual(["set -e E2B_API_URL", "set -e E2B_SANDBOX_URL"]);
   });
 
-  test("names no address while no server runs", async () => {
-    expect((await agentbox(["env"])).stdout).not.toContain("AGENTBOX_URL");
+  test("fails while no server runs", async () => {
+    expect(await agentbox(["env"])).toEqual({ stdout: "", stderr: "AgentBox is not running here. Start it with: make up\n", code: 1 });
   });
 });
 

@@ -1,73 +1,105 @@
 /**
  * The command line. One file per command in commands/, behind the table in command-table.ts.
  *
- * - flags.ts, help.ts, nearest-word.ts   reading a command line, and helping with it
+ * - command-parser.ts, flags.ts          reading a command line, with commander
  * - failure.ts, failure-text.ts          how commands fail, and in which words
  * - context.ts                           what a command has at hand
  * - manifest/   files → objects          - apply/   the three-way merge
  * - table/      objects → rows           - print/   rows and objects → text
  * - image/      what `agentbox image` does, on machine-images.ts instead of a server
+ * - envs/       what `agentbox envs` does, through the API
  * - sandbox/    what the commands of sandboxes have in common; they go through the API, as those of key/ do
  *
  * Words, layouts and exit codes of apply, get and delete are kubectl's, on purpose: who knows the one knows the other.
  */
-import { commandHelp, programHelp } from "./help.ts";
-import { type CommandEntry, commandTable } from "./command-table.ts";
+import { Command as Program } from "commander";
+import type { Command } from "./command.ts";
+import { type CommandEntry, commandTable, findCommand, groups } from "./command-table.ts";
+import { FlagReader, isHelpShown, plainForms, splitAtDashes, usageErrorOf } from "./command-parser.ts";
 import type { CliContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { failureText } from "./failure-text.ts";
-import { helpFlag, readArguments } from "./flags.ts";
-import { nearestWord } from "./nearest-word.ts";
 
 /** Runs one command line (without the program's name) and resolves with the exit code. */
 export async function runCli(context: CliContext, argv: readonly string[]): Promise<number> {
-  const [first, ...rest] = argv;
+  const line = splitAtDashes(usualForm(argv, context.hasTerminal()));
+  const entry = findCommand(line.own);
   try {
-    if (first === undefined || first === "--help" || first === "-h") return showProgramHelp(context);
-    if (first === "--version") return await runCommand(context, "version", rest);
-    if (first === "help") return await showHelp(context, rest);
-    return await runCommand(context, first, rest);
+    return await parseAndRun(context, line, entry);
   } catch (error) {
-    return report(context, first ?? "", error);
+    if (isHelpShown(error)) return 0;
+    return report(context, entry, usageErrorOf(error));
   }
 }
 
-async function runCommand(context: CliContext, name: string, argv: readonly string[]): Promise<number> {
-  const entry = findCommand(name);
-  const command = await entry.load();
-  const args = readArguments(argv, { ...command.flags, ...helpFlag });
-  if (args.isOn("help")) return await showHelp(context, [name]);
-  return await command.run(context, args);
+/** `help X` and `X --help` are one; without a command a terminal shows the live view, and a pipe the help. */
+function usualForm(argv: readonly string[], hasTerminal: boolean): readonly string[] {
+  const [first, second] = argv;
+  if (first === "--version") return ["version"];
+  if (first !== "help") return argv.length === 0 ? [hasTerminal ? "ui" : "--help"] : argv;
+  if (second === undefined || second.startsWith("-")) return ["--help"];
+  return findCommand([second]) === undefined ? [second] : [second, "--help"];
 }
 
-async function showHelp(context: CliContext, words: readonly string[]): Promise<number> {
-  const name = words.find((word) => !word.startsWith("-"));
-  if (name === undefined) return showProgramHelp(context);
-  const entry = findCommand(name);
-  context.stdout.write(commandHelp(entry, await entry.load()));
-  return 0;
+async function parseAndRun(context: CliContext, { own, afterDashes }: ReturnType<typeof splitAtDashes>, chosen?: CommandEntry) {
+  const program = programFor(context);
+  let code = 0;
+  let words = own;
+  for (const group of groups) {
+    for (const entry of commandTable.filter((candidate) => candidate.group === group.name)) {
+      const command = program
+        .command(entry.name, { hidden: group.name === "hidden" })
+        .summary(entry.summary)
+        .helpGroup(group.title)
+        .exitOverride();
+      command.aliases([...(entry.aliases ?? [])]);
+      if (entry !== chosen) continue;
+      const loaded = await entry.load();
+      describe(command, entry, loaded);
+      const reader = new FlagReader(command, loaded.flags);
+      words = plainForms(own, loaded.flags);
+      command.action(async () => {
+        const { context: contextName } = program.opts<{ context?: string }>();
+        code = await loaded.run({ ...context, contextName }, reader.arguments(command.args, afterDashes));
+      });
+    }
+  }
+  await program.parseAsync(words, { from: "user" });
+  return code;
 }
 
-function showProgramHelp(context: CliContext): number {
-  context.stdout.write(programHelp(commandTable));
-  return 0;
+function programFor({ stdout }: CliContext): Program {
+  const program = new Program("agentbox");
+  program
+    .description("AgentBox: isolated sandboxes for AI agents, out of warm pools.")
+    .usage("COMMAND [ARGUMENTS]")
+    .option("--context <NAME>", "Work with this server (agentbox config ls)")
+    .helpOption("-h, --help", "Show help")
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({ helpWidth: Math.max(60, Math.min(stdout.columns ?? 120, 120)), subcommandTerm: (command) => command.name() })
+    .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => {} })
+    .addHelpText(
+      "after",
+      "\nagentbox help COMMAND, or agentbox COMMAND --help, says more about a command.\n" +
+        "AGENTBOX_HOME chooses the data folder (default: ~/.agentbox). AGENTBOX_DEBUG=1 shows where a defect is.",
+    );
+  return program;
 }
 
-function findCommand(name: string): CommandEntry {
-  const entry = commandTable.find((candidate) => candidate.name === name || candidate.aliases?.includes(name) === true);
-  if (entry !== undefined) return entry;
-  const what = name.startsWith("-") ? `a command must come before flags such as ${name}` : `unknown command: ${name}`;
-  const near = nearestWord(
-    name,
-    commandTable.map((candidate) => candidate.name),
-  );
-  throw new UsageError(near === undefined ? what : `${what}. Did you mean ${near}?`);
+function describe(command: Program, entry: CommandEntry, { usage, about, examples }: Command): void {
+  const forms = usage.map((form) => form.replace(/^\S+ ?/, ""));
+  const lines = examples.flatMap(({ does, line }) => [`  # ${does}`, `  ${line}`]);
+  command
+    .usage(forms.map((form, at) => (at === 0 ? form : `       agentbox ${usage[at] ?? ""}`)).join("\n"))
+    .description(`${entry.summary}.\n\n${about}`)
+    .allowExcessArguments()
+    .addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
 }
 
-function report(context: CliContext, name: string, error: unknown): number {
+function report(context: CliContext, entry: CommandEntry | undefined, error: unknown): number {
   if (error instanceof UsageError) {
-    const known = commandTable.some((entry) => entry.name === name || entry.aliases?.includes(name) === true);
-    context.stderr.write(`error: ${error.message}\nSee: agentbox ${known ? `help ${name}` : "help"}\n`);
+    context.stderr.write(`error: ${error.message}\nSee: agentbox ${entry === undefined ? "help" : `help ${entry.name}`}\n`);
     return 2;
   }
   // Ctrl-C is an end, not a failure to explain. 130 is what shells expect of it.

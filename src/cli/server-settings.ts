@@ -1,4 +1,5 @@
 /** Settings of servers: each is a flag, or a variable of the environment that is called like it. */
+import { resolve } from "node:path";
 import { parseDuration } from "#model/duration.ts";
 import type { CliContext, GatewayWish, ServeLimits } from "./context.ts";
 import { UsageError } from "./failure.ts";
@@ -9,9 +10,16 @@ export const limitFlags: Flags = {
   "rate-limit": { value: "NUMBER", help: "Requests a second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
   "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
   "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
+  "adopt-pools": {
+    help: "Give every pool without an Env one of its own name (default: AGENTBOX_ADOPT_POOLS, or only pools that ask for it)",
+  },
   "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
   "max-timeout": { value: "DURATION", help: "Longest timeout that E2B's clients may ask for (default: AGENTBOX_MAX_TIMEOUT or 720h)" },
   "max-open": { value: "NUMBER", help: "Requests and connections to sandboxes that may be open (default: AGENTBOX_MAX_OPEN or 20000)" },
+  plugins: {
+    value: "FILE",
+    help: "Plugins, in JSON or YAML (default: AGENTBOX_PLUGINS, or plugins.json or plugins.yaml in the data folder)",
+  },
   "max-open-each": { value: "NUMBER", help: "… and to a single sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
 };
 
@@ -23,12 +31,18 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     rateLimit: number("rate-limit", 0),
     rateBurst: number("rate-burst", 1),
     maxUses: number("max-uses", 1),
+    adoptPools: onOrOff(given(context, args, "adopt-pools")),
     queueSize: number("queue-size", 0),
     maxTimeoutMs: longTimeout(given(context, args, "max-timeout")),
     maxOpen: number("max-open", 1),
     maxOpenOfSandbox: number("max-open-each", 1),
+    plugins: fileOf(context, given(context, args, "plugins")),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+function fileOf({ cwd }: CliContext, { text }: Given): string | undefined {
+  return text === undefined ? undefined : resolve(cwd, text);
 }
 
 export function durationOf(context: CliContext, args: Arguments, flag: string): number | undefined {
@@ -61,6 +75,11 @@ export function given(context: CliContext, args: Arguments, flag: string): Given
   const variable = `AGENTBOX_${flag.toUpperCase().replaceAll("-", "_")}`;
   const value = context.env[variable];
   return { text: value === "" ? undefined : value, from: variable };
+}
+
+function onOrOff({ text, from }: Given): boolean | undefined {
+  if (text === undefined || text === "true" || text === "false") return text === undefined ? undefined : text === "true";
+  throw new UsageError(`${from} must be true or false, not ${JSON.stringify(text)}`);
 }
 
 function wholeNumber({ text, from }: Given, least: number, most: number, what: string): number | undefined {

@@ -1,6 +1,7 @@
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { ApiObject } from "#model/meta.ts";
+import { templateConditionReasons } from "#model/keys.ts";
+import type { ApiObject, Condition } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./failure.ts";
@@ -97,7 +98,10 @@ async function find({ client, signal }: Waiting, { type, namespace, name }: Doom
   }
 }
 
-function progressText({ type, name }: Doomed, { metadata: { finalizers = [] } }: ApiObject): string {
-  const reason = finalizers.length === 0 ? "it has time to end" : `finalizers: ${finalizers.join(", ")}`;
+function progressText({ type, name }: Doomed, object: ApiObject): string {
+  const { finalizers = [] } = object.metadata;
+  const { conditions } = (object as { status?: { conditions?: readonly Condition[] } }).status ?? {};
+  const told = conditions?.find(({ reason }) => reason === templateConditionReasons.deletedInUse)?.message;
+  const reason = told ?? (finalizers.length === 0 ? "it has time to end" : `finalizers: ${finalizers.join(", ")}`);
   return `waiting for ${kindName(type)} ${JSON.stringify(name)} to be gone (${reason}); Ctrl-C stops waiting, not the deletion\n`;
 }

@@ -4,6 +4,7 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { type ConfigMap, ConfigMaps } from "#model/core-kinds.ts";
+import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { commandTable } from "./command-table.ts";
 import { agentbox, type CliSurroundings, type Said } from "../../test/world/run-cli.ts";
 import { settle, SteppedClock } from "../../test/world/stepped-clock.ts";
@@ -44,6 +45,26 @@ class Running {
 }
 
 describe("get -w", () => {
+  test("shows the numbers of an Env as they move", async () => {
+    const key = { namespace: "default", name: "py" };
+    await store.create(SandboxEnvs, { metadata: key, spec: { templateRef: { name: "base" }, mode: "WarmPool" } });
+    const watch = new Running(["get", "sbe", "-w"]);
+    await settle();
+    for (const idleReplicas of [1, 4]) {
+      await store.patch(
+        SandboxEnvs,
+        key,
+        { type: "merge", body: { status: { desiredReplicas: 5, idleReplicas } } },
+        { subresource: "status" },
+      );
+      await settle();
+    }
+    const { stdout } = await watch.stop();
+    const [header = "", ...rows] = stdout.trimEnd().split("\n");
+    expect(header).toMatch(/DESIRED +RUNNING +IDLE/);
+    expect(rows.map((row) => row.slice(header.indexOf("IDLE")).trim().split(/ +/)[0])).toEqual(["0s", "1", "4"]);
+  });
+
   test("shows what is there, then every change as a row under the others", async () => {
     await create("first-of-them");
     const watch = new Running(["get", "cm", "-w"]);

@@ -3,7 +3,7 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { CliContext } from "./context.ts";
 import { ObjectTable } from "./print/print-tables.ts";
-import { printObjects } from "./print/print-objects.ts";
+import { type ObjectFormat, printObjects } from "./print/print-objects.ts";
 import type { Selection } from "./select-objects.ts";
 
 export interface WatchRequest {
@@ -11,7 +11,7 @@ export interface WatchRequest {
   readonly namespace: string | undefined;
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;
-  readonly output: "table" | "wide" | "yaml" | "json" | "name";
+  readonly output: "table" | "wide" | ObjectFormat;
   readonly headers: boolean;
 }
 

@@ -1,6 +1,7 @@
 /** Commands that are followed by a word that says what to do: `agentbox image ls`, `agentbox key create`. */
 import type { CliContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
+import { programFormat } from "./print/listing.ts";
 import { type Arguments, orList } from "./flags.ts";
 
 /** What one such word does. */
@@ -26,6 +27,8 @@ export function runWordAction(command: string, actions: WordActions): (context: 
     for (const flag of flags) {
       if (args.has(flag) && !action.flags.includes(flag)) throw new UsageError(`${command} ${word} does not take --${flag}`);
     }
+    // Before anything is done: what a format cannot show must not be made first.
+    if (args.has("output") && !action.flags.includes("watch")) programFormat(args);
     return await action.run(context, words, args);
   };
 }

@@ -3,23 +3,47 @@
  *
  * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
  * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` what is said of them
- * - `pools.ts`        pools
+ * - `pools.ts`        pools           - `limits.ts`         limits
+ * - `templates.ts`    templates
+ * - `envs.ts`         Envs                        - `metrics.ts`  what sandboxes use
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  a person at a command
+ * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
+ * - `mcp-bridge.ts`   MCP on standard input and output
  */
+import { EnvsClient } from "./envs.ts";
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
 import { KeysClient } from "./keys.ts";
+import { LimitsClient } from "./limits.ts";
+import { McpBridge, type McpBridgeOptions } from "./mcp-bridge.ts";
+import { MetricsClient } from "./metrics.ts";
 import { PoolsClient } from "./pools.ts";
 import { SandboxesClient } from "./sandboxes.ts";
+import { TemplatesClient } from "./templates.ts";
 
 export class AgentBoxClient {
   readonly keys: KeysClient;
   readonly sandboxes: SandboxesClient;
   readonly pools: PoolsClient;
+  readonly limits: LimitsClient;
+  readonly templates: TemplatesClient;
+  readonly envs: EnvsClient;
+  readonly metrics: MetricsClient;
+  readonly #http: HttpCaller;
 
   constructor(options: ClientOptions) {
     const http = new HttpCaller(options);
+    this.#http = http;
     this.keys = new KeysClient(http);
     this.pools = new PoolsClient(http);
+    this.limits = new LimitsClient(http);
+    this.templates = new TemplatesClient(http);
+    this.envs = new EnvsClient(http);
+    this.metrics = new MetricsClient(http);
     this.sandboxes = new SandboxesClient(http);
+  }
+
+  /** Speaks MCP for a client that started this program, until that client has gone. */
+  async serveMcp(options: McpBridgeOptions): Promise<void> {
+    await new McpBridge(this.#http, options).run();
   }
 }

@@ -35,9 +35,9 @@ export function errorFromAnswer(status: number, text: string, requestId: string 
   const problem = problemIn(text);
   if (problem === undefined)
     return new ClientError("internal", `the server answered ${status} and no problem details`, { status, requestId });
-  const { code, detail, field, retryAfterSeconds, available, pool } = problem;
+  const { code, detail, field, retryAfterSeconds, available, pool, env } = problem;
   const details = Object.fromEntries(
-    Object.entries({ field, retryAfterSeconds, available, pool }).filter(([, value]) => value !== undefined),
+    Object.entries({ field, retryAfterSeconds, available, pool, env }).filter(([, value]) => value !== undefined),
   ) as ErrorDetails;
   return new ClientError(code, detail, { status, requestId, details });
 }

@@ -1,10 +1,13 @@
 /** One request to the native API: the key, the errors, the ends. */
+import type { WebSocket as StreamSocket } from "ws";
 import { ClientError, errorFromAnswer } from "./client-error.ts";
+import { networkFailure } from "./network-failure.ts";
 
 export interface ClientOptions {
   /** Such as http://127.0.0.1:8099. */
   readonly url: string;
-  readonly apiKey: string;
+  /** Left out in the web console, whose browser sends the session with every request. */
+  readonly apiKey?: string;
   /** The process's own when left out. */
   readonly fetch?: typeof fetch;
 }
@@ -16,6 +19,8 @@ export interface ClientRequest {
   /** What is undefined is left out; of a list each is sent. */
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
   readonly body?: unknown;
+  /** Sent as they are, in place of a body. */
+  readonly bytes?: Blob | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,10 +40,17 @@ export class HttpCaller {
 
   /** A good answer whose body is still to be read. Throws ClientError. */
   async answer(request: ClientRequest): Promise<Response> {
-    const response = await this.#send(request);
+    const response = await this.send(request);
     if (response.ok) return response;
     const text = await response.text().catch(() => "");
     throw errorFromAnswer(response.status, text, response.headers.get("x-request-id") ?? undefined);
+  }
+
+  /** An open socket, for servers that wait to be spoken to. Throws ClientError. Not in browsers, which send no headers with a socket. */
+  async stream(path: string, signal?: AbortSignal): Promise<StreamSocket> {
+    const { openNodeSocket } = await import("./node-socket.ts");
+    signal?.throwIfAborted();
+    return await openNodeSocket({ url: this.#options.url, path, headers: this.#credentials() }, signal);
   }
 
   /** To a path that needs no key; it may still be connecting. */
@@ -46,14 +58,15 @@ export class HttpCaller {
     return new WebSocket(`${this.#options.url.replace(/^http/, "ws")}${path}`);
   }
 
-  async #send({ method, path, query = {}, body, headers = {}, signal }: ClientRequest): Promise<Response> {
-    const { url, apiKey, fetch: send = fetch } = this.#options;
-    const sent = body === undefined ? {} : { "content-type": "application/json" };
+  /** Any answer, good or not. Throws ClientError when there is none. */
+  async send({ method, path, query = {}, body, bytes, headers = {}, signal }: ClientRequest): Promise<Response> {
+    const { url, fetch: send = globalThis.fetch } = this.#options;
+    const sent = contentType(body, bytes);
     try {
       return await send(`${url}${path}${queryText(query)}`, {
         method,
-        headers: { "agentbox-api-key": apiKey, ...sent, ...headers },
-        body: body === undefined ? null : JSON.stringify(body),
+        headers: { ...this.#credentials(), ...sent, ...headers },
+        body: body === undefined ? (bytes ?? null) : JSON.stringify(body),
         signal: signal ?? null,
         // A key must not follow to wherever an answer points.
         redirect: "error",
@@ -62,11 +75,21 @@ export class HttpCaller {
       throw signal?.aborted === true ? error : unreachable(url, error);
     }
   }
+
+  /** A page says that it is the console: browsers let no foreign page say so. */
+  #credentials(): Readonly<Record<string, string>> {
+    const { apiKey } = this.#options;
+    return apiKey === undefined ? { "x-agentbox-console": "1" } : { "agentbox-api-key": apiKey };
+  }
 }
 
-function unreachable(url: string, error: unknown): ClientError {
-  const { cause } = error as { readonly cause?: { readonly code?: string; readonly message?: string } };
-  return new ClientError("unreachable", `nobody answers at ${url}: ${cause?.code ?? cause?.message ?? String(error)}`, { cause: error });
+function contentType(body: unknown, bytes: ClientRequest["bytes"]): Readonly<Record<string, string>> {
+  if (body !== undefined) return { "content-type": "application/json" };
+  return bytes === undefined ? {} : { "content-type": "application/octet-stream" };
+}
+
+export function unreachable(url: string, error: unknown): ClientError {
+  return new ClientError("unreachable", `the server at ${url} cannot be reached: ${networkFailure(error)}`, { cause: error });
 }
 
 function queryText(query: NonNullable<ClientRequest["query"]>): string {

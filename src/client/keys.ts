@@ -8,6 +8,10 @@ export interface ApiKeyInfo {
   readonly name: string;
   readonly createdAt: string;
   readonly expiresAt?: string;
+  /** The key that made it. */
+  readonly createdBy?: string;
+  /** Kept in step by a hub, and revoked there. */
+  readonly source?: "global";
 }
 
 export interface NewApiKey extends ApiKeyInfo {
@@ -38,7 +42,9 @@ export class KeysClient {
     return (await this.#http.json<{ readonly keys: readonly ApiKeyInfo[] }>({ method: "GET", path: "/v1/keys" })).keys;
   }
 
-  async revoke(id: string): Promise<void> {
-    await this.#http.json({ method: "DELETE", path: `/v1/keys/${encodeURIComponent(id)}` });
+  /** `made`: what becomes of the keys that it made; they are revoked, too, when left out. */
+  async revoke(id: string, made?: "revoke" | "keep"): Promise<void> {
+    const query = made === undefined ? "" : `?made=${made}`;
+    await this.#http.json({ method: "DELETE", path: `/v1/keys/${encodeURIComponent(id)}${query}` });
   }
 }

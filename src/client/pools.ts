@@ -1,4 +1,5 @@
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
 
 /** Without a namespace: the only pool of that name among those that the caller sees. */
@@ -7,12 +8,47 @@ export interface PoolName {
   readonly namespace?: string | undefined;
 }
 
+export interface PoolEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly firstTime?: string;
+  readonly lastTime: string;
+}
+
+export interface PoolSize {
+  readonly at: string;
+  readonly wanted: number;
+  readonly idle: number;
+  readonly inUse: number;
+  readonly waiting: number;
+  readonly decision?: string;
+}
+
 /** All throw ClientError. */
 export class PoolsClient {
   readonly #http: HttpCaller;
 
   constructor(http: HttpCaller) {
     this.#http = http;
+  }
+
+  /** All that the caller sees, by name. */
+  async list(signal?: AbortSignal): Promise<readonly SandboxPool[]> {
+    return await everyPage(this.#http, { path: "/v1/pools", items: "pools", signal });
+  }
+
+  /** Newest first. */
+  async events({ name, namespace }: PoolName, signal?: AbortSignal): Promise<readonly PoolEvent[]> {
+    const path = `/v1/pools/${encodeURIComponent(name)}/events`;
+    return (await this.#http.json<{ events: readonly PoolEvent[] }>({ method: "GET", path, query: { namespace }, signal })).events;
+  }
+
+  /** Of the last hour, oldest first. */
+  async sizes({ name, namespace }: PoolName, signal?: AbortSignal): Promise<readonly PoolSize[]> {
+    const path = `/v1/pools/${encodeURIComponent(name)}/sizes`;
+    return (await this.#http.json<{ sizes: readonly PoolSize[] }>({ method: "GET", path, query: { namespace }, signal })).sizes;
   }
 
   async scale({ name, namespace }: PoolName, replicas: number, signal?: AbortSignal): Promise<SandboxPool> {

@@ -2,6 +2,7 @@ import { expectTypeOf, test } from "vitest";
 import type { Static } from "typebox";
 import type {
   ExecBody,
+  ExecStreamBody,
   execResultSchema,
   ExecTokenBody,
   LogQuery as ApiLogQuery,
@@ -12,6 +13,7 @@ import type { createdSchema, CreateBody, ListQuery, SandboxBody, sandboxPageSche
 import type {
   CreatedSandbox,
   ExecResult,
+  ExecStreamWish,
   ExecWish,
   LogLine,
   LogPart,
@@ -32,6 +34,7 @@ test("the client asks for all that the API takes, and for nothing else", () => {
   expectTypeOf<SandboxQuery>().toEqualTypeOf<Fixed<ListQuery>>();
   expectTypeOf<TimeoutWish>().toEqualTypeOf<Fixed<TimeoutBody>>();
   expectTypeOf<ExecWish>().toEqualTypeOf<Fixed<ExecBody>>();
+  expectTypeOf<ExecStreamWish>().toEqualTypeOf<Fixed<ExecStreamBody>>();
   expectTypeOf<TerminalWish>().toEqualTypeOf<Fixed<ExecTokenBody>>();
   expectTypeOf<LogQuery>().toEqualTypeOf<Fixed<ApiLogQuery>>();
 });

@@ -15,6 +15,7 @@ export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
   readonly onTimeout?: TimeoutAction;
   readonly autoResume?: boolean;
   readonly privateTraffic?: boolean;
+  readonly openDaemon?: boolean;
   readonly maskHost?: string;
   readonly egress?: EgressPolicy;
   readonly lastActiveAt?: string;
@@ -38,8 +39,12 @@ export interface DiagnosisEvent {
 }
 
 export interface SandboxWish {
-  /** Name, or namespace/name. */
+  /** An Env or a pool: name, or namespace/name. */
   readonly poolName: string;
+  /** Only pools of the Env that have these. */
+  readonly instanceType?: string;
+  readonly multiplier?: number;
+  readonly scalingGroup?: string;
   readonly image?: string;
   readonly containerImages?: Texts;
   readonly labels?: Texts;
@@ -72,6 +77,7 @@ export type PostStartHookWish =
 export interface CreatedSandbox {
   readonly sandbox: Sandbox;
   readonly accessToken?: string;
+  readonly trafficToken?: string;
 }
 
 export interface SandboxQuery {
@@ -106,6 +112,8 @@ export interface TimeoutWish {
 
 export interface LogQuery {
   readonly container?: string;
+  /** The name of a runtime: the file that it logs to. */
+  readonly source?: string;
   readonly tail?: number;
   readonly since?: string;
 }
@@ -133,8 +141,11 @@ export interface ExecWish {
   readonly workingDir?: string;
   readonly container?: string;
   readonly stdin?: string;
+  readonly stdinEncoding?: "utf-8" | "base64";
   readonly timeout?: string;
 }
+
+export type ExecStreamWish = Omit<ExecWish, "stdin" | "stdinEncoding">;
 
 export interface TerminalWish {
   /** A shell when left out. */
@@ -150,6 +161,11 @@ export interface TerminalWish {
 export interface ExecResult {
   readonly exitCode: number;
   readonly stdout: string;
+  readonly stdoutEncoding: "utf-8" | "base64";
+  readonly stdoutBytes: number;
   readonly stderr: string;
+  readonly stderrEncoding: "utf-8" | "base64";
+  readonly stderrBytes: number;
   readonly truncated: boolean;
+  readonly startError?: string;
 }

@@ -1,8 +1,10 @@
+import { ClientExec, type ExecStreams } from "./exec-stream.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import { jsonLines } from "./json-lines.ts";
 import type {
   CreatedSandbox,
   ExecResult,
+  ExecStreamWish,
   ExecWish,
   LogLine,
   LogPart,
@@ -74,7 +76,12 @@ export class SandboxesClient {
     yield* jsonLines<LogLine>(body);
   }
 
-  /** Runs a command to its end, whatever its exit code. */
+  /** Runs a command with its streams, to its end or the signal's. Resolves when the server takes the command. */
+  async execStream(id: string, wish: ExecStreamWish, streams: ExecStreams): Promise<ClientExec> {
+    return new ClientExec(await this.#http.stream(`${pathOf(id)}/exec/stream`, streams.signal), wish, streams);
+  }
+
+  /** Runs a command to its end, whatever its exit code, for small outputs. */
   async exec(id: string, wish: ExecWish, signal?: AbortSignal): Promise<ExecResult> {
     return await this.#http.json({ method: "POST", path: `${pathOf(id)}/exec`, body: wish, signal });
   }

@@ -1,29 +1,34 @@
 /** A terminal in a sandbox: what is typed goes in, what its command writes comes out, over a WebSocket. */
+import type { ErrorCode } from "#model/error-codes.ts";
 import { ClientError } from "./client-error.ts";
+import type { ExecEnd } from "./exec-stream.ts";
+
+type EndMessage = ({ readonly type: "exit" } & ExecEnd) | { readonly type: "error"; readonly code: ErrorCode; readonly detail: string };
 
 export interface TerminalEvents {
-  readonly onOutput: (text: string) => void;
+  readonly onOutput: (bytes: Uint8Array) => void;
   /** Closes the terminal, and with it ends its command. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export class ClientTerminal {
-  /** Of its command. Rejects with ClientError when the connection ends before. */
-  readonly exitCode: Promise<number>;
+  /** How its command ended. Rejects with ClientError when the connection ends before. */
+  readonly ended: Promise<ExecEnd>;
   readonly #socket: WebSocket;
 
   /** The socket may still be connecting; nothing may be sent before `opened`. */
   constructor(socket: WebSocket, { onOutput, signal }: TerminalEvents) {
     this.#socket = socket;
     socket.binaryType = "arraybuffer";
-    const decoder = new TextDecoder();
-    const exit = Promise.withResolvers<number>();
-    this.exitCode = exit.promise;
+    const exit = Promise.withResolvers<ExecEnd>();
+    this.ended = exit.promise;
     exit.promise.catch(() => {});
     socket.addEventListener("message", (event) => {
       const data = event.data as unknown;
-      if (data instanceof ArrayBuffer) onOutput(decoder.decode(data, { stream: true }));
-      else exit.resolve((JSON.parse(String(data)) as { readonly exitCode: number }).exitCode);
+      if (data instanceof ArrayBuffer) return onOutput(new Uint8Array(data));
+      const message = JSON.parse(String(data)) as EndMessage;
+      if (message.type === "error") exit.reject(new ClientError(message.code, message.detail));
+      else exit.resolve(message);
     });
     const close = (): void => socket.close();
     signal?.addEventListener("abort", close);
@@ -35,12 +40,13 @@ export class ClientTerminal {
 
   /** Resolves when it can be used. */
   async opened(): Promise<this> {
-    await Promise.race([new Promise((resolve) => this.#socket.addEventListener("open", resolve, { once: true })), this.exitCode]);
+    await Promise.race([new Promise((resolve) => this.#socket.addEventListener("open", resolve, { once: true })), this.ended]);
     return this;
   }
 
-  type(text: string): void {
-    this.#send({ type: "stdin", data: text });
+  type(typed: string | Uint8Array<ArrayBuffer>): void {
+    if (typeof typed === "string") this.#send({ type: "stdin", data: typed });
+    else if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(typed);
   }
 
   resize(rows: number, cols: number): void {

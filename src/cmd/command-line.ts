@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { CliError } from "#cli/failure.ts";
+import type { ServerContext } from "#cli/config/server-contexts.ts";
 import type { CliContext, GatewayPlace } from "#cli/context.ts";
 import { NoPrefix } from "#cli/failure-text.ts";
 import { runCli } from "#cli/main.ts";
@@ -12,22 +13,16 @@ import type { KubernetesClient } from "#engines/kubernetes/client.ts";
 import { batchedOut } from "#lib/batched-out.ts";
 import type { LogOptions } from "#lib/log.ts";
 import { systemClock } from "#lib/clock.ts";
-import { readAdminKey } from "./admin-key-file.ts";
-import { homeFolder, type HomeFolder } from "./home-folder.ts";
-import { prepareServerCode } from "./server-code.ts";
-import { isListening, readServerFile } from "./server-file.ts";
-import { userTerminal } from "./user-terminal.ts";
+import { readAdminKey } from "./machine/admin-key-file.ts";
+import { attachProcess, endOnBrokenOutput } from "./attached-process.ts";
+import { contextFile, contextFilePath } from "./context-file.ts";
+import { homeFolder, type HomeFolder } from "./parts/home-folder.ts";
+import { ProcessSignals } from "./process-signals.ts";
+import { isListening, readServerFile } from "./machine/server-file.ts";
+import { askUser, userTerminal } from "./user-terminal.ts";
 
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(signal, () => {
-    // Who asks twice does not want to wait for an orderly end.
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Error(`ended by ${signal}`));
-  });
-}
-// `agentbox get … | head` closes our output early, and that is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+const signals = new ProcessSignals();
+endOnBrokenOutput();
 
 let client: KubernetesClient | undefined;
 process.exitCode = await main();
@@ -49,18 +44,22 @@ function contextFor(home: HomeFolder): CliContext {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
+    hasTerminal: () => process.stdin.isTTY && process.stdout.isTTY,
     terminal: userTerminal,
+    attach: () => attachProcess(signals),
+    ask: askUser,
     readStdin: () => text(process.stdin),
     env: process.env,
     cwd: process.cwd(),
     clock: systemClock,
-    signal: stop.signal,
+    signal: signals.ended,
     version,
     home: placesIn(home),
-    connect: () => connect(home),
+    homeAt: (folder) => placesIn(homeFolder({ AGENTBOX_HOME: folder })),
+    contexts: contextFile(contextFilePath(process.env)),
+    connect: (place) => connect(home, place),
     serve: async (request) => {
-      prepareServerCode();
-      const { runAllInOne } = await import("./all-in-one.ts");
+      const { runAllInOne } = await import("./machine/all-in-one.ts");
       return await runAllInOne({
         ...request,
         home,
@@ -68,13 +67,12 @@ function contextFor(home: HomeFolder): CliContext {
         env: process.env,
         databaseUrl: process.env["DATABASE_URL"],
         clock: systemClock,
-        signal: stop.signal,
+        signal: signals.ended,
         stdout: process.stdout,
         stderr: process.stderr,
       });
     },
     serveParts: async (request) => {
-      prepareServerCode();
       const { runParts } = await import("./cluster/run-parts.ts");
       return await runParts({
         ...request,
@@ -82,20 +80,21 @@ function contextFor(home: HomeFolder): CliContext {
         version,
         env: process.env,
         clock: systemClock,
-        signal: stop.signal,
+        signal: signals.ended,
         stdout: batchedStdout(),
       });
     },
     takeDown: async () => {
-      const { takeDown } = await import("./take-down.ts");
+      const { takeDown } = await import("./machine/take-down.ts");
       return await takeDown({ home, clock: systemClock, stdout: process.stdout });
     },
     images: async () => {
-      const { machineImages } = await import("./machine-images.ts");
-      return await machineImages({ home, clock: systemClock, stdin: process.stdin });
+      const { machineImages } = await import("./machine/machine-images.ts");
+      return await machineImages({ home, clock: systemClock, stdin: process.stdin, env: process.env });
     },
+    probeMachine: async () => await (await import("./doctor-probe.ts")).probeMachine(home, process.env),
     trust: async () => {
-      const { systemTrust } = await import("./system-trust.ts");
+      const { systemTrust } = await import("./machine/system-trust.ts");
       return await systemTrust({ home: home.folder, certificateFolder: home.certificateFolder });
     },
   };
@@ -129,7 +128,13 @@ async function httpAddressOf(home: HomeFolder): Promise<string | undefined> {
   return (await readServerFile(home.serverFile))?.httpAddress;
 }
 
-async function connect(home: HomeFolder): Promise<KubernetesClient> {
+async function connect(usual: HomeFolder, place: ServerContext | undefined): Promise<KubernetesClient> {
+  if (place?.kubeconfig !== undefined) {
+    const { kubernetesClient } = await import("#engines/kubernetes/client.ts");
+    client ??= await kubernetesClient({ kubeconfig: place.kubeconfig, context: place.kubeContext });
+    return client;
+  }
+  const home = place?.home === undefined ? usual : homeFolder({ AGENTBOX_HOME: place.home });
   if (!(await isListening(home.socketPath))) {
     throw new NoPrefix(`AgentBox is not running (no socket at ${home.socketPath}). Start it with: make up`);
   }

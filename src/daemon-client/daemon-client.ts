@@ -1,15 +1,15 @@
 /**
- * The port to the daemon inside a sandbox, at its pod's address: who it works for, and the signed orders that arm and retire it. Always asked
- * directly; a pod's status is older than what its daemon says.
+ * The port to the daemon inside a sandbox, at its pod's address: which sandbox it works for, and the signed orders that arm and retire it.
+ * The daemon is always asked directly, because a pod's status is older than its answer.
  */
 import type { InitBody, RetireSubject } from "#envd-protocol/arming.ts";
 
 export interface DaemonClient {
   /** Throws DaemonError. */
   health(at: DaemonAddress, options?: DaemonCallOptions): Promise<DaemonHealth>;
-  /** Arms the daemon of this very boot for the sandbox. Repeating it for the same sandbox is a success. Throws DaemonError. */
+  /** Arms the daemon of this very boot for the sandbox. Repeating the same order is a success. Throws DaemonError. */
   init(at: DaemonAddress, order: InitOrder, options?: DaemonCallOptions): Promise<void>;
-  /** Ends all that runs for the sandbox; from then on its daemon works for nobody. Repeating it is a success. Throws DaemonError. */
+  /** Ends all processes of the sandbox; from then on its daemon works for no sandbox. Repeating it is a success. Throws DaemonError. */
   retire(at: DaemonAddress, order: RetireOrder, options?: DaemonCallOptions): Promise<void>;
 }
 

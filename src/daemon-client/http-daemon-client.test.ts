@@ -32,7 +32,7 @@ function aDaemon(ip?: string): Promise<DaemonAddress> {
   return listening(
     envdServer(
       { podUid: "pod-1", bootId: "boot-1", controlPlaneKey: publicKeyText(keys.publicKey) },
-      { state: new ArmedState(), runner: "", program: noProgram, endProcesses: async () => true },
+      { state: new ArmedState(), helper: "", program: noProgram, endProcesses: async () => true },
     ),
     ip,
   );
@@ -126,5 +126,5 @@ test("an answer that stops in the middle is waited for no longer than the reques
   const http = openPodHttp();
   parts.defer(() => http.close());
   const asked = http.send(await listening(server), { method: "GET", path: "/", timeoutMs: 50 });
-  await expect(asked).rejects.toThrow("no whole answer within 50 ms");
+  await expect(asked).rejects.toThrow("no whole answer within 0.05 s");
 });

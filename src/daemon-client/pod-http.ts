@@ -1,7 +1,7 @@
 /**
- * Single requests to pods. There are thousands of them, each asked now and then, so a socket is kept only for a moment; and what does
- * not answer soon is gone or not there yet, so nobody waits for it long. Most requests are the first at their address, for which Node's own
- * client takes about half of undici's time: what a create adds to the one write is this.
+ * Single requests to pods. There are thousands of pods, each asked now and then, so a socket is kept only for a moment. A pod that does not
+ * answer soon is gone or not there yet, so the timeout is short. Most requests are the first at their address, and for these Node's own
+ * client takes about half of undici's time. A create waits for this request after its one write.
  */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request as openRequest } from "node:http";
@@ -22,6 +22,8 @@ export interface PodRequest {
   readonly body?: string | Buffer;
   /** For the whole answer; 5 s when left out. */
   readonly timeoutMs?: number;
+  /** How much of its body is read; 4 KiB when left out. */
+  readonly maxBytes?: number;
 }
 
 export interface PodAnswer {
@@ -46,9 +48,9 @@ export function openPodHttp(): PodHttp {
 }
 
 async function send(agent: Agent, { ip, port }: DaemonAddress, request: PodRequest, signal: AbortSignal | undefined): Promise<PodAnswer> {
-  const { method, path, headers = {}, body, timeoutMs = defaultTimeoutMs } = request;
+  const { method, path, headers = {}, body, timeoutMs = defaultTimeoutMs, maxBytes = maxTextBytes } = request;
   using abort = new ChildAbort(signal);
-  const limit = setTimeout(() => abort.abort(new Error(`no whole answer within ${timeoutMs} ms`)), timeoutMs);
+  const limit = setTimeout(() => abort.abort(new Error(`no whole answer within ${timeoutMs / 1000} s`)), timeoutMs);
   try {
     const asked = openRequest({ agent, host: ip, port, method, path, headers: { ...headers }, signal: abort.signal });
     // Once there is an answer, what goes wrong is told by its body.
@@ -56,7 +58,7 @@ async function send(agent: Agent, { ip, port }: DaemonAddress, request: PodReque
     asked.once("socket", limitConnecting);
     asked.end(body);
     const [response] = (await once(asked, "response")) as [IncomingMessage];
-    return { status: response.statusCode ?? 0, headers: singleHeaders(response), text: await beginning(response) };
+    return { status: response.statusCode ?? 0, headers: singleHeaders(response), text: await beginning(response, maxBytes) };
   } catch (error) {
     throw abort.signal.aborted ? abort.signal.reason : error;
   } finally {
@@ -67,7 +69,7 @@ async function send(agent: Agent, { ip, port }: DaemonAddress, request: PodReque
 /** A pod that is gone does not refuse, it says nothing. */
 function limitConnecting(socket: Socket): void {
   if (!socket.connecting) return;
-  const limit = setTimeout(() => socket.destroy(new Error(`no connection within ${connectTimeoutMs} ms`)), connectTimeoutMs);
+  const limit = setTimeout(() => socket.destroy(new Error(`no connection within ${connectTimeoutMs / 1000} s`)), connectTimeoutMs);
   for (const end of ["connect", "close"]) socket.once(end, () => clearTimeout(limit));
 }
 
@@ -75,14 +77,14 @@ function singleHeaders({ headers }: IncomingMessage): Readonly<Record<string, st
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]));
 }
 
-async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
+async function beginning(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     chunks.push(chunk);
     size += chunk.length;
     // Leaving the loop drops the rest, with its connection.
-    if (size >= maxTextBytes) break;
+    if (size >= maxBytes) break;
   }
-  return Buffer.concat(chunks).subarray(0, maxTextBytes).toString("utf8");
+  return Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8");
 }

@@ -30,6 +30,8 @@ export interface InitSubject {
 /** The body of `/init`. */
 export interface InitBody {
   readonly accessToken?: string;
+  /** Of its ports. Clients of the interpreter send it with every request, and the access token with some. */
+  readonly trafficToken?: string;
   readonly envVars?: Readonly<Record<string, string>>;
   readonly defaultUser?: string;
   readonly defaultWorkdir?: string;

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { InitBody } from "#envd-protocol/arming.ts";
 
 /**
- * For whom this daemon works. It is armed once per boot; arming again for the same sandbox renews what it was given. Once retired it works
- * for nobody any more, and goes on saying whom it worked for: its container is not to be had by anybody else.
+ * The sandbox that this daemon works for. It is armed once per boot: the same order again changes nothing, any other is refused. Once
+ * retired, the daemon serves no sandbox. It still reports its sandbox's id, so that its container is not given to another sandbox.
  */
 export class ArmedState {
   #armed: { readonly sandboxId: string; readonly init: InitBody } | undefined;
@@ -27,7 +28,9 @@ export class ArmedState {
   }
 
   arm(sandboxId: string, init: InitBody): "armed" | "taken" {
-    if (this.#isRetired || (this.#armed !== undefined && this.#armed.sandboxId !== sandboxId)) return "taken";
+    if (this.#isRetired) return "taken";
+    // Also for its own sandbox: a captured order must never bring back older values.
+    if (this.#armed !== undefined) return isDeepStrictEqual(this.#armed, { sandboxId, init }) ? "armed" : "taken";
     this.#armed = { sandboxId, init };
     for (const heard of this.#onArmed.splice(0)) heard();
     return "armed";

@@ -7,23 +7,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const [tries, pauseMs] = [20, 10];
 
+/** Sends SIGKILL to every process that this one may signal, itself and the first process excepted. Tests give one that kills nothing. */
+type KillAll = () => void;
+
 /** `init`: the program that must be the first process. Resolves with whether nothing is left. */
-export async function endProcesses(init: string): Promise<boolean> {
+export async function endProcesses(init: string, killAll: KillAll = sendToAll): Promise<boolean> {
   if (programOf(1) !== init) return false;
   for (let left = tries; left > 0; left--) {
-    killOthers();
+    killOthers(killAll);
     if (!others().some(isRunning)) return true;
     await sleep(pauseMs);
   }
   return false;
 }
 
-function killOthers(): void {
+function sendToAll(): void {
+  process.kill(-1, "SIGKILL");
+}
+
+function killOthers(killAll: KillAll): void {
   try {
-    // Neither the first process nor the one that sends it.
-    process.kill(-1, "SIGKILL");
+    killAll();
   } catch {
-    // There are no others, or they belong to somebody whom this daemon has no power over; who is left is seen to next.
+    // There are no others, or this daemon may not signal them. The caller checks next which processes are left.
   }
 }
 

@@ -30,11 +30,11 @@ export async function answerInit(identity: Identity, state: ArmedState, request:
   }
   const init = parseInit(body);
   if (typeof init === "string") return { status: 400, message: init };
-  if (state.arm(sandboxId, init) === "taken") return { status: 409, message: `this sandbox is armed as ${state.sandboxId}` };
+  if (state.arm(sandboxId, init) === "taken") return { status: 409, message: `this daemon was armed before, for ${state.sandboxId}` };
   return { status: 204 };
 }
 
-/** Of every order: for which sandbox, and by whom. */
+/** Headers of every order: the sandbox that it is for, and its signature. */
 export function signedHeaders(request: IncomingMessage): {
   readonly sandboxId: string | undefined;
   readonly signature: string | undefined;
@@ -68,7 +68,7 @@ export function parseInit(body: Buffer): InitBody | string {
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return "the body must be a JSON object";
   const init = value as Record<string, unknown>;
-  for (const field of ["accessToken", "defaultUser", "defaultWorkdir"]) {
+  for (const field of ["accessToken", "trafficToken", "defaultUser", "defaultWorkdir"]) {
     if (init[field] !== undefined && typeof init[field] !== "string") return `${field} must be a string`;
   }
   return complaintOf(init) ?? init;

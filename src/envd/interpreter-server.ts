@@ -4,11 +4,11 @@ import type { InterpreterService } from "./interpreter/interpreter-service.ts";
 
 export interface InterpreterOptions {
   readonly state: ArmedState;
-  readonly runner: string;
+  readonly helper: string;
   readonly programs: string;
 }
 
-/** Listens from the start, so that nobody finds the port closed, and loads the interpreter when somebody wants something of it. */
+/** Listens from the start, so that a client never finds the port closed, and loads the interpreter at its first request. */
 export function interpreterServer(options: InterpreterOptions): Server {
   let loaded: Promise<InterpreterService> | undefined;
   const load = async (): Promise<InterpreterService> => {

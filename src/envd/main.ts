@@ -1,10 +1,10 @@
-/** The process: reads who it is from its environment and serves until it is told to stop, which it does at once. */
+/** The process: reads its identity from its environment and serves until a signal tells it to stop, which it does at once. */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { join } from "node:path";
 import { envdPort } from "#envd-protocol/arming.ts";
 import { ArmedState } from "./armed-state.ts";
-import { heldDoors, sendDoormanAway, waitBehindDoor } from "./doorman/door.ts";
+import { heldDoors, sendDoormanAway, waitBehindDoor } from "./helper/door.ts";
 import { endProcesses } from "./end-processes.ts";
 import { collectGarbage, keepSmall } from "./idle-memory.ts";
 import { interpreterServer } from "./interpreter-server.ts";
@@ -30,13 +30,13 @@ const identity = {
 const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
 const program = { given: process.argv.slice(2), ofImage: process.env["AGENTBOX_IMAGE_ENTRYPOINT"] === "true" };
 const interpreterPort = process.env["AGENTBOX_INTERPRETER_PORT"];
-const runner = join(import.meta.dirname, "step-runner");
+const helper = join(import.meta.dirname, "helper");
 const state = new ArmedState();
 const own = new OwnSockets();
 const init = join(import.meta.dirname, "init");
 const server = envdServer(identity, {
   state,
-  runner,
+  helper,
   program,
   endProcesses: () => endProcesses(init),
   // Under the sandbox's init, and not on a developer's machine.
@@ -49,18 +49,18 @@ server.on("error", (error) => {
 });
 // The daemon is the sandbox's first process: no single request may take everything else down with it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-// Who works for a sandbox has better things to do.
+// Only while it waits: a collection would delay the requests of a claimed sandbox.
 const collect = (): void => {
   if (state.sandboxId === undefined) collectGarbage();
 };
 keepSmall(server, setTimeout, collect, () => {
   // What a rehearsal leaves behind goes with what the start did.
-  if (state.sandboxId === undefined) void rehearseCommand(runner).finally(collect);
+  if (state.sandboxId === undefined) void rehearseCommand(helper).finally(collect);
 });
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 const servers: (readonly [number, Server])[] = [[port, server]];
 if (interpreterPort !== undefined) {
-  const interpreter = interpreterServer({ state, runner, programs: import.meta.dirname });
+  const interpreter = interpreterServer({ state, helper, programs: import.meta.dirname });
   // The sandbox is worth something without it, and its template may have brought another.
   interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
   own.add(interpreter);
@@ -70,12 +70,12 @@ const doors = heldDoors(process.env["AGENTBOX_DOORS"]);
 const listen = (): void => {
   for (const [at, each] of servers) {
     const door = doors?.get(at);
-    // Of two that are to have one port it is the first one's.
+    // If two servers are configured for the same port, the first one gets the door.
     doors?.delete(at);
     each.listen(door === undefined ? { port: at, host: "0.0.0.0" } : { fd: door });
   }
 };
-/** Whoever was told that his sandbox is armed must not find one that waits. */
+/** Arms before listening: a caller that knows that its sandbox is armed must not reach a daemon that still waits. */
 const takeOrder = async (): Promise<void> => {
   try {
     const order = await waitBehindDoor(identity);
@@ -87,7 +87,7 @@ const takeOrder = async (): Promise<void> => {
 };
 if (doors === undefined) listen();
 else if (program.ofImage || program.given.length > 0) {
-  // What is run by itself waits for nobody, and so not until somebody knocks.
+  // An image's own program starts without a claim, so the daemon must not wait behind the doorman for a request.
   sendDoormanAway();
   listen();
 } else void takeOrder().then(listen);

@@ -1,6 +1,6 @@
 /**
- * A waiting daemon goes once through what the first requests of a sandbox will ask of it: loading and compiling for them takes 20 ms of a
- * processor, which is paid while nobody waits and not by whoever claims the sandbox. Nothing is left of them but code.
+ * A waiting daemon once runs the first requests of a sandbox in advance. Loading and compiling code for them takes 20 ms of a processor.
+ * This is paid while the daemon is idle and not by the claim. Only the compiled code is left of it.
  */
 import { createServer } from "node:http";
 import { type Duplex, duplexPair } from "node:stream";
@@ -10,23 +10,23 @@ import { noProgram } from "./own-program.ts";
 /** The sandbox that there is not. */
 const name = "rehearsal";
 
-/** A command, in an armed daemon that nobody can reach, over a connection in memory, and that is forgotten afterwards. Resolves with the answer. */
-export async function rehearseCommand(runner: string): Promise<string> {
+/** Runs a command in a second, armed daemon that is reachable only over a connection in memory, and drops it. Resolves with the answer. */
+export async function rehearseCommand(helper: string): Promise<string> {
   const { armedHandler } = await import("./armed/armed-server.ts");
   const state = new ArmedState();
   state.arm(name, { accessToken: name });
-  const handle = armedHandler({ state, runner, program: noProgram });
+  const handle = armedHandler({ state, helper, program: noProgram });
   const armed = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
   const [ours, theirs] = duplexPair();
   armed.emit("connection", theirs);
-  return spoken(ours, commandRequest(runner));
+  return spoken(ours, commandRequest(helper));
 }
 
-/** As E2B's SDKs write it. The command is the runner: without steps it ends at once, and it is there in every image. */
-function commandRequest(runner: string): Buffer {
-  const message = Buffer.from(JSON.stringify({ process: { cmd: runner, args: ["-l", "-c", "true"], envs: {} }, stdin: false }));
+/** As E2B's SDKs write it. The command is the helper: it refuses the arguments at once, and it is there in every image. */
+function commandRequest(helper: string): Buffer {
+  const message = Buffer.from(JSON.stringify({ process: { cmd: helper, args: ["-l", "-c", "true"], envs: {} }, stdin: false }));
   const length = Buffer.alloc(5);
   length.writeUInt32BE(message.length, 1);
   const headers = {

@@ -27,7 +27,7 @@ beforeEach(async () => {
   [canEnd, ends] = [true, 0];
   const endProcesses = async (): Promise<boolean> => ((ends += 1), canEnd);
   const identity = { podUid: "pod-1", bootId: "boot-1", controlPlaneKey };
-  const server = envdServer(identity, { state: new ArmedState(), runner: "none", program, endProcesses });
+  const server = envdServer(identity, { state: new ArmedState(), helper: "none", program, endProcesses });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   close = async () => {
@@ -80,9 +80,10 @@ test("a signed /init arms the daemon for its sandbox", async () => {
   expect(await armedFor()).toBe("sandbox-1");
 });
 
-test("arming again for the same sandbox is taken, for another it is a conflict", async () => {
+test("the same order again is taken; other values for the same sandbox, and another sandbox, are a conflict", async () => {
   expect(await init()).toBe(204);
-  expect(await init({ body: '{"accessToken":"renewed"}' })).toBe(204);
+  expect(await init()).toBe(204);
+  expect(await init({ body: '{"accessToken":"renewed"}' })).toBe(409);
   expect(await init({ sentFor: "sandbox-2" })).toBe(409);
   expect(await armedFor()).toBe("sandbox-1");
 });
@@ -176,4 +177,12 @@ test("a /retire without a signature, or asked for with GET, is refused", async (
 
 test("a public key of the wrong size is refused with its size", () => {
   expect(() => publicKeyFromText("abc=")).toThrow(/32 bytes in base64, not 2 bytes/);
+});
+
+test("an order that arms it is worth nothing once the sandbox has ended, to the same sandbox or another", async () => {
+  expect(await init({ body: '{"accessToken":"t"}' })).toBe(204);
+  expect(await retire()).toBe(204);
+  expect(await init({ body: '{"accessToken":"t"}' })).toBe(409);
+  expect(await init({ sentFor: "sandbox-2" })).toBe(409);
+  expect((await fetch(`${url}/envs`, { headers: { "x-access-token": "t" } })).status).toBe(503);
 });

@@ -1,8 +1,7 @@
 /**
- * The daemon inside every sandbox. A waiting one is paid for in memory by each idle sandbox, so what it loads are
- * `node:` modules only.
- * - `doorman/`: who answers while it waits,
- * - `armed-state.ts`: for whom it works, - `init-request.ts`: who may say so, - `retire-request.ts`, `end-processes.ts`: its end,
+ * The daemon inside every sandbox. Each idle sandbox pays for a waiting daemon in memory, so a waiting daemon loads only `node:` modules.
+ * - `helper/`: answers while it waits,
+ * - `armed-state.ts`: the sandbox that it works for, - `init-request.ts`: arms it, - `retire-request.ts`, `end-processes.ts`: its end,
  * - `own-program.ts`: what the container would run without it, - `idle-memory.ts`: keeps it small while it waits,
  * - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
  */
@@ -29,7 +28,7 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
     armed ??= import("./armed/armed-server.ts").then(({ armedHandler }) => armedHandler(options));
     return armed;
   };
-  // Whoever armed it is answered first.
+  // In the next turn, so that the request that armed the daemon is answered first.
   state.onArmed(() => void setImmediate(() => state.isRetired || void load()));
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const own = route(identity, options, request, response);
@@ -42,9 +41,9 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
   };
   const server = createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
     if (pathOf(request) === "/retire") {
-      // Nobody may think that he can ask again over this connection.
+      // Tells the client not to send another request over this connection.
       response.setHeader("connection", "close");
-      // Whoever still listens to what has ended.
+      // Ends the streams of clients that still listen to the ended sandbox.
       response.once("finish", () => state.isRetired && server.closeAllConnections());
     }
     // A client that goes away in the middle of its request is no event.

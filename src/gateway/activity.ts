@@ -18,6 +18,8 @@ export type TrafficListener = (sandboxId: string, pod: Pod) => void;
 export class TrafficLog implements LastActiveSource {
   readonly #clock: Clock;
   readonly #traffic = new Map<string, { open: number; lastMs: number }>();
+  /** Open requests that the sandbox did not let in: no use of it. */
+  readonly #strangers = new Map<string, number>();
   #onTraffic: TrafficListener = () => {};
 
   constructor(clock: Clock) {
@@ -44,6 +46,20 @@ export class TrafficLog implements LastActiveSource {
     };
   }
 
+  /** As `begin`, for a request that is no use of the sandbox: counted while it is open, and nothing is noted. */
+  beginStranger(sandboxId: string): () => void {
+    this.#countStrangers(sandboxId, 1);
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#countStrangers(sandboxId, -1);
+      isOpen = false;
+    };
+  }
+
+  strangersOf(sandboxId: string): number {
+    return this.#strangers.get(sandboxId) ?? 0;
+  }
+
   of(sandboxId: string): Traffic | undefined {
     return this.#traffic.get(sandboxId);
   }
@@ -58,6 +74,12 @@ export class TrafficLog implements LastActiveSource {
     return traffic === undefined
       ? { kind: "known", inUse: false }
       : { kind: "known", inUse: traffic.open > 0, lastActiveMs: traffic.lastMs };
+  }
+
+  #countStrangers(sandboxId: string, by: number): void {
+    const open = this.strangersOf(sandboxId) + by;
+    if (open > 0) this.#strangers.set(sandboxId, open);
+    else this.#strangers.delete(sandboxId);
   }
 
   #note(sandboxId: string, pod: Pod, traffic: { lastMs: number }): void {

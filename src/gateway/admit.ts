@@ -1,10 +1,10 @@
 /** Whether a request goes on to a sandbox, and where to; or what it is answered instead. */
-import { timingSafeEqual } from "node:crypto";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
-import { daemonPortOf } from "#sandbox/runtimes.ts";
+import { daemonPortOf } from "#sandbox/pods/runtimes.ts";
+import { accessOf, type AccessDeps, type Shown } from "./access.ts";
 import * as answers from "./answers.ts";
 import { isInternalRoute, publicDaemonPort } from "./daemon-port.ts";
 import type { Newcomers } from "./newcomers.ts";
@@ -12,33 +12,57 @@ import { type Route, routeOf } from "./route.ts";
 import type { Target } from "./target.ts";
 import type { Upstream } from "./upstream.ts";
 
-export interface AdmitDeps {
+export interface AdmitDeps extends AccessDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox">;
-  /** How the sandbox ended, if anybody knows. Only asked for ids that no pod carries. */
+  /** How the sandbox ended, if that is known. Only asked for ids that no pod carries. */
   readonly ended: (sandboxId: string) => Promise<SandboxRecord | undefined>;
   /** Wakes a paused sandbox; resolves when it runs. */
   readonly wake: (sandboxId: string) => Promise<void>;
-  readonly trafficTokenOf: (sandboxId: string) => string;
   /** Left out where sandboxes are made in the same process: the cache has all of them. */
   readonly newcomers?: Pick<Newcomers, "appears"> | undefined;
 }
 
+type FoundRoute = Exclude<Route, { kind: "unknown" }>;
 type OpenRoute = Extract<Route, { kind: "open" }>;
 
 export type Admission =
-  | { readonly kind: "admitted"; readonly upstream: Upstream; readonly pod: Pod; readonly mask?: string }
+  | {
+      readonly kind: "admitted";
+      readonly upstream: Upstream;
+      readonly pod: Pod;
+      readonly mask?: string;
+      /** Whether the sandbox is in use by it: not by what its daemon will refuse. */
+      readonly isUse: boolean;
+    }
   | { readonly kind: "answered"; readonly answer: answers.Answer };
 
-export async function admit(deps: AdmitDeps, target: Target, trafficToken: string | undefined): Promise<Admission> {
+export async function admit(deps: AdmitDeps, target: Target, shown: Shown): Promise<Admission> {
   const { sandboxId, port, url } = target;
-  if (port === publicDaemonPort && isInternalRoute(url)) return answered(answers.noSuchRoute(url.split(/[?#]/, 1)[0] ?? "/"));
-  const route = await awake(deps, sandboxId);
+  const isInternal = isInternalRoute(url);
+  if (port === publicDaemonPort && isInternal) return noSuchRoute(url);
+  const found = routeOf(deps.cache, sandboxId);
+  if (found.kind === "unknown") {
+    const ended = await deps.ended(sandboxId);
+    if (ended === undefined && (await isNew(deps, sandboxId))) return admit(deps, target, shown);
+    return answered(answers.notFound(sandboxId, ended));
+  }
+  if (isInternal && port === daemonPortOf(found.pod)) return noSuchRoute(url);
+  return admitTo(deps, target, found, shown);
+}
+
+/** What the request may do is decided before anything is done for it. */
+async function admitTo(deps: AdmitDeps, target: Target, found: FoundRoute, shown: Shown): Promise<Admission> {
+  const { sandboxId } = target;
+  const access = accessOf(deps, found.pod, target, shown);
+  if (access === "forbidden") {
+    const message = "Missing or invalid traffic access token: send it in the header e2b-traffic-access-token";
+    return answered(answers.forbidden(sandboxId, message));
+  }
+  const isUse = access === "admitted";
+  const route = isUse ? await awake(deps, sandboxId, found) : found;
   switch (route.kind) {
-    case "unknown": {
-      const ended = await deps.ended(sandboxId);
-      if (ended === undefined && (await isNew(deps, sandboxId))) return admit(deps, target, trafficToken);
-      return answered(answers.notFound(sandboxId, ended));
-    }
+    case "unknown":
+      return answered(answers.notFound(sandboxId));
     case "paused":
       return answered(answers.paused(sandboxId));
     case "starting":
@@ -46,7 +70,7 @@ export async function admit(deps: AdmitDeps, target: Target, trafficToken: strin
     case "unwakeable":
       return answered(answers.inTransition(sandboxId, "The sandbox is paused and could not be resumed"));
     case "open":
-      return enter(deps, target, route, trafficToken);
+      return enter(target, route, isUse);
   }
 }
 
@@ -58,9 +82,8 @@ async function isNew({ cache, newcomers }: AdmitDeps, sandboxId: string): Promis
 }
 
 /** Where it is, after it was woken if traffic is to wake it. */
-async function awake(deps: AdmitDeps, sandboxId: string): Promise<Route | { readonly kind: "unwakeable" }> {
-  const route = routeOf(deps.cache, sandboxId);
-  if (route.kind !== "paused" || route.pod.metadata.annotations?.[annotationKeys.autoResume] !== "true") return route;
+async function awake(deps: AdmitDeps, sandboxId: string, found: FoundRoute): Promise<Route | { readonly kind: "unwakeable" }> {
+  if (found.kind !== "paused" || found.pod.metadata.annotations?.[annotationKeys.autoResume] !== "true") return found;
   try {
     await deps.wake(sandboxId);
   } catch {
@@ -69,25 +92,20 @@ async function awake(deps: AdmitDeps, sandboxId: string): Promise<Route | { read
   return routeOf(deps.cache, sandboxId);
 }
 
-function enter(deps: AdmitDeps, { sandboxId, port }: Target, { pod, ip }: OpenRoute, trafficToken: string | undefined): Admission {
-  const annotations = pod.metadata.annotations ?? {};
+function enter({ sandboxId, port }: Target, { pod, ip }: OpenRoute, isUse: boolean): Admission {
   const upstream = { sandboxId, ip, port };
-  // The daemon asks for a token of its own.
-  if (port === publicDaemonPort) return { kind: "admitted", upstream: { ...upstream, port: daemonPortOf(pod) }, pod };
-  if (annotations[annotationKeys.privateTraffic] === "true" && !isSame(trafficToken, deps.trafficTokenOf(sandboxId))) {
-    return answered(
-      answers.forbidden(sandboxId, "Missing or invalid traffic access token: send it in the header e2b-traffic-access-token"),
-    );
-  }
-  const mask = annotations[annotationKeys.maskHost]?.replaceAll("${PORT}", String(port));
-  return { kind: "admitted", upstream, pod, ...(mask === undefined ? {} : { mask }) };
+  if (port === publicDaemonPort) return { kind: "admitted", upstream: { ...upstream, port: daemonPortOf(pod) }, pod, isUse };
+  const mask = pod.metadata.annotations?.[annotationKeys.maskHost]?.replaceAll("${PORT}", String(port));
+  // Creates refuse what is no host; what was written otherwise must not end a header either.
+  return { kind: "admitted", upstream, pod, isUse, ...(mask === undefined || !visible.test(mask) ? {} : { mask }) };
+}
+
+const visible = /^[\x21-\x7e]+$/;
+
+function noSuchRoute(url: string): Admission {
+  return answered(answers.noSuchRoute(url.split(/[?#]/, 1)[0] ?? "/"));
 }
 
 function answered(answer: answers.Answer): Admission {
   return { kind: "answered", answer };
-}
-
-function isSame(given: string | undefined, expected: string): boolean {
-  const [left, right] = [Buffer.from(given ?? ""), Buffer.from(expected)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -38,12 +38,18 @@ export function badRequest(message: string): Answer {
   return { status: 400, body: { message, code: 400 } };
 }
 
-/** Which limit it is, so that who runs the server knows what to change. */
+/** Names the limit, so that an operator knows what to change. */
 export function tooManyOpen(limit: number, sandboxId?: string): Answer {
-  const whose = sandboxId === undefined ? "This gateway" : "The sandbox";
-  const message = `${whose} has ${limit} requests and connections open, which is the limit of this server: try again when some have ended`;
+  const owner = sandboxId === undefined ? "This gateway" : "The sandbox";
+  const message = `${owner} has ${limit} requests and connections open, which is the limit of this server: try again when some have ended`;
   const body = { ...(sandboxId === undefined ? {} : { sandboxId }), message, code: 429 };
   return { status: 429, body, headers: { "retry-after": "1" } };
+}
+
+/** A limit that an admin may raise. */
+export function tooManyOfTeam(limit: number, team: string): Answer {
+  const message = `The sandboxes of team ${team} have ${limit} requests and connections open, which is the team's limit (connections): try again when some have ended`;
+  return { status: 429, body: { message, code: 429 }, headers: { "retry-after": "1" } };
 }
 
 export function apiUnreachable(): Answer {

@@ -1,5 +1,5 @@
 /** What is special about the daemon's port: some of its routes are the control plane's, and pages of any origin may talk to it. */
-import { defaultDaemonPort } from "#sandbox/runtimes.ts";
+import { defaultDaemonPort } from "#sandbox/pods/runtimes.ts";
 
 /** Clients always ask for this one, wherever the daemon of a template listens. */
 export const publicDaemonPort = defaultDaemonPort;
@@ -22,7 +22,7 @@ export function isInternalRoute(url: string): boolean {
   try {
     plain = decodeURIComponent(path);
   } catch {
-    // Not a text that anybody could have meant a route by; compared as it is.
+    // The path cannot be decoded, so it names no route; it is compared as it is.
   }
   const parts: string[] = [];
   for (const part of plain.split(/[/\\]/)) {

@@ -49,7 +49,7 @@ export function sendAnswer(
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   writeHead(response, answer.status, Object.entries(headers).flat());
   response.end(request.method === "HEAD" ? "" : text);
-  // Nobody takes the rest of the body: unread it would hold up the connection, and over HTTP/2 fill the memory that all requests of it share.
+  // Discard the rest of the body: unread it would hold up the connection, and over HTTP/2 fill the memory that all its requests share.
   request.unpipe();
   request.resume();
 }

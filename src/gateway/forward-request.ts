@@ -1,6 +1,6 @@
 /**
- * Carries one request to its sandbox and the answer back, piece by piece: nothing is collected, and who reads slowly slows the
- * other side. Ends when both are done, or when either goes away, and then takes the other with it.
+ * Carries one request to its sandbox and the answer back, piece by piece: nothing is collected, and a slow reader slows the
+ * other side. Ends when both are done, or when either goes away, and then ends the other.
  */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import type { Writable } from "node:stream";
@@ -70,7 +70,7 @@ function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwar
     request.resume();
     return outgoing;
   }
-  // Whoever expects to be told to go on waits for the sandbox to have seen the head.
+  // A client that expects "100 Continue" gets it after the sandbox has seen the head.
   outgoing.flushHeaders();
   request.pipe(outgoing, { end: false });
   request.on("end", () => {
@@ -112,7 +112,7 @@ function isOpenEnded({ method, httpVersion }: GatewayRequest, status: number, he
   );
 }
 
-/** Who announces trailers where none can come is not understood by everybody. */
+/** Some clients reject an answer that announces trailers where none can come. */
 function withoutTrailers(headers: readonly string[]): string[] {
   return headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== "trailer");
 }

@@ -67,7 +67,7 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
   await promise;
 }
 
-/** A head that was refused before there was anybody to send it to. */
+/** Answers a request that was refused before there was a sandbox to send it to. */
 export function endWith(socket: Duplex, answer: Answer): void {
   if (socket.destroyed || !socket.writable) {
     socket.destroy();

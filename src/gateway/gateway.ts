@@ -2,15 +2,15 @@
  * The way into sandboxes: HTTP/1.1 and HTTP/2, WebSockets and whatever else a connection may become, to any port of a sandbox.
  *
  * - `target.ts`           which sandbox and port are meant      - `route.ts`   where that is now
- * - `way.ts`, `admit.ts`  whether the request may go there      - `answers.ts` what it is told if not
+ * - `way.ts`, `admit.ts`, `access.ts`  whether the request may go there      - `answers.ts` what it is told if not
  * - `newcomers.ts`        sandboxes that are not known here yet
  * - `headers.ts`          what of its headers goes on           - `exchange.ts` both versions of HTTP with one face
  * - `upstream.ts`         connections to sandboxes
  * - `forward-request.ts`, `forward-upgrade.ts`  carry it
  * - `daemon-port.ts`      what is special about the daemon's port
  * - `api-host.ts`         the one host that is no sandbox      - `open-limits.ts` how much may be under way
- * - `activity.ts`, `activity-writer.ts`  who had traffic, and who is told
- * - `listen.ts`           the servers
+ * - `activity.ts`, `activity-writer.ts`  which sandboxes had traffic, and the write that says so
+ * - `listen.ts`           the servers     - `local-certificates.ts`, `name-constraints.ts`  certificates of our own
  *
  * Nothing is looked up elsewhere on the way: routes come from the cache that follows the pods.
  */
@@ -128,7 +128,7 @@ export class Gateway {
     return 101;
   }
 
-  /** Lets go of connections that nobody uses. */
+  /** Closes idle connections. */
   close(): void {
     this.#agent.destroy();
   }

@@ -14,7 +14,7 @@ const hopByHop: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-/** Ours alone: nobody outside may claim to be the gateway, and the two that route are not the sandbox's business. */
+/** Only the gateway sets these: a client may not claim to be the gateway, and the two that route are of no use to the sandbox. */
 const ours: ReadonlySet<string> = new Set([
   "e2b-sandbox-id",
   "e2b-sandbox-port",

@@ -37,7 +37,7 @@ const options = {
 
 export async function listen(gateway: Gateway, { host, port, tls }: Listening): Promise<GatewayServer> {
   const server = tls === undefined ? createServer(options) : createSecureServer({ ...options, ...tls, allowHTTP1: true });
-  // Who sends a body along does not wait to be upgraded, as HTTP clients of Java do not: it is an ordinary request. Node takes this as
+  // A request with a body does not wait to be upgraded (HTTP clients of Java send such ones): it is an ordinary request. Node takes this as
   // an option too, but not for the encrypted server.
   Object.assign(server, { shouldUpgradeCallback: (request: IncomingMessage) => !hasBody(request) });
   const answers = new OpenAnswers(server);
@@ -73,7 +73,7 @@ export async function listen(gateway: Gateway, { host, port, tls }: Listening): 
 /** How long a connection is kept whose stream ended while the server does: its client learns nothing else, and may be about to use it. */
 const lastKeepMs = 1000;
 
-/** Answers under way, so that those whose head was not sent yet can say that they are the last. */
+/** Answers under way, so that an answer without a sent head can still say that it is the connection's last. */
 class OpenAnswers {
   readonly #server: Server | Http2SecureServer;
   readonly #open = new Set<GatewayResponse>();

@@ -1,13 +1,15 @@
 /**
- * Certificates for one machine, where nobody has given any: an authority made at the first start, and a certificate of it for
- * `*.<domain>`. Whoever installs the authority (`agentbox trust`) can use every sandbox's address without warnings. Its key never
- * leaves the data folder.
+ * Certificates for one machine where none were configured: an authority made at the first start, and a certificate of it for
+ * `*.<domain>`. A machine that trusts the authority (`agentbox trust`) can use every sandbox's address without warnings. Its key never
+ * leaves the data folder, and it can sign for that domain only (`name-constraints.ts`): an authority for another domain, or without
+ * this limit, is replaced.
  */
 import { generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { pki as Pki } from "node-forge";
 import type { Clock } from "#lib/clock.ts";
+import { isConstrainedTo, nameConstraints, nameConstraintsId } from "./name-constraints.ts";
 
 export interface Certificate {
   /** PEM. */
@@ -16,9 +18,11 @@ export interface Certificate {
 }
 
 export interface LocalCertificates {
-  /** Of the authority, for whoever is to trust it. */
+  /** Of the authority, to be installed where it is to be trusted. */
   readonly authorityFile: string;
   readonly certificate: Certificate;
+  /** There was another authority before: systems that trust that one do not trust this one yet. */
+  readonly isReplaced: boolean;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -36,11 +40,16 @@ export async function localCertificates(folder: string, domain: string, clock: C
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const authorityFile = authorityFileIn(folder);
   const inFolder = { folder, clock };
-  const authority = await keptOrMade(inFolder, "authority", { make: () => makeAuthority(clock), isGood: () => true });
+  const before = await readPair(join(folder, "authority.key"), authorityFile);
+  const authority = await keptOrMade(inFolder, "authority", {
+    make: () => makeAuthority(domain, clock),
+    isGood: (kept) => isConstrainedTo(kept, domain),
+  });
   const isGood = (cert: X509Certificate): boolean =>
     cert.checkHost(`80-x.${domain}`) !== undefined && cert.verify(new X509Certificate(authority.cert).publicKey);
   const certificate = await keptOrMade(inFolder, "server", { make: () => makeServer(authority, domain, clock), isGood });
-  return { authorityFile, certificate: { ...certificate, cert: certificate.cert + authority.cert } };
+  const isReplaced = before !== undefined && before.cert !== authority.cert;
+  return { authorityFile, certificate: { ...certificate, cert: certificate.cert + authority.cert }, isReplaced };
 }
 
 interface Making {
@@ -75,14 +84,14 @@ async function readPair(keyFile: string, certFile: string): Promise<Certificate 
   }
 }
 
-/** As a whole: one who reads meanwhile has the old one or the new one. */
+/** Replaced as a whole: a concurrent reader gets the old file or the new one. */
 async function replaceFile(file: string, text: string, mode: number): Promise<void> {
   const fresh = `${file}.${randomBytes(4).toString("hex")}`;
   await writeFile(fresh, text, { mode });
   await rename(fresh, file);
 }
 
-async function makeAuthority(clock: Clock): Promise<Certificate> {
+async function makeAuthority(domain: string, clock: Clock): Promise<Certificate> {
   const { key, cert, sign } = await unsigned(clock, authorityDays);
   const subject = [{ name: "commonName", value: `AgentBox on this machine ${randomBytes(3).toString("hex")}` }];
   cert.setSubject(subject);
@@ -91,6 +100,7 @@ async function makeAuthority(clock: Clock): Promise<Certificate> {
     { name: "basicConstraints", critical: true, cA: true, pathLenConstraint: 0 },
     { name: "keyUsage", critical: true, keyCertSign: true, cRLSign: true },
     { name: "subjectKeyIdentifier" },
+    { id: nameConstraintsId, critical: true, value: nameConstraints(domain).toString("latin1") },
   ]);
   return { key, cert: sign(key) };
 }

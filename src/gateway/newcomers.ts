@@ -1,6 +1,6 @@
 /**
- * Sandboxes that another process has answered a moment ago and that the cache of this one does not show yet: whoever has just created one
- * asks here at once, and may be faster than the watch. What this gateway does not know is waited for, not long, and not by too many.
+ * Sandboxes that another process created a moment ago and that this process's cache does not show yet: their client comes here at
+ * once, and may be faster than the watch. Requests for unknown sandboxes wait for a short time, and only a limited number of them.
  */
 import type { Informer } from "#kube/informer/informer.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -14,7 +14,7 @@ export interface NewcomersDeps {
 
 /** Watches are milliseconds late, on a machine with too much to do a second or two. */
 const waitMs = 5_000;
-/** Anybody can make up ids. */
+/** A limit, because any client can make up ids. */
 const mostWaiting = 1_000;
 
 export class Newcomers implements Disposable {

@@ -1,4 +1,4 @@
-/** Where a sandbox's traffic goes: read from the cache that everybody shares, one look into an index per request. */
+/** Where a sandbox's traffic goes: one look into an index of the shared cache per request. */
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";
@@ -19,7 +19,7 @@ export function routeOf(cache: Pick<SandboxCache, "podsOfSandbox">, sandboxId: s
   if (pod === undefined) return { kind: "unknown" };
   if (pauseWish(pod) !== undefined || isFrozen(pod)) return { kind: "paused", pod };
   const ip = pod.status?.podIP;
-  // One that is starting may be armed before anybody has written so, and until then its daemon sends everybody away itself.
+  // A starting sandbox may be armed before its phase says so; until it is armed, its daemon refuses every request itself.
   if (ip === undefined || ip === "" || pod.status?.phase !== "Running") return { kind: "starting", pod };
   return { kind: "open", pod, ip };
 }

@@ -45,7 +45,7 @@ export function targetOf(request: TargetRequest): TargetResult {
 }
 
 function byHost({ host, url }: TargetRequest): TargetResult | undefined {
-  // A name without a dot is a machine of somebody's network that happens to look like one of ours.
+  // A name without a dot is a machine of a local network that happens to look like one of ours.
   if (!host.includes(".")) return undefined;
   const label = sandboxLabel.exec(host.split(/[.:]/, 1)[0]?.toLowerCase() ?? "");
   return label === null ? undefined : target("host", label[2], label[1], url);

@@ -25,7 +25,7 @@ export function failureOf({ sandboxId, port }: Upstream, error: unknown): Answer
   return error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port);
 }
 
-/** How long a connection that nobody uses is kept. Most servers keep theirs for five seconds, and who closes first spoils a request. */
+/** How long an idle connection is kept. Most servers keep theirs for five seconds, and if the server closes first, a request is lost. */
 const keptMs = 4000;
 const connectTimeoutMs = 5000;
 

@@ -1,8 +1,10 @@
 /** Where a request goes: into a sandbox, to the API, or nowhere, and then what it is answered. */
 import type { TrafficLog } from "./activity.ts";
 import { admit, type AdmitDeps } from "./admit.ts";
-import { type Answer, apiUnreachable, badRequest, tooManyOpen } from "./answers.ts";
+import { type Answer, apiUnreachable, badRequest, tooManyOfTeam, tooManyOpen } from "./answers.ts";
 import { type ApiPlace, isApiHost } from "./api-host.ts";
+import { labelKeys } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
 import { type GatewayRequest, hostOf, oneHeader } from "./exchange.ts";
 import { type OpenLimits, usualOpenLimits } from "./open-limits.ts";
 import { type Target, type TargetResult, targetOf } from "./target.ts";
@@ -53,13 +55,30 @@ export async function wayOf(deps: WayDeps, request: GatewayRequest, destination:
 }
 
 async function intoSandbox(deps: WayDeps, request: GatewayRequest, target: Target): Promise<Way> {
-  const { traffic, limits: { perSandbox } = usualOpenLimits } = deps;
-  const admission = await admit(deps, target, oneHeader(request, "e2b-traffic-access-token"));
+  const { traffic, limits: { perSandbox, teams } = usualOpenLimits } = deps;
+  const admission = await admit(deps, target, {
+    method: request.method ?? "GET",
+    trafficToken: oneHeader(request, "e2b-traffic-access-token"),
+    accessToken: oneHeader(request, "x-access-token"),
+  });
   if (admission.kind === "answered") return admission;
   const { sandboxId, url } = target;
-  if ((traffic.of(sandboxId)?.open ?? 0) >= perSandbox) return answered(tooManyOpen(perSandbox, sandboxId));
-  const { upstream, mask, pod } = admission;
-  return { kind: "open", upstream, url, mask, begin: () => traffic.begin(sandboxId, pod) };
+  const { upstream, mask, pod, isUse } = admission;
+  // Counted apart: requests that will be refused take no place from those that will not.
+  const open = isUse ? traffic.of(sandboxId)?.open : traffic.strangersOf(sandboxId);
+  if ((open ?? 0) >= perSandbox) return answered(tooManyOpen(perSandbox, sandboxId));
+  const team = teamOf(pod);
+  const reached = isUse ? teams?.reached(team) : undefined;
+  if (reached !== undefined) return answered(tooManyOfTeam(reached, team));
+  const begin = (): (() => void) => {
+    const ends = isUse ? [traffic.begin(sandboxId, pod), teams?.begin(team)] : [traffic.beginStranger(sandboxId)];
+    return () => ends.forEach((end) => end?.());
+  };
+  return { kind: "open", upstream, url, mask, begin };
+}
+
+function teamOf({ metadata: { labels } }: Pod): string {
+  return labels?.[labelKeys.team] ?? "";
 }
 
 function answered(answer: Answer): Way {

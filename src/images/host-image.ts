@@ -1,7 +1,7 @@
 import type { Digest } from "./digest.ts";
 import type { ResolvedImage } from "./resolved-image.ts";
 
-/** The pseudo image `host`, made of the machine itself by whoever knows how. */
+/** The pseudo image `host`, made from the machine itself. The caller of the image store provides it. */
 export interface HostImage {
   /** Changes when the machine's programs do, so that pools notice. */
   digest(): Promise<Digest>;

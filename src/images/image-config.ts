@@ -4,7 +4,7 @@ import { type Digest, digestOf, parseDigest } from "./digest.ts";
 import { parseJsonAs } from "./json-shape.ts";
 import type { Platform } from "./platform.ts";
 
-/** How containers of this image start, as far as nobody says otherwise. */
+/** How containers of this image start, unless the pod says otherwise. */
 export interface ImageConfig {
   /** `NAME=value`. */
   readonly env: readonly string[];
@@ -18,7 +18,7 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What containers of an image run, as far as nobody says otherwise. */
+/** What containers of an image run, unless the pod says otherwise. */
 export type ImageCommand = Pick<ImageConfig, "entrypoint" | "cmd">;
 
 export interface ConfigFile {

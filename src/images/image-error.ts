@@ -12,6 +12,8 @@ export type ImageErrorCode =
   | "rate_limited"
   /** The registry's certificate is not trusted, or the other side does not speak TLS. */
   | "tls"
+  /** Its address, or one that it sends us to, is closed to registries (registry/outbound.ts), or there is no such name. */
+  | "not_allowed"
   /** No answer, or it broke off. */
   | "unreachable"
   /** The registry answered that it has failed. */
@@ -30,13 +32,17 @@ export type ImageErrorCode =
   | "hostile_layer"
   /** More bytes, entries or links than the limits allow. */
   | "too_large"
-  /** Not in the store, and nobody is to be asked. */
+  /** More than the team may have on this machine. */
+  | "team_limit"
+  /** Not in the store, and the pull policy forbids asking a registry. */
   | "not_present"
   /** The store's disk refused: full, read-only, broken. */
   | "storage";
 
 export interface ImageErrorDetails {
   readonly retryAfterMs?: number | undefined;
+  /** What only an admin may read: addresses, what a server answered. Never part of the message, which tenants see. */
+  readonly detail?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -44,11 +50,13 @@ export class ImageError extends Error {
   override readonly name = "ImageError";
   readonly code: ImageErrorCode;
   readonly retryAfterMs: number | undefined;
+  readonly detail: string | undefined;
 
   constructor(code: ImageErrorCode, message: string, details: ImageErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.retryAfterMs = details.retryAfterMs;
+    this.detail = details.detail;
   }
 }
 

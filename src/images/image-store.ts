@@ -14,10 +14,11 @@ import { collectGarbage, type Collected, type GarbageOptions, removeImage } from
 import { ContentStore, type ContentStoreOptions } from "./content-store/content-store.ts";
 import { readParts, readyImage } from "./content-store/image-parts.ts";
 import type { StoredImage } from "./content-store/image-records.ts";
+import type { TeamBudget } from "./content-store/team-shares.ts";
 import type { Digest } from "./digest.ts";
 import type { ImageConfig } from "./image-config.ts";
 import type { HostImage } from "./host-image.ts";
-import { ImageError } from "./image-error.ts";
+import { ImageError, isImageError } from "./image-error.ts";
 import { importImages, type ImportOptions } from "./import/import-image.ts";
 import { importRootfs, type RootfsOptions } from "./import/import-rootfs.ts";
 import { formatPlatform, machinePlatform, type Platform } from "./platform.ts";
@@ -25,7 +26,7 @@ import type { OnProgress } from "./progress.ts";
 import { pullImage } from "./pull.ts";
 import { canonicalName, formatReference, type ImageReference, parseReference, type RegistryReference } from "./reference.ts";
 import type { RegistryClient } from "./registry/client.ts";
-import type { PullSecret } from "./registry/pull-secret.ts";
+import { anonymous, type PullSecret } from "./registry/pull-secret.ts";
 import type { ResolvedImage } from "./resolved-image.ts";
 
 export interface ImageStoreDeps {
@@ -45,6 +46,8 @@ export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 export interface EnsureOptions {
   readonly pullPolicy: PullPolicy;
   readonly pullSecrets?: readonly PullSecret[];
+  /** For which team, and how much its images may take; left out: for no team. */
+  readonly budget?: TeamBudget | undefined;
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -73,14 +76,15 @@ export class ImageStore implements AsyncDisposable {
     return new ImageStore(deps, await ContentStore.open({ folder, clock, ...(limits === undefined ? {} : { limits }) }));
   }
 
-  /** The image, unpacked. Whoever uses it must say so with `hold` before a garbage collection can come. */
+  /** The image, unpacked. A caller that uses it must `hold` it before the next garbage collection. */
   async ensure(reference: string, options: EnsureOptions): Promise<ResolvedImage> {
     const parsed = parseReference(reference);
     if (parsed.kind === "host") return this.#host(parsed).prepare(options.signal);
     const local = await this.#local(parsed, options);
     if (local !== undefined) return local;
     if (options.pullPolicy === "Never") {
-      throw new ImageError("not_present", `${formatReference(parsed)} is not on this machine, and its pull policy is Never`);
+      const why = "is not on this machine, or was not shown to these credentials, and its pull policy is Never";
+      throw new ImageError("not_present", `${formatReference(parsed)} ${why}`);
     }
     return this.#pull(parsed, options);
   }
@@ -141,6 +145,13 @@ export class ImageStore implements AsyncDisposable {
     return collectGarbage(this.#store, options);
   }
 
+  /** What each team's pods have brought here, in bytes on the disk. */
+  async usedByTeams(): Promise<ReadonlyMap<string, number>> {
+    const used = new Map<string, number>();
+    for (const team of await this.#store.shares.teams()) used.set(team, await this.#store.shares.usedBytes(team));
+    return used;
+  }
+
   /** From now on `owner` uses exactly these images, by digest or id. It stays so when the process ends. */
   hold(owner: string, digests: Iterable<Digest>): Promise<void> {
     return this.#store.holds.set(owner, digests);
@@ -159,16 +170,34 @@ export class ImageStore implements AsyncDisposable {
   async #local(reference: RegistryReference, options: EnsureOptions): Promise<ResolvedImage | undefined> {
     const record = await this.#store.images.find(reference);
     if (record === undefined) return undefined;
-    // An imported image is in no registry: there is nobody to ask.
-    const mustAsk = options.pullPolicy === "Always" && record.source === "registry";
-    if (mustAsk && ![record.digest, record.manifest].includes(await this.#remoteDigest(reference, options))) return undefined;
+    // An imported image is in no registry: no registry can be asked, and every tenant may use it.
+    if (record.source === "registry" && !(await this.#isShown(record, reference, options))) return undefined;
     const image = await readyImage(this.#store, record);
     if (image !== undefined) await this.#store.images.touch(record.name, this.#deps.clock.now());
     return image;
   }
 
-  #remoteDigest(reference: RegistryReference, { pullSecrets = [], signal }: EnsureOptions): Promise<Digest> {
-    return this.#deps.client.open(reference, pullSecrets).resolve(reference.digest ?? reference.tag ?? "latest", signal);
+  /**
+   * Whether the registry shows this image to the caller: now, or once before to the same credentials. False: the name means another
+   * image by now, or the registry no longer has this one. Throws the registry's error if the caller may not see it.
+   */
+  async #isShown(record: StoredImage, reference: RegistryReference, options: EnsureOptions): Promise<boolean> {
+    const { pullPolicy, pullSecrets = [], signal } = options;
+    const isKnown = [anonymous, ...this.#deps.client.identities(reference, pullSecrets)].some((one) => record.shownTo?.includes(one));
+    if (isKnown && pullPolicy !== "Always") return true;
+    if (pullPolicy === "Never") return false;
+    const asksForTag = pullPolicy === "Always" && reference.digest === undefined;
+    const repository = this.#deps.client.open(reference, pullSecrets);
+    const asked = asksForTag ? (reference.tag ?? "latest") : (reference.digest ?? record.digest);
+    const digest = await repository.resolve(asked, signal).catch((error: unknown) => {
+      // Registries throw away what no tag leads to; the tag may lead to something else.
+      if (!isImageError(error, "not_found") || reference.digest !== undefined) throw error;
+      return undefined;
+    });
+    if (digest !== record.digest && digest !== record.manifest) return false;
+    const { lastUsed: _, ...stored } = record;
+    await this.#store.images.put({ ...stored, shownTo: [repository.identity] });
+    return true;
   }
 
   async #pull(
@@ -176,8 +205,8 @@ export class ImageStore implements AsyncDisposable {
     options: Omit<EnsureOptions, "pullPolicy"> & { readonly platform?: Platform },
   ): Promise<ResolvedImage> {
     const { client, clock, random } = this.#deps;
-    const { pullSecrets: secrets = [], platform = this.#platform, onProgress, signal } = options;
-    const record = await pullImage({ store: this.#store, client, clock, random }, reference, { platform, secrets, onProgress, signal });
+    const { pullSecrets: secrets = [], platform = this.#platform, ...rest } = options;
+    const record = await pullImage({ store: this.#store, client, clock, random }, reference, { ...rest, platform, secrets });
     const image = await readyImage(this.#store, record);
     if (image === undefined) throw new ImageError("storage", `${record.name} was removed while it was being pulled`);
     return image;

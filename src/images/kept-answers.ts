@@ -1,5 +1,5 @@
 /**
- * Answers of registries, kept for a while: pools ask often and for the same few images. Refusals are kept for a shorter time, and those who
+ * Answers of registries, kept for a while: pools ask often and for the same few images. Refusals are kept for a shorter time. Callers that
  * ask at the same time share one request.
  */
 import { abortable } from "#lib/abortable.ts";
@@ -48,7 +48,7 @@ export class KeptAnswers<T> {
     try {
       return await abortable(flight.outcome, signal);
     } finally {
-      // The last one who loses interest ends it; nobody ends it for others.
+      // The request is ended when its last caller leaves; a caller that leaves earlier does not end it for the others.
       if (--flight.waiting === 0) this.#end(key, flight);
     }
   }
@@ -72,10 +72,10 @@ export class KeptAnswers<T> {
     return flight;
   }
 
-  /** Landed or given up: whoever comes now starts another. */
+  /** The request is answered or given up: the next caller starts another one. */
   #end(key: string, flight: Flight<T>): void {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
-    flight.abort.abort(new Error("nobody waits any more"));
+    flight.abort.abort(new Error("no caller waits for the answer any more"));
   }
 
   #negativeTtl(error: ImageError): number {

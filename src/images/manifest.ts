@@ -76,7 +76,7 @@ export function parseManifest(text: Buffer, what: string, contentType?: string):
       `${what} is in Docker's schema 1, which has been withdrawn; push the image again with a current tool`,
     );
   }
-  // A text that is both could be read as one by us and as the other by whoever checked it before.
+  // A text that is both could be read as a manifest here and as an index by a scanner that checked it before, or the other way round.
   if (json.manifests !== undefined && (json.layers !== undefined || json.config !== undefined)) {
     throw new ImageError("broken_content", `${what} is a manifest and an index at once`);
   }
@@ -95,7 +95,7 @@ export function manifestFor(index: ImageIndex, platform: Platform, what: string)
   const chosen = choosePlatform(index.manifests, platform);
   if (chosen !== undefined) return chosen;
   const [only] = index.manifests;
-  // Who builds for one platform often does not name it.
+  // An image that is built for one platform often does not name it.
   if (only !== undefined && index.manifests.length === 1 && only.platform === undefined) return only;
   const offered = index.manifests.flatMap((item) =>
     item.platform === undefined || item.platform.os === "unknown" ? [] : [formatPlatform(item.platform)],

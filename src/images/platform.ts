@@ -49,7 +49,7 @@ export function choosePlatform<T extends { readonly platform?: Platform | undefi
   return best?.offer;
 }
 
-/** What a processor is taken for when nobody says more: every arm64 is v8, every amd64 at least v1, arm has been v7 for long. */
+/** The variant of a processor when none is given: every arm64 is v8, every amd64 at least v1, and arm has long been v7. */
 const usualVariants: Readonly<Record<string, number>> = { arm64: 8, arm: 7, amd64: 1 };
 
 function variantNumber({ architecture, variant }: Platform): number {

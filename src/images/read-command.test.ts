@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FakeRegistry, pullSecret } from "../../test/world/fake-registry.ts";
+import { FakeRegistry, loopbackRegistries, pullSecret } from "../../test/world/fake-registry.ts";
 import { imageOf, plainConfig } from "../../test/world/image-fixture.ts";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
 import { digestOf } from "./digest.ts";
@@ -17,7 +17,7 @@ let client: RegistryClient;
 beforeEach(async () => {
   clock = new SteppedClock();
   registry = await FakeRegistry.start();
-  client = new RegistryClient({ clock, random: () => 0.5 });
+  client = new RegistryClient({ clock, random: () => 0.5, settings: loopbackRegistries });
 });
 afterEach(async () => {
   await client[Symbol.asyncDispose]();

@@ -2,8 +2,8 @@
  * Image references as people write them. Short names mean what they mean to Docker: `alpine` is
  * `docker.io/library/alpine:latest`. With a digest present the tag is a comment: it names nothing and is not looked up.
  *
- * `host` is not an image in any registry but the machine itself; whoever has a repository of that name in the default
- * registry writes it in full.
+ * `host` is not an image in a registry but the machine itself. A repository of that name in the default registry must be written in
+ * full.
  */
 import { type Digest, isDigest } from "./digest.ts";
 import { ImageError } from "./image-error.ts";

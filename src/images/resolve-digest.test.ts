@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FakeRegistry, pullSecret } from "../../test/world/fake-registry.ts";
+import { FakeRegistry, loopbackRegistries, pullSecret } from "../../test/world/fake-registry.ts";
 import { imageOf } from "../../test/world/image-fixture.ts";
 import { patiently } from "../../test/world/patiently.ts";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
@@ -18,7 +18,7 @@ let resolver: CachingDigestResolver;
 beforeEach(async () => {
   clock = new SteppedClock();
   registry = await FakeRegistry.start();
-  client = new RegistryClient({ clock, random: () => 0.5 });
+  client = new RegistryClient({ clock, random: () => 0.5, settings: loopbackRegistries });
   resolver = newResolver();
 });
 afterEach(async () => {
@@ -75,6 +75,44 @@ describe("a tag", () => {
 test("a digest means itself, and nobody is asked", async () => {
   expect(await resolve(`app:1-u3@${first.digest}`, { platform: parsePlatform("linux/mips") })).toBe(first.digest);
   expect(registry.requests).toEqual([]);
+});
+
+describe("a digest that must be proven", () => {
+  const pullSecrets = (host: string): string[] => [pullSecret({ [host]: ["ann", "secret"] })];
+
+  test("is asked for with the caller's secrets, once for as long as the process runs", async () => {
+    await using closed = await FakeRegistry.start({ users: { ann: "secret" }, scheme: "basic" });
+    closed.add("app", "1", first);
+    const name = `${closed.host}/app:1@${first.digest}`;
+    const proven = (): Promise<object> => resolver.resolve(name, { isProof: true, pullSecrets: pullSecrets(closed.host) });
+    expect(await proven()).toEqual({ digest: first.digest });
+    const asked = closed.requests.length;
+    await clock.step(24 * 3_600_000);
+    expect(await proven()).toEqual({ digest: first.digest });
+    expect(closed.requests.length).toBe(asked);
+  });
+
+  test("is not given to others because it was given to one", async () => {
+    await using closed = await FakeRegistry.start({ users: { ann: "secret" }, scheme: "basic" });
+    closed.add("app", "1", first);
+    const name = `${closed.host}/app@${first.digest}`;
+    await resolver.resolve(name, { isProof: true, pullSecrets: pullSecrets(closed.host) });
+    await expect(resolver.resolve(name, { isProof: true })).rejects.toMatchObject({ code: "unauthorized" });
+    const wrong = [pullSecret({ [closed.host]: ["ann", "guess"] })];
+    await expect(resolver.resolve(name, { isProof: true, pullSecrets: wrong })).rejects.toMatchObject({ code: "unauthorized" });
+  });
+
+  test("is not proven by a registry that repeats it without having it", async () => {
+    registry.fault = ({ method }) =>
+      method === "HEAD" ? { status: 200, headers: { "docker-content-digest": first.digest } } : { status: 200, body: "{}" };
+    await expect(resolve(`app@${first.digest}`, { isProof: true })).rejects.toMatchObject({ code: "digest_mismatch" });
+  });
+
+  test("needs no proof when this machine alone has the image", async () => {
+    resolver = newResolver({ localDigest: () => Promise.resolve(first.digest) });
+    expect(await resolve(`app@${first.digest}`, { isProof: true })).toBe(first.digest);
+    expect(registry.requests).toEqual([]);
+  });
 });
 
 describe("an image that only this machine has", () => {

@@ -1,6 +1,6 @@
 /**
- * A client that writes nothing any more once its signal has ended: for the work of a leader, which must not go on with what it
- * had decided when it no longer leads. Reads go on; they harm nobody.
+ * A client that refuses writes once its signal has ended. It is for a leader's work: decisions of a process that no longer leads
+ * must not be carried out. Reads go on; they do no harm.
  */
 import type { ObjectClient } from "#kube/object-client.ts";
 

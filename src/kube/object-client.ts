@@ -87,7 +87,7 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean | undefined;
   /** What happens to fields that the kind does not have. The API's own default, Warn, drops them silently here. */
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict" | undefined;
-  /** Who writes, as recorded in managedFields where the server keeps them. */
+  /** The writer's name, as recorded in managedFields where the server keeps them. */
   readonly fieldManager?: string | undefined;
 }
 

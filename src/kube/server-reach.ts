@@ -1,7 +1,7 @@
 /**
- * Whether the object server answers, learnt from every call that is made anyway. Where people wait for an answer it is better to
- * know than to try: each try costs its timeout. While the server is gone somebody asks it now and then, so that its return is
- * known at once too.
+ * Whether the object server answers, learnt from every call that is made anyway. Where a caller waits for an answer it is better to
+ * know than to try: each try costs its timeout. While the server is gone it is asked now and then, so that its return is
+ * noticed at once too.
  */
 import { ApiError, type ApiErrorReason, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient, WatchEvent } from "#kube/object-client.ts";
@@ -16,7 +16,7 @@ export interface ServerReachOptions {
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Answers of nobody, or of somebody who says that the server is not there. */
+/** Errors of calls that got no answer, or an answer from a proxy that does not reach the server. */
 const noAnswer: ReadonlySet<ApiErrorReason> = new Set(["Unreachable", "Timeout", "ServiceUnavailable"]);
 /** One connection may break; when the next call gets no answer either, it is the server. */
 const failuresInARow = 2;

@@ -23,7 +23,7 @@ export function backoffMs(backoff: Backoff, failures: number, random: Random): n
 }
 
 /**
- * `ms` give or take a `share` of it (0.2 is ±20 %), in whole milliseconds. Rounded up: whoever waits for a deadline and
+ * `ms` give or take a `share` of it (0.2 is ±20 %), in whole milliseconds. Rounded up: a caller that waits for a deadline and
  * wakes a little early comes nearer to it by at least a millisecond each time, instead of ever smaller steps.
  */
 export function spread(ms: number, share: number, random: Random): number {

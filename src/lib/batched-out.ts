@@ -1,7 +1,7 @@
 /**
- * Lines of a log that are written together: what comes within a few milliseconds is one call of the system. To a pipe each call wakes its reader,
- * who then often takes the processor; a burst of creates would pay for two lines each, in the middle of its work. Whatever is more than
- * information is written at once, with all that came before it, so that the last words of a process are there.
+ * Writes lines of a log together: those of a few milliseconds are one system call. On a pipe each call wakes the reader,
+ * which then often takes the processor; in a burst each create would pay for two lines. Warnings and errors are
+ * written at once, with all lines before them, so that the last words of a process are there.
  */
 import type { LogOptions } from "./log.ts";
 
@@ -14,7 +14,7 @@ export interface BatchedOut {
 const waitMs = 20;
 const isInformation = /^\{"level":"info"/;
 
-/** To a terminal as it comes: somebody is watching. `later`: after a while. */
+/** To a terminal at once: a person is watching. `later`: after a while. */
 export function batchedOut(out: LogOptions["out"], later: (run: () => void) => unknown = afterAWhile): BatchedOut {
   if (out.isTTY === true) return { out, flush: () => {} };
   let pending = "";

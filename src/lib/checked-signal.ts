@@ -1,7 +1,7 @@
 /**
  * A signal that looks before it answers. Aborts usually come from a timer or another event, and after a process has slept
- * (a stopped virtual machine, a long pause) other callbacks may run before those. Whoever reads `aborted`, `reason` or
- * `throwIfAborted()` of a checked signal causes `check` first, which aborts the controller if the time for it has come.
+ * (a stopped virtual machine, a long pause) other callbacks may run before those. Reading `aborted`, `reason` or calling
+ * `throwIfAborted()` of a checked signal runs `check` first, which aborts the controller if the time for it has come.
  *
  * Listeners are told as usual, and so are signals made with `AbortSignal.any`; those do not check when they are read.
  */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
-import { carriedReading, kubernetesMicroTime, kubernetesTime, sleep, systemClock } from "./clock.ts";
+import { carriedReading, endsWithin, kubernetesMicroTime, kubernetesTime, sleep, systemClock } from "./clock.ts";
 
 test("a sleeper wakes when its time has come and not before", async () => {
   const clock = new SteppedClock();
@@ -19,6 +19,16 @@ test("an aborted sleep ends at once with the signal's reason and leaves no timer
   abort.abort(new Error("enough"));
   await expect(sleeping).rejects.toThrow("enough");
   await expect(sleep(clock, 100, abort.signal)).rejects.toThrow("enough");
+  expect(clock.pending).toBe(0);
+});
+
+test("what ends in time is told from what does not, and no timer is left", async () => {
+  const clock = new SteppedClock();
+  expect(await endsWithin(Promise.resolve(), clock, 10)).toBe(true);
+  expect(await endsWithin(Promise.reject(new Error("badly")), clock, 10)).toBe(true);
+  const late = endsWithin(new Promise(() => {}), clock, 10);
+  await clock.step(10);
+  expect(await late).toBe(false);
   expect(clock.pending).toBe(0);
 });
 

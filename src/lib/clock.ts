@@ -1,4 +1,5 @@
 import { uptime } from "node:os";
+import { processTurns, type Turns } from "./turns.ts";
 
 /** Time as a dependency: everything that waits or dates takes a Clock, so that tests step it instead of sleeping. */
 export interface Clock {
@@ -6,6 +7,8 @@ export interface Clock {
   now(): number;
   /** Runs `run` once, `ms` from now, unless the returned timer is cancelled before. */
   after(ms: number, run: () => void): Timer;
+  /** Shares the time of the process between large work and everything else (turns.ts). Left out where time is stepped: nothing else waits there. */
+  readonly turns?: Turns;
 }
 
 export interface Timer {
@@ -22,8 +25,8 @@ export interface MonotonicClock extends Clock {
 const readAgainMs = 50;
 
 /**
- * What `read` says, carried on by `awake` until it is read again: a clock that costs nothing and stands still while the machine sleeps.
- * Whoever asks right after a sleep hears what was true right before it: as if he had asked then, and the machine had slept in between.
+ * The value of `read`, carried on by `awake` until it is read again: a clock that costs nothing and stands still while the machine sleeps.
+ * Right after a sleep it shows the time right before it, as if it had been read then.
  */
 export function carriedReading(read: () => number, awake: () => number): () => number {
   let last = 0;
@@ -37,7 +40,7 @@ export function carriedReading(read: () => number, awake: () => number): () => n
   };
 }
 
-/** The machine's clock. A timer keeps the process alive: whoever sleeps is waited for, and whoever stops cancels his timers. */
+/** The machine's clock. A timer keeps the process alive, so a part that stops cancels its timers. */
 export const systemClock: MonotonicClock = {
   now: () => Date.now(),
   // Time since boot counts sleep; `performance.now()` does not, and a leader that slept must notice.
@@ -49,6 +52,7 @@ export const systemClock: MonotonicClock = {
     const handle = setTimeout(run, ms);
     return { cancel: () => clearTimeout(handle) };
   },
+  turns: processTurns,
 };
 
 /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
@@ -68,6 +72,19 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     });
     signal?.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** True if the promise is settled within this time, well or badly. The promise itself goes on. */
+export async function endsWithin(promise: Promise<unknown>, clock: Clock, ms: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = clock.after(ms, () => resolve(false));
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  const isInTime = await Promise.race([settled, late]);
+  timer.cancel();
+  return isInTime;
 }
 
 /** The form in which Kubernetes writes times: RFC 3339, UTC, whole seconds. */

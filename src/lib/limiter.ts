@@ -9,7 +9,7 @@ export class Limiter {
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    // Whoever is woken takes over the place of the one that ended, so that nobody slips in between.
+    // The call that is woken takes over the place of the one that ended, so that no later call takes it first.
     if (this.#running >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running++;
     try {

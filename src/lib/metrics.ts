@@ -1,5 +1,5 @@
 /**
- * Numbers about ourselves, as a dependency: whoever counts takes a `Metrics`; the composition root passes one over a
+ * Numbers about ourselves, as a dependency: code that counts takes a `Metrics`; the composition root passes one over a
  * registry of its own, so that two servers in one process do not share counters. Names and labels follow Prometheus;
  * times are in seconds.
  */
@@ -31,7 +31,7 @@ export interface Counter<L extends string> {
 
 export interface Gauge<L extends string> {
   set(labels: Labels<L>, value: number): void;
-  /** For what changes by itself, such as an age: `read` is asked whenever somebody looks, until the returned function is called. */
+  /** For what changes by itself, such as an age: `read` runs at each collection, until the returned function is called. */
   follow(labels: Labels<L>, read: () => number): () => void;
 }
 

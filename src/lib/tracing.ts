@@ -1,5 +1,5 @@
 /**
- * Spans, as a dependency: whoever does something in steps says when each begins and ends. The composition root passes an exporter's
+ * Spans, as a dependency: code that works in steps says when each begins and ends. The composition root passes an exporter's
  * tracer, or `noTracing`, which costs nothing.
  */
 export interface Tracer {

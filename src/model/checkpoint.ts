@@ -2,7 +2,7 @@
  * Checkpoint: the files of a sandbox at one moment, kept as an image. New sandboxes start from it; it also is what remains
  * of a sandbox that was paused for long.
  *
- * Its owner is given by the labels scheduling.navix.sh/team and /user, as on pods and pools: one rule tells whose anything is.
+ * The labels scheduling.navix.sh/team and /user name its owner, as on pods and pools: one rule of ownership for all kinds.
  */
 import { Type, type Static } from "typebox";
 import { customKind, objectSchema, ownResource } from "./custom-kind.ts";
@@ -14,7 +14,6 @@ import { choice, duration, int64, labelValue, rules, text, time } from "./schema
 
 /** Pending: not begun. Creating: being taken. Succeeded: checkpointId can be used. Failed: message says why. Terminating: being removed. */
 export const checkpointPhases = ["Pending", "Creating", "Succeeded", "Failed", "Terminating"] as const;
-export type CheckpointPhase = (typeof checkpointPhases)[number];
 
 const specSchema = Type.Object(
   {
@@ -71,6 +70,7 @@ export const checkpointKind = customKind({
     { name: "Phase", type: "string", jsonPath: ".status.phase" },
     { name: "ID", type: "string", jsonPath: ".status.checkpointId" },
     { name: "Sandbox", type: "string", jsonPath: ".spec.sandboxID" },
+    { name: "Message", type: "string", jsonPath: ".status.message" },
     { name: "User", type: "string", jsonPath: `.metadata.labels.${labelKeys.user.replaceAll(".", "\\.")}` },
   ],
 });

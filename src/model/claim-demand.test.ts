@@ -1,19 +1,31 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatDemand, parseDemand } from "./claim-demand.ts";
+import { formatDemand, parseDemand, type WaitingSet } from "./claim-demand.ts";
 
-test("a demand is read as it was written; who waits nowhere says nothing", () => {
+const poolName = fc.stringMatching(/^[a-z]{1,8}\/[a-z]{1,8}$/);
+const demand = fc.uniqueArray(
+  fc.record({
+    pools: fc.uniqueArray(poolName, { minLength: 1, maxLength: 4 }).map((pools) => pools.sort()),
+    count: fc.nat(),
+  }),
+  { selector: ({ pools }) => pools.join(",") },
+);
+
+const byPools = (sets: readonly WaitingSet[]): readonly WaitingSet[] =>
+  sets.toSorted((left, right) => (left.pools.join(",") < right.pools.join(",") ? -1 : 1));
+
+test("a demand is read as it was written, and sets without waiting requests are left out", () => {
   fc.assert(
-    fc.property(fc.dictionary(fc.string(), fc.nat()), (counts) => {
-      const waiting = Object.entries(counts).filter(([, count]) => count > 0);
-      expect(new Map(parseDemand(formatDemand(new Map(Object.entries(counts)))))).toEqual(new Map(waiting));
-      expect(formatDemand(new Map(waiting.toReversed()))).toBe(formatDemand(new Map(waiting)));
+    fc.property(demand, (sets) => {
+      const waiting = sets.filter(({ count }) => count > 0);
+      expect(byPools(parseDemand(formatDemand(sets)))).toEqual(byPools(waiting));
+      expect(formatDemand(waiting.toReversed())).toBe(formatDemand(sets));
     }),
   );
-  expect(formatDemand(new Map([["ns/py", 0]]))).toBeUndefined();
+  expect(formatDemand([{ pools: ["ns/py"], count: 0 }])).toBeUndefined();
 });
 
 test("what cannot be read is no demand", () => {
-  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => [...parseDemand(text).values()].every((count) => count > 0)));
-  for (const text of ["", "null", "[]", '{"ns/py":-1}', '{"ns/py":"3"}', '{"ns/py":1.5}']) expect(parseDemand(text).size).toBe(0);
+  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => parseDemand(text).every(({ count }) => count > 0)));
+  for (const text of ["", "null", "[]", '{"ns/py":-1}', '{"ns/py":"3"}', '{"ns/py":1.5}']) expect(parseDemand(text)).toEqual([]);
 });

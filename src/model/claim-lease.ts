@@ -1,10 +1,10 @@
 /**
- * Claims that stand beside their pod, on a Lease of the same name (ADR 54). On a cluster a write of a pod is told to its kubelet, the scheduler and
- * whoever else follows pods, and all of them look at it again; a Lease is small and nobody's. So the one write that decides who gets a pod is a write of
- * its Lease, and what it says is shown as if it stood on the pod, until the next write of the pod takes it along.
+ * Claims that stand beside their pod, on a Lease of the same name (ADR 54). On a cluster a write of a pod wakes its kubelet, the scheduler and
+ * every other watcher of pods; a Lease is small and has no watcher but us. So the one write that decides which request gets a pod is a write of
+ * its Lease. The cache shows the claim as if it stood on the pod, until the next write of the pod takes it along.
  *
- * A Lease speaks of one use of one pod: of another pod, another use, or a pod that is no longer idle it says nothing. So it does not matter in which order
- * the two are heard of, and a Lease that is left over from an earlier use needs no tidying.
+ * A Lease is about one use of one pod: about another pod, another use, or a pod that is no longer idle it says nothing. So the order in which
+ * the two arrive does not matter, and a Lease left over from an earlier use needs no tidying.
  */
 import type { Lease } from "./core-kinds.ts";
 import { annotationKeys, labelKeys } from "./keys.ts";
@@ -19,8 +19,8 @@ export interface ClaimNote {
 }
 
 /**
- * What the Lease's own annotation holds, as JSON: what is spoken of, and all of the note but annotations. Those stand on the Lease as they will on the pod, which has the
- * same limits; here are their names. The owner of the Lease is not asked: who deletes a pod and leaves behind what it owned takes that away.
+ * The Lease's own annotation, as JSON: which pod and use it is about, and all of the note but annotations. Annotations stand on the Lease as they will on the pod, which has
+ * the same limits; here are their names. The Lease's owner reference is not used: deleting a pod with orphaned dependents removes it.
  */
 interface Heading {
   readonly uid: string;
@@ -38,7 +38,7 @@ export function storedPod(pod: Pod): Pod {
   return (pod as ShownPod).stored ?? pod;
 }
 
-/** Whose claim is shown on the pod. */
+/** The Lease whose claim is shown on the pod. */
 export function leaseShownOn(pod: Pod): Lease | undefined {
   return (pod as ShownPod).lease;
 }
@@ -74,7 +74,7 @@ export function isOfLaterUse(pod: Pod, lease: Lease): boolean {
   return heading?.uid === pod.metadata.uid && Number(heading?.use) > Number(useOf(pod));
 }
 
-/** One that neither a claim nor a closing has written is somebody else's, whatever its name. */
+/** False for a Lease that no claim or closing has written: it belongs to another program, whatever its name. */
 export function isClaimLease(lease: Lease): boolean {
   return headingOf(lease) !== undefined;
 }
@@ -102,12 +102,12 @@ export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): 
   };
 }
 
-/** Whose the pod is by the note; undefined: nobody's. */
+/** The sandbox that holds the pod by the note; undefined: none. */
 export function holderIn(note: ClaimNote): string | undefined {
   return note.labels[labelKeys.sandboxId];
 }
 
-/** As text: whoever cannot read the number can still tell whether it is the same. */
+/** As text, so that a counter that is no number can still be compared. */
 function useOf({ metadata }: Pod): string {
   return metadata.annotations?.[annotationKeys.useCount] ?? "0";
 }
@@ -138,7 +138,7 @@ function isTextList(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-/** One that somebody has taken from the Lease is not shown. */
+/** An annotation that was removed from the Lease is not shown. */
 function picked(map: Readonly<Record<string, string>>, keys: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(map, key) ? [[key, map[key] ?? ""]] : [])));
 }

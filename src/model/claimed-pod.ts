@@ -4,18 +4,18 @@ import type { ApiObject } from "./meta.ts";
 import type { Pod, PodCondition } from "./pod.ts";
 
 /** The pod's phase in its life as a sandbox; undefined for a pod that is none of ours, or says something we do not know. */
-export function sandboxPhaseOf(pod: Pod): SandboxPhase | undefined {
+export function sandboxPhaseOf(pod: Pick<Pod, "metadata">): SandboxPhase | undefined {
   const phase = pod.metadata.labels?.[labelKeys.sandboxPhase];
   return sandboxPhases.find((known) => known === phase);
 }
 
-/** The sandbox whose pod it is. A pod that is being recycled keeps the id until its history is written. */
+/** The id of the sandbox on the pod. A pod that is being recycled keeps the id until its history is written. */
 export function sandboxIdOf(pod: Pod): string | undefined {
   return nonEmpty(pod.metadata.labels?.[labelKeys.sandboxId]);
 }
 
 /**
- * True while the pod is somebody's sandbox. A pod that is stopping still shows the id, but its sandbox has ended:
+ * True while the pod carries a live sandbox. A pod that is stopping still shows the id, but its sandbox has ended:
  * the same id may already run elsewhere, resumed from a checkpoint.
  */
 export function isClaimed(pod: Pod): boolean {
@@ -24,7 +24,7 @@ export function isClaimed(pod: Pod): boolean {
 }
 
 /** Its sandbox has ended and nothing of it runs any more; its containers are renewed when its node has time for it. */
-export function isResting(pod: Pod): boolean {
+export function isResting(pod: Pick<Pod, "metadata">): boolean {
   return sandboxPhaseOf(pod) === "stopping" && pod.metadata.annotations?.[annotationKeys.restsSince] !== undefined;
 }
 
@@ -32,7 +32,7 @@ export function poolOf(pod: Pod): string | undefined {
   return nonEmpty(pod.metadata.labels?.[labelKeys.sandboxPool]);
 }
 
-/** Whose the object is. */
+/** The user that owns the object. */
 export function userOf(object: ApiObject): string | undefined {
   return nonEmpty(object.metadata.labels?.[labelKeys.user]);
 }

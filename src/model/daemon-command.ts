@@ -1,4 +1,4 @@
-/** Where the daemon stands in a sandbox, and how it is started: the same whoever brought it there. */
+/** Where the daemon stands in a sandbox, and how it is started: the same on both engines. */
 
 /** Read-only; everything that the daemon needs is below it, so that it runs in any image. */
 export const daemonPath = "/.envd";
@@ -18,7 +18,8 @@ export const daemonFlags: readonly string[] = [
 export const daemonCommand: readonly string[] = [
   `${daemonPath}/init`,
   "--",
-  `${daemonPath}/doorman`,
+  `${daemonPath}/helper`,
+  "doorman",
   `${daemonPath}/lib/ld.so`,
   "--library-path",
   `${daemonPath}/lib`,

@@ -1,14 +1,14 @@
 /**
- * Where a sandbox may connect to. A wish and an answer, as with pausing:
+ * Where a sandbox may connect to. A wanted state and an answer, as with pausing:
  *
- * - The wish is the annotation `agentbox.navix.sh/egress-policy` on the pod, JSON of an EgressPolicy. A claim sets it, whoever
- *   may change the sandbox changes it, and recycling takes it away with all that was the sandbox's: until then it holds, also
- *   for what is just ending. Without one: the Internet, and nothing private.
- * - The answer is the pod condition `agentbox.navix.sh/EgressPolicy`, written by the node; its message repeats the wish that it
+ * - Wanted is the annotation `agentbox.navix.sh/egress-policy` on the pod, JSON of an EgressPolicy. A claim sets it, a caller that
+ *   may change the sandbox changes it, and recycling removes it with everything else of the sandbox: until then it holds, also
+ *   while the sandbox is ending. Without one: the Internet, and nothing private.
+ * - The answer is the pod condition `agentbox.navix.sh/EgressPolicy`, written by the node; its message repeats the policy that it
  *   answers. True: every packet is judged by this policy, those of open connections too. False with reason InvalidPolicy: the
- *   wish cannot be read, and until it can, the sandbox reaches nothing.
+ *   policy cannot be read, and until it can, the sandbox reaches nothing.
  *
- * Whoever arms a sandbox with a policy waits for the answer: before it, its first program could still connect.
+ * Arming a sandbox with a policy waits for the answer: before it, the sandbox's first program could still connect.
  */
 import { parseSubnet } from "#lib/subnet.ts";
 import { podCondition } from "./claimed-pod.ts";

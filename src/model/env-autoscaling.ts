@@ -2,13 +2,17 @@
 import { Type, type Static } from "typebox";
 import { replicaBoundsRule } from "./env-member.ts";
 import type { Frozen } from "./frozen.ts";
-import { choice, count, labelValue, listMap, rules } from "./schema-builders.ts";
+import { choice, count, labelValue, listMap, rules, text } from "./schema-builders.ts";
 
 /** Bounds for the cost of CEL rules: see schema-builders.ts. */
 const maxGroups = 64;
+const maxSchedules = 32;
 
-/** Growth per decision. Conservative: one pod. Default: half as many again, at least one. Aggressive: twice as many, up to maxReplicas. */
-export const scaleUpModes = ["Conservative", "Default", "Aggressive"] as const;
+/**
+ * Growth per decision. Conservative: one pod. Default: half as many again, at least one. Aggressive: twice as many, up to maxReplicas.
+ * Demand (ours): as many as are in use and waited for, and spare ones for the arrivals of one refill time.
+ */
+export const scaleUpModes = ["Conservative", "Default", "Aggressive", "Demand"] as const;
 export type PoolScaleUpMode = (typeof scaleUpModes)[number];
 
 /** The server writes these into every group, so that no policy hides in code. */
@@ -18,6 +22,12 @@ export const scaleUpDefaults = {
   idleThresholdSeconds: 30,
   idleZeroQuietWindowSeconds: 300,
   saturationCooldownSeconds: 60,
+} as const;
+
+/** Of mode Demand. */
+export const demandDefaults = {
+  coveragePercent: 99,
+  emptyAfterSeconds: 600,
 } as const;
 
 export const scaleDownDefaults = {
@@ -31,13 +41,17 @@ const seconds = (description: string, defaultSeconds: number) => Type.Optional(c
 const scaleUpPolicySchema = Type.Object(
   {
     mode: Type.Optional(
-      choice(scaleUpModes, "Growth per step: one pod (Conservative), by half (Default), doubled up to maxReplicas (Aggressive).", {
-        default: scaleUpDefaults.mode,
-      }),
+      choice(
+        scaleUpModes,
+        "Growth per step: one pod (Conservative), by half (Default), doubled up to maxReplicas (Aggressive); or by what is used, waited for and likely to be asked for next (Demand).",
+        {
+          default: scaleUpDefaults.mode,
+        },
+      ),
     ),
     cooldownSeconds: seconds("Least time between two steps.", scaleUpDefaults.cooldownSeconds),
     idleThresholdSeconds: seconds(
-      "Grow after this long without an idle pod, even if nobody waits. 0: never.",
+      "Grow after this long without an idle pod, even if no request waits. 0: never.",
       scaleUpDefaults.idleThresholdSeconds,
     ),
     idleZeroQuietWindowSeconds: seconds(
@@ -61,6 +75,36 @@ const scaleDownPolicySchema = Type.Object(
   { description: "When the group shrinks.", default: {} },
 );
 
+/** Without defaults in the schema: other modes have no use for it, and a second apply of a file that leaves it out must find no difference. */
+const demandSchema = Type.Object(
+  {
+    coveragePercent: Type.Optional(
+      Type.Number({
+        description: "Spare pods cover the requests that arrive while a pod is made, with this probability. 99 when left out.",
+        minimum: 50,
+        maximum: 99.9,
+      }),
+    ),
+    emptyAfterSeconds: Type.Optional(
+      count(
+        "After so long without a request no spare pods are kept, and none that would be idle for longer for each request that it saves. 0: no such limit. 600 when left out.",
+      ),
+    ),
+  },
+  { description: "What mode Demand aims at. Other modes do not use it." },
+);
+
+const scheduleSchema = Type.Object(
+  {
+    name: text("Names the entry.", { minLength: 1, maxLength: 63 }),
+    start: text("When it begins: a cron expression of five fields, such as 0 8 * * 1-5.", { minLength: 9, maxLength: 128 }),
+    timeZone: Type.Optional(text("Time zone of start, such as Europe/Berlin. UTC when left out.", { maxLength: 64 })),
+    durationSeconds: count("How long it lasts.", { minimum: 60, maximum: 2_678_400 }),
+    minReplicas: count("Fewest pods of all members together while it lasts."),
+  },
+  { description: "A floor at known times." },
+);
+
 const autoscalingGroupSchema = Type.Object(
   {
     name: labelValue("The scalingGroup of its members. At least one member must have it.", { minLength: 1 }),
@@ -69,6 +113,10 @@ const autoscalingGroupSchema = Type.Object(
     maxReplicas: Type.Optional(count("Most pods of all members together. No limit when left out, which mode Aggressive does not allow.")),
     scaleUpPolicy: Type.Optional(scaleUpPolicySchema),
     scaleDownPolicy: Type.Optional(scaleDownPolicySchema),
+    demand: Type.Optional(demandSchema),
+    schedules: Type.Optional(
+      listMap(scheduleSchema, "name", { description: "Floors at known times. The highest that applies is used.", maxItems: maxSchedules }),
+    ),
   },
   {
     description: "Members that are scaled together.",
@@ -89,7 +137,5 @@ export const autoscalingSchema = Type.Object(
   { description: "Autoscaling by group. A group without an entry is scaled by hand." },
 );
 
-export type PoolScaleUpPolicy = Frozen<Static<typeof scaleUpPolicySchema>>;
-export type PoolScaleDownPolicy = Frozen<Static<typeof scaleDownPolicySchema>>;
+export type EnvSchedule = Frozen<Static<typeof scheduleSchema>>;
 export type EnvAutoscalingGroup = Frozen<Static<typeof autoscalingGroupSchema>>;
-export type EnvAutoscalingSpec = Frozen<Static<typeof autoscalingSchema>>;

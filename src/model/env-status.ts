@@ -6,7 +6,6 @@ import { choice, int32, listMap, text, time } from "./schema-builders.ts";
 
 /** Active: takes requests. Saturated: cannot grow for now. Missing: its pool is gone. Inconsistent: its pool is not what the Env says. */
 export const observedMemberStates = ["Active", "Saturated", "Missing", "Inconsistent"] as const;
-export type ObservedMemberState = (typeof observedMemberStates)[number];
 
 const observedMemberSchema = Type.Object(
   {
@@ -21,6 +20,8 @@ const observedMemberSchema = Type.Object(
     currentReplicas: Type.Optional(int32("spec.replicas of the pool when last seen.")),
     pendingRequests: Type.Optional(int32("Requests waiting at the pool. A throttled copy.")),
     saturatedUntil: Type.Optional(time("Until then it counts as full and is tried last.")),
+    message: Type.Optional(text("Why it is not Active, and what would help.")),
+    templateVersion: Type.Optional(text("Version of the template that its pool was made from.")),
   },
   { description: "One member as last seen." },
 );
@@ -41,6 +42,8 @@ const scalingGroupStatusSchema = Type.Object(
     totalIdle: Type.Optional(int32("Idle pods of all its members.")),
     totalRunning: Type.Optional(int32("Running sandboxes of all its members.")),
     totalDesired: Type.Optional(int32("Wanted pods of all its members.")),
+    totalWaiting: Type.Optional(int32("Requests that wait for a pod of any of its members. A throttled copy.")),
+    decision: Type.Optional(text("The latest decision of its autoscaler, and why.")),
   },
   { description: "Sums over one scaling group." },
 );
@@ -52,10 +55,12 @@ export const envStatusSchema = Type.Object(
     ),
     clusters: Type.Optional(listMap(clusterStatusSchema, "clusterID", { description: "By cluster." })),
     scalingGroups: Type.Optional(listMap(scalingGroupStatusSchema, "name", { description: "By scaling group, over all clusters." })),
+    templateVersion: Type.Optional(text("Version of the template that is used: the pinned one, or the current one when last seen.")),
     memberCount: Type.Optional(int32("Members in all clusters.")),
     desiredReplicas: Type.Optional(int32("Wanted pods of all members.")),
     runningReplicas: Type.Optional(int32("Running sandboxes of all members.")),
     idleReplicas: Type.Optional(int32("Idle pods of all members.")),
+    waitingRequests: Type.Optional(int32("Requests that wait for a pod of any member. A throttled copy.")),
   },
   { description: "What the control plane has seen." },
 );

@@ -5,16 +5,16 @@
 export const errorCodes = [
   /** Something in the request is wrong; `field` says where. */
   "invalid_request",
-  /** No key, or one that nobody has. */
+  /** No key, or an unknown one. */
   "unauthenticated",
   /** The key is good, but not for this. */
   "forbidden",
-  /** There is no such thing, or it is somebody else's. */
+  /** There is no such thing, or it belongs to another tenant. */
   "not_found",
   /** It is not in a state for this, or changed meanwhile. */
   "conflict",
   "too_large",
-  /** This key asks too often. */
+  /** This key, or all keys of its team together, ask too often. */
   "rate_limited",
   /** No pod became free in time. */
   "no_capacity",
@@ -45,8 +45,24 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number;
   /** What there is instead, such as the pools that could have been meant. */
   readonly available?: readonly string[];
+  /** Which limit is reached. */
+  readonly limit?: ReachedLimit;
   /** How the pool stood when there was no pod to be had. */
   readonly pool?: PoolStanding;
+  /** The Env that was asked for a pod: then `pool` is the sum of its pools. */
+  readonly env?: string;
+}
+
+export interface ReachedLimit {
+  /** One of the names that GET /v1/limits has. */
+  readonly name: string;
+  readonly of: "user" | "team" | "server";
+  /** The team or user that the limit is of, if it is not the server's. */
+  readonly team?: string;
+  readonly user?: string;
+  readonly limit: number;
+  /** How much of it is used; left out when that is the business of others. */
+  readonly used?: number;
 }
 
 export interface PoolStanding {

@@ -55,8 +55,10 @@ export const annotationKeys = {
   paused: "agentbox.navix.sh/paused",
   /** "true": traffic wakes the paused sandbox. */
   autoResume: "agentbox.navix.sh/auto-resume",
-  /** "true": whoever wants to reach a port of the sandbox, other than its daemon's, shows the sandbox's traffic token. */
+  /** "true": a request to a port of the sandbox, other than its daemon's, must carry the sandbox's traffic token. */
   privateTraffic: "agentbox.navix.sh/private-traffic",
+  /** "true": the sandbox was made without an access token, and its daemon answers every request. */
+  openDaemon: "agentbox.navix.sh/open-daemon",
   /** What programs in the sandbox see as the host of a request; `${PORT}` stands for the port. Absent: what the client named. */
   maskHost: "agentbox.navix.sh/mask-request-host",
   /** JSON EgressPolicy (egress-policy.ts): where the sandbox may connect to. Stays until the pod is recycled. */
@@ -79,13 +81,13 @@ export const annotationKeys = {
   runningImages: "agentbox.navix.sh/running-images",
   /** What the container was called by its runtime, noted before it is replaced. */
   containerId: "agentbox.navix.sh/container-id",
-  /** JSON list of actions to run once the sandbox is running. */
+  /** JSON HooksMark (sandbox/hooks-mark.ts): the post-start hooks that have not all run yet, sealed. Removed when they have, or at release. */
   postStartHooks: "agentbox.navix.sh/post-start-hooks",
   /** JSON: how far an exchange of container images has come. */
   inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
   /** RFC 3339, on a pod that is stopping: since when it rests, its sandbox ended and its containers to be renewed when its node has time. */
   restsSince: "agentbox.navix.sh/rests-since",
-  /** JSON SandboxStatusDetail: why a pod is where it is. */
+  /** JSON SandboxStatusDetail: the last known reason why an idle or starting pod does not come up (sandbox/health/status-note.ts). */
   sandboxStatusDetail: "agentbox.navix.sh/sandbox-status-detail",
   /** On a pod: "true" when the daemon is to run the image's own entrypoint. */
   runEntrypoint: "agentbox.navix.sh/run-entrypoint",
@@ -95,6 +97,8 @@ export const annotationKeys = {
   recyclePolicy: "agentbox.navix.sh/recycle-policy",
   /** On a pod template, decimal: after how many sandboxes a pod is replaced. Goes before the control plane's own number. */
   maxUses: "agentbox.navix.sh/max-uses",
+  /** On a pod template: repositories between commas, for which tenants may use the pool's pull secrets beside those of its own images. */
+  imageRepositories: "agentbox.navix.sh/image-repositories",
   /** On a pod: hash of all that its pool wants of an idle pod. Differs from the pool's present one: the pod is outdated. */
   templateHash: "agentbox.navix.sh/template-hash",
   /** RFC 3339: since when an idle pod is chosen for scale-down. A claim removes it and so keeps the pod. */
@@ -103,18 +107,45 @@ export const annotationKeys = {
   lastSandboxCreateTime: "agentbox.navix.sh/last-sandbox-create-time",
   /** On a template: Markdown for its users. */
   docs: "agentbox.navix.sh/docs",
-  /** On a template: nobody reads it any more; docs took its place. Named so that it stays reserved. */
+  /** On a template: no longer read; docs took its place. Named so that it stays reserved. */
   poolDocs: "agentbox.navix.sh/pool-docs",
   /** On a pool: which template it was made from, in which version, and JSON of what it changed. */
   templateName: "agentbox.navix.sh/template-name",
   templateVersion: "agentbox.navix.sh/template-version",
   overrides: "agentbox.navix.sh/overrides",
+  /** On a pool or its template, JSON SandboxReservationSpec: what a scheduler is to keep for each of its pods. */
+  reservation: "scheduling.navix.sh/reservation",
+  /** On a pod, JSON: the resources that are kept for it. For schedulers. */
+  replicaQuota: "scheduling.navix.sh/replica-quota",
   /** On the Lease of a pod, JSON: the claim of one of its uses (claim-lease.ts). */
   claim: "agentbox.navix.sh/claim",
-  /** RFC 3339: since when nobody may claim the idle pod any more, because it is to be deleted. */
+  /** RFC 3339: since when the idle pod is closed to claims, because it is to be deleted. */
   leaving: "agentbox.navix.sh/leaving",
   /** On the Lease of an API process, JSON: how many creates wait there for a pod of each pool (claim-demand.ts). */
   claimDemand: "agentbox.navix.sh/claim-demand",
+  /** On an Env before it is deleted, or on a member pool before its member is removed, "true": sandboxes that run are ended. Without it they run on. */
+  endSandboxes: "agentbox.navix.sh/end-sandboxes",
+  /** On a pool without an Env: "true": it gets one of its own name. "false": it gets none, even where all pools do. */
+  adopt: "agentbox.navix.sh/adopt",
+  /** On an Env that was made for a pool, decimal: metadata.generation of the pool when the two were last equal. */
+  adoptedGeneration: "agentbox.navix.sh/adopted-generation",
+} as const;
+
+/**
+ * Keys in the metadata of a create that are wishes, for clients whose API has no fields for them (E2B's SDKs). They say how the sandbox is to
+ * be made and are not remembered about it.
+ */
+export const createWishKeys = {
+  /** Image of the first container. */
+  image: "agentbox.navix.sh/image",
+  /** Which members of the Env may serve it. */
+  scalingGroup: "agentbox.navix.sh/scaling-group",
+  instanceType: "agentbox.navix.sh/instance-type",
+  multiplier: "agentbox.navix.sh/multiplier",
+  /** Seconds that waiting for a pod and starting may take. */
+  startupTimeout: "agentbox.navix.sh/startup-timeout",
+  /** "true": answered with the claim, while the sandbox starts. */
+  noWait: "agentbox.navix.sh/no-wait",
 } as const;
 
 export const finalizers = {
@@ -122,6 +153,10 @@ export const finalizers = {
   sandboxProtection: "agentbox.navix.sh/sandbox-protection",
   /** On a pool: holds it until its pods are gone. */
   pool: "agentbox.navix.sh/finalizer",
+  /** On a template that pools name: holds it until none does. */
+  templateInUse: "agentbox.navix.sh/template-in-use",
+  /** On an Env: holds it until its pools are gone, or given back. */
+  envMembers: "agentbox.navix.sh/env-members",
 } as const;
 
 /** `type` of the Secrets in the system namespace that are API keys. */
@@ -150,10 +185,13 @@ export type TimeoutAction = (typeof timeoutActions)[number];
 
 /**
  * Values of annotationKeys.recyclePolicy. Auto: a pod is used again unless something of its last user could outlive the exchange
- * of containers. Always: whoever wrote the template says that what is shared there is safe. Never: a new pod for every sandbox.
+ * of containers. Always: the template's author says that what is shared there is safe. Never: a new pod for every sandbox.
  */
 export const recyclePolicies = ["Auto", "Always", "Never"] as const;
 export type RecyclePolicy = (typeof recyclePolicies)[number];
+
+/** In the pod template of pools whose Env has mode OnDemandJob: each pod carries one sandbox and is deleted after it. */
+export const onDemandRecyclePolicy: RecyclePolicy = "Never";
 
 /** Completed: its work was done. Canceled: it never ran. Released: a timeout or an explicit release. Failed: the pod failed it. */
 export const sandboxStopReasons = ["Completed", "Canceled", "Released", "Failed"] as const;
@@ -172,9 +210,16 @@ export const failureReasons = {
   podDeleted: "PodDeleted",
   nodeLost: "NodeLost",
   podFailed: "PodFailed",
+  /** `agentbox down` removed the machine's sandboxes. */
+  serverDown: "ServerDown",
+  /** The machine restarted under the sandbox. */
+  nodeRestarted: "NodeRestarted",
   /** The container ended and nothing says why. */
   containerRestarted: "ContainerRestarted",
 } as const;
+
+/** Reason of the event on a pod that runs a sandbox and lost processes because memory ran out. */
+export const outOfMemoryEvent = "OutOfMemory";
 
 /** What a diagnosis may give as its reason, beside what a container says itself, such as CreateContainerError. */
 export const diagnosisReasons = {
@@ -192,12 +237,14 @@ export const diagnosisReasons = {
 export const podConditions = {
   /** The sandbox's container is frozen. */
   paused: "agentbox.navix.sh/Paused",
+  /** The sandbox of the pod has ended, and what is left of it is frozen. */
+  atRest: "agentbox.navix.sh/AtRest",
   /** What annotationKeys.egressPolicy asks for holds. */
   egressPolicy: "agentbox.navix.sh/EgressPolicy",
 } as const;
 
 export const podConditionReasons = {
-  /** With podConditions.paused False: the node could not do what annotationKeys.paused asks for. */
+  /** With podConditions.paused or podConditions.atRest False: the node could not freeze the pod. */
   freezeFailed: "FreezeFailed",
   /** With podConditions.egressPolicy False: annotationKeys.egressPolicy cannot be read. */
   invalidPolicy: "InvalidPolicy",
@@ -233,8 +280,14 @@ export const poolConditionReasons = {
   templateInvalid: "TemplateInvalid",
   /** A registry does not know an image, or does not answer. */
   imageUnavailable: "ImageUnavailable",
+  /** A limit of the team or of the server keeps the pool from having more. */
+  limitReached: "LimitReached",
   /** The server refuses the pods. */
   podsRefused: "PodsRefused",
+  /** A plugin refuses the pods. */
+  refusedByPlugin: "RefusedByPlugin",
+  /** Pods are made and end, or are given up, before they were ready once: their node refuses them, or what they run does. */
+  podsNotStarting: "PodsNotStarting",
 } as const;
 
 export const templateConditionReasons = {
@@ -245,8 +298,13 @@ export const templateConditionReasons = {
   poolsHealthy: "PoolsHealthy",
   poolsDegraded: "PoolsDegraded",
   templateInvalid: "TemplateInvalid",
+  /** It was deleted, and stays as long as pools name it. */
+  deletedInUse: "DeletedInUse",
   notUsed: "NotUsed",
 } as const;
+
+/** Reason of a condition, and beginning of a message: nothing in this version acts on the object. */
+export const notImplemented = "NotImplemented";
 
 export const envConditions = {
   /** All members are Active. */
@@ -257,6 +315,9 @@ export const envConditions = {
   autoscalingActive: "AutoscalingActive",
 } as const;
 
+/** Of the embedded engine, in the clusters of an Env. */
+export const localClusterID = "local";
+
 /** `kind` of an owner reference to an Env. */
 export const envOwnerKind = "SandboxEnv";
 
@@ -266,6 +327,11 @@ const reservedKeys: ReadonlySet<string> = new Set([labelKeys.syncSource]);
 /** True for label and annotation keys that belong to AgentBox: whatever a user sends under one must not reach an object. */
 export function isReservedKey(key: string): boolean {
   return reservedPrefixes.some((prefix) => key.startsWith(prefix)) || reservedKeys.has(key);
+}
+
+/** True for what a hub keeps in step in all of its clusters: a change here would be undone by its next sync. */
+export function isGlobal({ metadata }: ApiObject): boolean {
+  return metadata.labels?.[labelKeys.syncSource] === syncSourceGlobal;
 }
 
 /** The one Secret with an Env's registry credentials; every member pool's pods refer to it. */

@@ -1,16 +1,16 @@
 /**
- * Pausing a sandbox in place: its container is frozen, memory stays, CPU is free. A wish and an answer, as everywhere:
+ * Pausing a sandbox in place: its container is frozen, memory stays, CPU is free. A wanted state and an answer:
  *
- * - The wish is the annotation `agentbox.navix.sh/paused` on the pod: the RFC 3339 time at which pausing was asked for. An API
- *   process sets or removes it with one conditional patch. Removing it is the wish to resume.
+ * - Wanted is the annotation `agentbox.navix.sh/paused` on the pod: the RFC 3339 time at which pausing was asked for. An API
+ *   process sets or removes it with one conditional patch. Removing it asks to resume.
  * - The answer is the pod condition `agentbox.navix.sh/Paused`, written by the node: True while the container is frozen,
- *   else False or absent. If freezing does not work it is False with reason FreezeFailed, and its message repeats the wish that it
- *   answers before the cause: times cannot tell which wish was meant, because a condition's are in whole seconds and stay when a
+ *   else False or absent. If freezing does not work it is False with reason FreezeFailed, and its message repeats the annotation that it
+ *   answers before the cause: times cannot tell which request was meant, because a condition's are in whole seconds and stay when a
  *   second failure follows the first.
  *
  * The node compares the two and acts until they agree, so that a lost event or a restarted node changes nothing. The sandbox phase
  * stays `running`: a paused sandbox is claimed, counts as a replica and keeps its id, address and route. Its Ready condition says
- * nothing while it is paused, because a frozen container answers no probe; so whoever waits for a pause must not look at it.
+ * nothing while it is paused, because a frozen container answers no probe; so a wait for a pause must not look at it.
  * A deep pause is a checkpoint and a release, and needs none of this.
  */
 import { podCondition } from "./claimed-pod.ts";

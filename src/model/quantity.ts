@@ -20,8 +20,16 @@ export const quantityFactors: Readonly<Record<string, number>> = {
 
 /** In cores and bytes. Undefined for what is not a quantity. */
 export function parseQuantity(quantity: string | number | undefined): number | undefined {
-  const parts = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([KMGTPE]i|[numkMGTPE]?)|[eE]([+-]?\d+))$/.exec(String(quantity ?? ""));
+  // Each digit can be read in one way only, so that a long text that is none is seen as that at once.
+  const parts = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([KMGTPE]i|[numkMGTPE]?)|[eE]([+-]?\d+))$/.exec(String(quantity ?? ""));
   if (parts === null) return undefined;
   const [, number, suffix = "", exponent] = parts;
   return Number(number) * (exponent === undefined ? (quantityFactors[suffix] ?? 1) : 10 ** Number(exponent));
+}
+
+/** A multiple of a quantity, in the unit that it was written in. The quantity has been checked. */
+export function multipliedQuantity(quantity: string | number, by: number): string {
+  const [, number = "0", unit = ""] = /^([+-]?[\d.]+)(.*)$/.exec(String(quantity)) ?? [];
+  // Nine places are what Kubernetes keeps.
+  return `${Number((Number(number) * by).toFixed(9))}${unit}`;
 }

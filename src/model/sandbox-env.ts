@@ -13,9 +13,8 @@ import type { ResourceType } from "./resource.ts";
 import { podCreationImagePolicies } from "./sandbox-pool.ts";
 import { choice, duration, int32, objectName, rules, text, version } from "./schema-builders.ts";
 
-/** WarmPool: requests go to member pools. OnDemandJob: one job per request; accepted, not served yet. */
+/** WarmPool: pods wait in member pools. OnDemandJob: no stock; a member pool makes a pod for each request, which is deleted after it. */
 export const envModes = ["WarmPool", "OnDemandJob"] as const;
-export type SandboxEnvMode = (typeof envModes)[number];
 
 const templateRefSchema = Type.Object(
   {
@@ -46,9 +45,13 @@ const overridesSchema = Type.Object(
 const specSchema = Type.Object(
   {
     templateRef: templateRefSchema,
-    mode: choice(envModes, "How requests are served: from warm pools (WarmPool), or one job each (OnDemandJob, not served yet).", {
-      default: "WarmPool",
-    }),
+    mode: choice(
+      envModes,
+      "How requests are served: from pods that wait (WarmPool), or by a pod that is made for each request and deleted after it (OnDemandJob).",
+      {
+        default: "WarmPool",
+      },
+    ),
     defaults: Type.Optional(defaultsSchema),
     clusters: Type.Optional(envClusters("Members, by cluster.")),
     autoscaling: Type.Optional(autoscalingSchema),
@@ -67,9 +70,7 @@ const specSchema = Type.Object(
   },
 );
 
-export type SandboxEnvTemplateRef = Frozen<Static<typeof templateRefSchema>>;
 export type SandboxEnvDefaults = Frozen<Static<typeof defaultsSchema>>;
-export type EnvOverridesSpec = Frozen<Static<typeof overridesSchema>>;
 export type SandboxEnvSpec = Frozen<Static<typeof specSchema>>;
 
 export interface SandboxEnv extends ApiObject {
@@ -96,5 +97,8 @@ export const sandboxEnvKind = customKind({
     { name: "Desired", type: "integer", jsonPath: ".status.desiredReplicas" },
     { name: "Running", type: "integer", jsonPath: ".status.runningReplicas" },
     { name: "Idle", type: "integer", jsonPath: ".status.idleReplicas" },
+    { name: "Waiting", type: "integer", jsonPath: ".status.waitingRequests", priority: 1, description: "Requests waiting for a pod" },
+    { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
   ],
 });

@@ -12,7 +12,10 @@ import { choice, count, duration, int32, int64, listMap, objectName, rules, stri
 export const podCreationImagePolicies = ["PoolDefaultImage", "IdleImage"] as const;
 export type PodCreationImagePolicy = (typeof podCreationImagePolicies)[number];
 
-/** In the order of precedence in which a pool's phase is decided, Terminating first and Ready last. */
+/**
+ * In the order of precedence in which a pool's phase is decided, Terminating first and Ready last. A pool that cannot make the pods that it
+ * wants is Degraded before everything but Terminating.
+ */
 export const poolPhases = ["Terminating", "Pending", "ScalingUp", "ScalingDown", "Degraded", "Ready"] as const;
 export type SandboxPoolPhase = (typeof poolPhases)[number];
 
@@ -74,6 +77,8 @@ const autoscalingStatusSchema = Type.Object(
       time("Latest try to grow, whatever came of it. Starts the saturation cooldown unless it was Enough."),
     ),
     lastScaleUpAttemptResult: Type.Optional(choice(scaleUpAttemptResults, "What that try gave.")),
+    saturatedUntil: Type.Optional(time("Until then the pool counts as full; absent when it does not.")),
+    decision: Type.Optional(text("The latest decision of its group, and why, such as: 12 wanted: 7 in use, 0 waiting, 5 spare.")),
     scaleUpErrorMessage: Type.Optional(text("Why that try was not Enough, in one line.")),
     observedGeneration: Type.Optional(int64("metadata.generation that the autoscaler saw when it wrote this.")),
   },
@@ -89,10 +94,35 @@ const resolvedImageSchema = Type.Object(
   { description: "An image of the pool and the very one that its tag stood for." },
 );
 
+const containerImageSchema = Type.Object(
+  {
+    container: text("Name of the container."),
+    image: text("Image as the template names it."),
+    digest: text("What that meant, such as sha256:…"),
+  },
+  { description: "What a container runs." },
+);
+
+const servingSchema = Type.Object(
+  {
+    templateHash: text("Annotation template-hash of the pods that are made from it."),
+    images: listMap(containerImageSchema, "container", { description: "What sandboxes run unless their request says otherwise." }),
+    waitingImages: listMap(containerImageSchema, "container", { description: "What idle pods run." }),
+    runsImage: Type.Optional(Type.Boolean({ description: "Whether sandboxes run their image's own program." })),
+  },
+  {
+    description:
+      "The last version of the template of which a pod became ready. Sandboxes are made from it until a pod of a newer version is ready.",
+  },
+);
+
 const statusSchema = Type.Object(
   {
     phase: Type.Optional(
-      choice(poolPhases, "Sum of it all: being deleted, empty and wanted so, too few pods, too many, unhealthy ones, or all well."),
+      choice(
+        poolPhases,
+        "Sum of it all: being deleted; unable to make the pods that it wants, or with unhealthy ones; empty and wanted so; too few pods; too many; all well.",
+      ),
     ),
     // Not a sum of the others: failed pods and pods without a phase are replicas too. The scale subresource needs one number.
     replicas: Type.Optional(int32("Pods that there are, terminating ones left out.")),
@@ -127,6 +157,7 @@ const statusSchema = Type.Object(
         "Digest: a container runtime was seen to refuse a tag beside a digest, so images are written without one, and pods are replaced after each use. Absent: pods are used again.",
       ),
     ),
+    serving: Type.Optional(servingSchema),
     autoscaling: Type.Optional(autoscalingStatusSchema),
   },
   { description: "What the control plane has seen." },
@@ -134,6 +165,8 @@ const statusSchema = Type.Object(
 
 export type SandboxPoolSpec = Frozen<Static<typeof specSchema>>;
 export type SandboxPoolStatus = Frozen<Static<typeof statusSchema>>;
+/** The version of its template that a pool hands out. */
+export type ServedVersion = Frozen<Static<typeof servingSchema>>;
 export type ResolvedPoolImage = Frozen<Static<typeof resolvedImageSchema>>;
 export type PoolAutoScalingStatus = Frozen<Static<typeof autoscalingStatusSchema>>;
 
@@ -167,7 +200,9 @@ export const sandboxPoolKind = customKind({
     { name: "Starting", type: "integer", jsonPath: ".status.startingReplicas" },
     { name: "Stopping", type: "integer", jsonPath: ".status.stoppingReplicas" },
     { name: "Failed", type: "integer", jsonPath: ".status.failedReplicas" },
+    { name: "Health", type: "string", jsonPath: '.status.conditions[?(@.type=="Degraded")].reason', description: "What is wrong with it" },
     { name: "Waiting", type: "integer", jsonPath: ".status.pendingRequests", priority: 1, description: "Requests waiting for a pod" },
     { name: "Template", type: "string", jsonPath: ".spec.templateName", priority: 1 },
+    { name: "Message", type: "string", jsonPath: '.status.conditions[?(@.type=="Degraded")].message', priority: 1 },
   ],
 });

@@ -42,7 +42,6 @@ const statusSchema = Type.Object(
 );
 
 export type TemplateVisibilityRule = Frozen<Static<typeof visibilityRuleSchema>>;
-export type TemplateVisibility = Frozen<Static<typeof visibilitySchema>>;
 export type SandboxTemplateSpec = Frozen<Static<typeof specSchema>>;
 export type SandboxTemplateStatus = Frozen<Static<typeof statusSchema>>;
 

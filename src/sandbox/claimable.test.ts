@@ -46,6 +46,10 @@ describe("an idle pod", () => {
     expect(whyNotClaimable(aPoolPod({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }))).toBe("terminating");
   });
 
+  test("W4: that is closed to claims because it is to be deleted is not handed out, however ready", () => {
+    expect(whyNotClaimable(aPoolPod({ annotations: { [annotationKeys.leaving]: "2026-01-01T00:00:00Z" } }))).toBe("terminating");
+  });
+
   test("W16: that is marked for scale-down may still be claimed", () => {
     const marked = aPoolPod({ annotations: { [annotationKeys.scaleDownProtected]: "2026-01-01T00:00:00Z" } });
     expect(whyNotClaimable(marked)).toBeUndefined();

@@ -4,7 +4,7 @@ import { annotationKeys } from "#model/keys.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseCount } from "./annotation-values.ts";
-import { readInplaceUpdateState } from "./inplace-state.ts";
+import { readInplaceUpdateState } from "./images/inplace-state.ts";
 
 /** All of them mean: try the next pod. */
 export type NotClaimable = "terminating" | "not-idle" | "not-ready" | "not-fresh";

@@ -184,6 +184,21 @@ describe("W7: the startup timeout", () => {
     // I11: a daemon that does not answer says nothing, and an armed sandbox stays.
     expect(ask(claimed, due * 2)).toEqual({ kind: "lives" });
   });
+
+  test("I5: ends a sandbox whose maker died before its post-start hooks had run, and not while its maker may be about to", () => {
+    const left = running({ [annotationKeys.startupTimeout]: "60", [annotationKeys.postStartHooks]: '{"pending":1}' });
+    const grace = 15 * second;
+    expect(ask(left, due + grace, { isArmed: true })).toMatchObject({ kind: "end", stopReason: "Failed", failureReason: "HookFailed" });
+    expect(ask(left, due, { isArmed: true })).toEqual({ kind: "lives", recheckAtMs: due - second + grace });
+  });
+
+  test("leaves time for another process where the hooks are written on the pod, and then ends the sandbox", () => {
+    const left = running({ [annotationKeys.startupTimeout]: "60", [annotationKeys.postStartHooks]: '{"pending":1,"sealed":"x"}' });
+    const takeOver = 300 * second + 2 * 75 * second;
+    const last = due - second + 15 * second + takeOver;
+    expect(ask(left, last - 1, { isArmed: true })).toEqual({ kind: "lives", recheckAtMs: last });
+    expect(ask(left, last, { isArmed: true })).toMatchObject({ kind: "end", failureReason: "HookFailed" });
+  });
 });
 
 describe("no verdict", () => {

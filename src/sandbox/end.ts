@@ -8,6 +8,7 @@ import { annotationKeys, failureReasons, type SandboxStopReason, type TimeoutAct
 import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseSeconds, parseTime } from "./annotation-values.ts";
+import { hooksGraceMs, hooksMarkOf } from "./hooks-mark.ts";
 import { phaseSince } from "./phase.ts";
 
 /** What those who see traffic say of a sandbox. */
@@ -69,7 +70,22 @@ function limitsOf(snapshot: EndSnapshot): readonly Limit[] {
   // Claimed on the fast path by a process that died before it armed the sandbox: its client never got an answer.
   const unarmed =
     snapshot.isArmed === false ? startupLimit(snapshot, snapshot.claimSeenMs ?? claimedAt(pod), "the sandbox was not armed") : [];
-  return [...unarmed, ...endTimeLimit(pod), ...idleLimit(snapshot)];
+  return [...unarmed, ...hooksLimit(snapshot), ...endTimeLimit(pod), ...idleLimit(snapshot)];
+}
+
+/** How long there may be no API process that could take over, or only ones that have just started. */
+const noProcessMs = 300_000;
+
+/** Armed by a process that died before it had run the hooks. Another process may run those that are written on the pod (ADR 70). */
+function hooksLimit(snapshot: EndSnapshot): readonly Limit[] {
+  const mark = hooksMarkOf(snapshot.pod);
+  const dueMs = armingDueMs(snapshot);
+  if (mark === undefined || dueMs === undefined) return [];
+  const failureMessage = "the process that made the sandbox ended before its post-start hooks had run";
+  const verdict = { kind: "end", action: "kill", stopReason: "Failed", failureReason: failureReasons.hookFailed, failureMessage } as const;
+  // Another process waits as long as the first one might take, and then may take as long itself.
+  const takeOverMs = mark.sealed === undefined ? 0 : noProcessMs + 2 * ((startupTimeoutOf(snapshot) ?? 0) + hooksGraceMs);
+  return [{ dueMs: dueMs + hooksGraceMs + takeOverMs, verdict }];
 }
 
 /** From when on a running sandbox that nobody has armed has failed; before, its maker may be about to. Undefined: no limit is known. */

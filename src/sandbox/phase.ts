@@ -22,7 +22,7 @@ import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { SandboxPhase } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseTime } from "./annotation-values.ts";
-import { type InplaceUpdateState, readInplaceUpdateState } from "./inplace-state.ts";
+import { type InplaceUpdateState, readInplaceUpdateState } from "./images/inplace-state.ts";
 
 /** idle → running is the claim of a pod that waits on the wanted image already. A failed pod is only ever deleted. */
 const followers: Readonly<Record<SandboxPhase, readonly SandboxPhase[]>> = {

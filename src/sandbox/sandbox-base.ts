@@ -6,8 +6,8 @@ import { isFrozen } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import type { LiveSandboxStatus, SandboxRecord } from "#model/sandbox-record.ts";
 import { formatTime, parseStringList, parseStringMap, parseTime } from "./annotation-values.ts";
-import { readableImage } from "./image-pin.ts";
-import { podResources } from "./pod-resources.ts";
+import { readableImage } from "./images/image-pin.ts";
+import { podResources } from "./pods/pod-resources.ts";
 
 /** Without status and without all that only an end gives. */
 export type SandboxBase = Omit<

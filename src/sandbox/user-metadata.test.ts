@@ -100,6 +100,14 @@ describe("labels", () => {
   });
 });
 
+test("of a request full of bad keys only the first thousand are looked at, and a long one is not said whole", () => {
+  const hostile = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`-${index}`, "v"]));
+  expect(checkUserMetadata({ labels: hostile })).toHaveLength(1001);
+  const [problem] = checkUserMetadata({ labels: { ["x".repeat(900_000)]: "v" } });
+  expect(problem?.message.length).toBeLessThan(1000);
+  expect(problem?.key.length).toBeLessThan(1000);
+});
+
 describe("annotations", () => {
   test("may have any value", () => {
     expect(keys({ annotations: { a: "any text, even\nlines and é" } })).toEqual([]);
@@ -152,5 +160,15 @@ test("all that is wrong is said at once", () => {
     "labels b",
     "annotations agentbox.navix.sh/end-time",
     "metadata ",
+  ]);
+});
+
+test("a NUL character is refused wherever a text may stand, with its key", () => {
+  const found = checkUserMetadata({ metadata: { "a\0b": "x", c: "y\0" }, annotations: { "example.com/d": "\0" }, labels: { e: "\0" } });
+  expect(found.map(({ field, key }) => `${field} ${JSON.stringify(key)}`).sort()).toEqual([
+    'annotations "example.com/d"',
+    'labels "e"',
+    'metadata "a\\u0000b"',
+    'metadata "c"',
   ]);
 });

@@ -43,9 +43,13 @@ const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 export function checkUserMetadata(wanted: UserMetadata, taken: TakenKeys = {}): readonly MetadataProblem[] {
   return [
     ...checkMap("labels", wanted.labels ?? {}, (key, value) => wrongWithLabel(key, value) ?? wrongWithTaken(key, taken.labels)),
-    ...checkMap("annotations", wanted.annotations ?? {}, (key) => wrongWithKey(key) ?? wrongWithTaken(key, taken.annotations)),
+    ...checkMap(
+      "annotations",
+      wanted.annotations ?? {},
+      (key, value) => wrongWithKey(key) ?? wrongWithText(value) ?? wrongWithTaken(key, taken.annotations),
+    ),
     ...checkSize("annotations", wanted.annotations ?? {}, userMetadataLimits.annotationBytes),
-    ...checkMap("metadata", wanted.metadata ?? {}, wrongWithMetadataKey),
+    ...checkMap("metadata", wanted.metadata ?? {}, (key, value) => wrongWithMetadataKey(key) ?? wrongWithText(value)),
     ...checkSize("metadata", wanted.metadata ?? {}, userMetadataLimits.metadataBytes),
   ];
 }
@@ -57,13 +61,23 @@ function checkMap(
 ): readonly MetadataProblem[] {
   const entries = Object.entries(map);
   const limit = userMetadataLimits[field];
-  const problems = entries.flatMap(([key, value]) => {
+  const problems = entries.slice(0, mostExamined).flatMap(([key, value]) => {
     const wrong = wrongWith(key, value);
-    return wrong === undefined ? [] : [{ field, key, message: `${field}: the key ${JSON.stringify(key)} ${wrong}` }];
+    return wrong === undefined ? [] : [{ field, key: shown(key), message: `${field}: the key ${JSON.stringify(shown(key))} ${wrong}` }];
   });
   if (entries.length <= limit) return problems;
   return [...problems, { field, key: "", message: `${field}: ${entries.length} are too many; there may be ${limit}` }];
 }
+
+/** Of far too many keys it is enough to know that. */
+const mostExamined = 1000;
+
+/** A key may be as long as a request. */
+function shown(key: string): string {
+  return key.length > longestShown ? `${key.slice(0, longestShown)}…` : key;
+}
+
+const longestShown = 300;
 
 function checkSize(field: "annotations" | "metadata", map: StringMap, limit: number): readonly MetadataProblem[] {
   const bytes = Object.entries(map).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
@@ -90,8 +104,14 @@ function wrongWithKey(key: string): string | undefined {
   return "must be a name of 1 to 63 letters, digits, '-', '_' and '.' that begins and ends with a letter or digit, optionally with a DNS name and '/' before it";
 }
 
+/** Databases and C programs end a text there. */
+function wrongWithText(value: string): string | undefined {
+  return value.includes("\0") ? "has a NUL character in its value" : undefined;
+}
+
 function wrongWithMetadataKey(key: string): string | undefined {
   if (key === "") return "is empty";
+  if (key.includes("\0")) return "has a NUL character";
   if (key.length > userMetadataLimits.metadataKeyLength) {
     return `has ${key.length} characters; there may be ${userMetadataLimits.metadataKeyLength}`;
   }

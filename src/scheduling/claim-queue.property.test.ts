@@ -64,7 +64,7 @@ class Account {
     const [name, reservation] = [...this.held].at(index % Math.max(1, this.held.size)) ?? [];
     if (name === undefined || reservation === undefined) return;
     this.held.delete(name);
-    if (how === "give back") return reservation.giveBack();
+    if (how === "give back") return reservation.cancel();
     if (how === "ask again") this.ask({ tenant: 0, both: true, waitMs: 50, instead: reservation });
     if (how === "lose") reservation.outdated();
     this.queue.observe(claimed(reservation.pod), reservation.pod);

@@ -164,7 +164,11 @@ test("W12: when a pool goes, whoever waits only for it is told, and the others w
   bench.queue.removePool(py);
   await settle();
   expect([bench.ended, bench.queue.waiting(py), bench.queue.waiting(go)]).toEqual([["a1 gone"], 0, 1]);
+  expect(bench.queue.sets(), "a pod is to be made at a pool that is left").toEqual([{ pools: ["ns/go"], count: 1 }]);
+  await bench.offers(aPod("p0", "py"));
+  expect(bench.ended, "pods of the removed pool go to no request").toEqual(["a1 gone"]);
   await bench.offers(aPod("p1", "go"));
+  bench.queue.observe(undefined, aPod("p0", "py"));
   bench.queue.observe(undefined, aPod("p1", "go"));
   expect([bench.ended[1], bench.queue.pools]).toEqual(["a2 has p1", 0]);
 });
@@ -174,7 +178,7 @@ describe("a pod that comes back", () => {
     const bench = new Bench();
     await bench.offers(aPod("p1"));
     for (const name of ["a1", "b1"]) await bench.asks(name);
-    bench.reservations.get("a1")?.giveBack();
+    bench.reservations.get("a1")?.cancel();
     await settle();
     expect(bench.ended).toEqual(["a1 has p1", "b1 has p1"]);
   });

@@ -1,33 +1,36 @@
 /**
- * Who gets which idle pod. No I/O and no decisions about sandboxes: pods and requests in, pairs out.
+ * Pairs requests with idle pods. No I/O and no decisions about sandboxes: pods and requests in, pairs out.
  *
  * - `claim-queue.ts`   requests that wait, and the pairing
- * - `waiting-line.ts`  whose turn it is at one pool
+ * - `waiting-line.ts`  which request is next at one pool; `waiting-sets.ts` how many requests each set of pools could serve
  * - `idle-pods.ts`     pods that can be given out, and those that are being claimed
  * - `pick-idle.ts`     which of a pool's free pods
  * - `node-images.ts`   where an image is likely to be
+ * - `route-to-pools.ts` which member pools of an Env a request may have a pod of, and the order in which they are asked
  * - `pool-ref.ts`      which pool
  *
- * Q1 No pool has both a free pod and somebody waiting at it; so whoever comes and finds a free pod passes nobody.
- * Q2 At a pool tenants have turns, and inside a tenant the first comes first (I9).
+ * Q1 No pool has both a free pod and a waiting request. So a new request that finds a free pod overtakes no other request.
+ * Q2 At a pool tenants take turns, and a tenant's requests are served in the order of their arrival (I9).
  * Q3 A pod is held by one request at a time (I1; among several processes the conditional write decides).
  * Q4 Every request ends: with a pod, by its deadline, when its caller leaves, or when all its pools are gone (I9, W12).
- * Q5 All of it happens in the turn of its cause. Nothing polls, and nothing is forgotten.
+ * Q5 All of it happens in the same turn of the event loop as its cause. Nothing polls, and nothing is forgotten.
  */
 import type { Place } from "#lib/linked-list.ts";
+import type { WaitingSet } from "#model/claim-demand.ts";
 import type { Pod } from "#model/pod.ts";
 import { IdlePods, type Reservation, type WantedPool } from "./idle-pods.ts";
 import { poolKey, type PoolRef } from "./pool-ref.ts";
 import { WaitingLine } from "./waiting-line.ts";
+import { WaitingSets } from "./waiting-sets.ts";
 
 export interface PodRequest {
-  /** Whose turn it takes. */
+  /** The tenant whose turn the request uses. */
   readonly tenant: string;
   /** Any of these will do; the best comes first. */
   readonly pools: readonly WantedPool[];
   /** Aborted when its caller has left. */
   readonly signal: AbortSignal;
-  /** Aborted when its time is over. Not a time of day: clocks are set while somebody waits. */
+  /** Aborted at its deadline. It is not a time of day, because the machine's clock may be set while a request waits. */
   readonly late: AbortSignal;
   /** It had this pod and found it outdated: that is told here, and its turn is the next. */
   readonly instead?: Reservation;
@@ -45,15 +48,17 @@ export type Turn =
 export interface ClaimQueueOptions {
   readonly maxWaiting: number;
   /** So that one tenant alone cannot keep all others from waiting. */
-  readonly maxWaitingOfTenant: number;
+  readonly maxWaitingOfTenant: number | ((tenant: string) => number);
 }
 
-export const defaultQueueLimits: ClaimQueueOptions = { maxWaiting: 8192, maxWaitingOfTenant: 2048 };
+export const defaultQueueLimits = { maxWaiting: 8192, maxWaitingOfTenant: 2048 } satisfies ClaimQueueOptions;
 
 interface Waiter {
   readonly request: PodRequest;
   /** Pool to its place there. */
   readonly places: Map<string, Place>;
+  /** Takes it out of the waiting sets. */
+  uncount: () => void;
   readonly end: (turn: Turn) => void;
 }
 
@@ -62,6 +67,7 @@ export class ClaimQueue {
   readonly #idle = new IdlePods();
   readonly #lines = new Map<string, WaitingLine<Waiter>>();
   readonly #waiting = new Set<Waiter>();
+  readonly #sets = new WaitingSets();
   readonly #ofTenant = new Map<string, number>();
   readonly #onWaiting = new Set<(pool: PoolRef) => void>();
   #isStopped = false;
@@ -73,6 +79,16 @@ export class ClaimQueue {
   /** Requests that wait at this pool. One that would take a pod of several pools is counted at each (W11). */
   waiting(pool: PoolRef): number {
     return this.#lines.get(poolKey(pool))?.size ?? 0;
+  }
+
+  /** Requests that wait at this pool, each counted once, by the pools that could serve them. */
+  setsAt(pool: PoolRef): readonly WaitingSet[] {
+    return this.#sets.at(pool);
+  }
+
+  /** All requests that wait, each counted once. */
+  sets(): readonly WaitingSet[] {
+    return this.#sets.all();
   }
 
   /** Requests that wait at all. */
@@ -90,6 +106,11 @@ export class ClaimQueue {
     return this.#idle.free(pool);
   }
 
+  /** How many of these wait on the image already. */
+  freeOn(pool: PoolRef, digest: string): number {
+    return this.#idle.freeOn(pool, digest);
+  }
+
   reserved(pool: PoolRef): number {
     return this.#idle.reserved(pool);
   }
@@ -105,18 +126,19 @@ export class ClaimQueue {
     if (pool !== undefined) this.#dispatch(pool);
   }
 
-  /** Nobody will get a pod of this pool any more. */
+  /** From now on no request gets a pod of this pool. */
   removePool(pool: PoolRef): void {
     const key = poolKey(pool);
     for (const waiter of this.#lines.get(key)?.all().toArray() ?? []) {
       waiter.places.get(key)?.remove();
       waiter.places.delete(key);
       if (waiter.places.size === 0) waiter.end({ kind: "gone" });
+      else this.#recount(waiter);
     }
     this.#lines.delete(key);
   }
 
-  /** Never rejects. Whoever gets a pod must end its reservation. */
+  /** Never rejects. A caller that gets a pod must end its reservation. */
   take(request: PodRequest): Promise<Turn> {
     const { instead } = request;
     const refusal = this.#refusal(request);
@@ -138,7 +160,7 @@ export class ClaimQueue {
     for (const waiter of this.#waiting) waiter.end({ kind: "stopped" });
   }
 
-  /** He stands first before his pod is given up: what comes free by that, be it the same pod as it is now, is his and nobody's before. */
+  /** Queues the request at the front before its pod is given up, so that it gets the next free pod, which may be the same one renewed. */
   #takeAnother(request: PodRequest, instead: Reservation): Promise<Turn> {
     return new Promise((resolve) => {
       this.#wait(request, resolve);
@@ -154,7 +176,8 @@ export class ClaimQueue {
 
   #isFull(tenant: string): "all" | "tenant" | undefined {
     if (this.#waiting.size >= this.#limits.maxWaiting) return "all";
-    return (this.#ofTenant.get(tenant) ?? 0) >= this.#limits.maxWaitingOfTenant ? "tenant" : undefined;
+    const { maxWaitingOfTenant: most } = this.#limits;
+    return (this.#ofTenant.get(tenant) ?? 0) >= (typeof most === "number" ? most : most(tenant)) ? "tenant" : undefined;
   }
 
   #wait(request: PodRequest, resolve: (turn: Turn) => void): void {
@@ -164,6 +187,7 @@ export class ClaimQueue {
     const waiter: Waiter = {
       request,
       places: new Map(),
+      uncount: this.#sets.add(pools.map(({ pool }) => pool)),
       end: (turn) => {
         if (!this.#waiting.delete(waiter)) return;
         signal.removeEventListener("abort", onAbort);
@@ -183,7 +207,14 @@ export class ClaimQueue {
     late.addEventListener("abort", onLate, { once: true });
   }
 
-  #leave({ request: { tenant }, places }: Waiter): void {
+  /** At the pools that are left: a pod that is made for it must be one of these. */
+  #recount(waiter: Waiter): void {
+    waiter.uncount();
+    waiter.uncount = this.#sets.add(poolsLeft(waiter).map(({ pool }) => pool));
+  }
+
+  #leave({ request: { tenant }, places, uncount }: Waiter): void {
+    uncount();
     const left = (this.#ofTenant.get(tenant) ?? 1) - 1;
     if (left === 0) this.#ofTenant.delete(tenant);
     else this.#ofTenant.set(tenant, left);
@@ -201,12 +232,12 @@ export class ClaimQueue {
     return line;
   }
 
-  /** The pool has free pods: to each his turn until one of both is at an end. */
+  /** The pool has free pods: serves waiting requests in turn until there is no free pod or no request left. */
   #dispatch(pool: PoolRef): void {
     const line = this.#lines.get(poolKey(pool));
     if (line === undefined) return;
     for (let waiter = line.next; waiter !== undefined; waiter = line.next) {
-      const reservation = this.#idle.reserve(waiter.request.pools);
+      const reservation = this.#idle.reserve(poolsLeft(waiter));
       if (reservation === undefined) return;
       line.rotate(waiter.request.tenant);
       waiter.end({ kind: "pod", reservation: this.#watched(reservation) });
@@ -216,14 +247,19 @@ export class ClaimQueue {
   /** A pod that comes back is the next one's (Q1). */
   #watched(reservation: Reservation): Reservation {
     const { pod, pool } = reservation;
-    const giveBack = (): void => {
-      reservation.giveBack();
+    const cancel = (): void => {
+      reservation.cancel();
       this.#dispatch(pool);
     };
     const outdated = (): void => {
       reservation.outdated();
       this.#dispatch(pool);
     };
-    return { pod, pool, giveBack, outdated };
+    return { pod, pool, cancel, outdated };
   }
+}
+
+/** Those that were not removed while it waited: a removed pool may still have idle pods. */
+function poolsLeft({ request: { pools }, places }: Waiter): readonly WantedPool[] {
+  return places.size === pools.length ? pools : pools.filter(({ pool }) => places.has(poolKey(pool)));
 }

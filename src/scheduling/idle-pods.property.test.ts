@@ -57,7 +57,7 @@ class Account {
     this.held.set(name, reservation);
   }
 
-  end(name: string, how: "giveBack" | "outdated"): void {
+  end(name: string, how: "cancel" | "outdated"): void {
     const reservation = this.held.get(name);
     const known = this.pods.get(name);
     if (reservation === undefined || known === undefined) return;
@@ -84,7 +84,7 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
   ),
   name.map((pod) => (account) => account.lose(pod)),
   fc.constant((account: Account) => account.reserve()),
-  fc.tuple(name, fc.constantFrom("giveBack" as const, "outdated" as const)).map(
+  fc.tuple(name, fc.constantFrom("cancel" as const, "outdated" as const)).map(
     ([pod, how]) =>
       (account) =>
         account.end(pod, how),

@@ -93,12 +93,12 @@ describe("a reserved pod", () => {
   test("that is given back is offered again, once", () => {
     const idle = shown(aPod("a"));
     const first = reserve(idle);
-    first.giveBack();
+    first.cancel();
     const second = reserve(idle);
-    first.giveBack();
+    first.cancel();
     first.outdated();
     expect([idle.free(py), idle.reserved(py)]).toEqual([0, 1]);
-    second.giveBack();
+    second.cancel();
     expect([idle.free(py), idle.reserved(py)]).toEqual([1, 0]);
   });
 
@@ -122,7 +122,7 @@ describe("a reserved pod", () => {
     const idle = shown(aPod("a"));
     const reservation = reserve(idle);
     idle.observe(aPod("a", { phase: "running", id: "i1", version: 2 }), aPod("a"));
-    reservation.giveBack();
+    reservation.cancel();
     expect([idle.free(py), idle.reserved(py), idle.pools]).toEqual([0, 0, 0]);
   });
 });

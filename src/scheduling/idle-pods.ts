@@ -1,13 +1,13 @@
 /**
- * The idle pods of all pools as somebody who hands them out must see them: those that may be claimed (W4), less those that are
- * being claimed at this moment. Told of every change of a pod, it costs the same for ten pods and ten thousand.
+ * The idle pods of all pools that can be handed out: those that may be claimed (W4), without those that are being claimed at this
+ * moment. It is told of every change of a pod; a change costs the same for ten pods and for ten thousand.
  */
 import type { Place } from "#lib/linked-list.ts";
 import { poolOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { whyNotClaimable } from "#sandbox/claimable.ts";
-import { digestIn } from "#sandbox/image-pin.ts";
+import { digestIn } from "#sandbox/images/image-pin.ts";
 import { NodeImages } from "./node-images.ts";
 import { type FreePod, FreePods } from "./pick-idle.ts";
 import { poolKey, type PoolRef } from "./pool-ref.ts";
@@ -18,12 +18,12 @@ export interface WantedPool {
   readonly digest?: string;
 }
 
-/** A pod that nobody else is offered until one of these is called. Only the first call counts. */
+/** A pod that is offered to no other request until one of these is called. Only the first call counts. */
 export interface Reservation {
   readonly pod: Pod;
   readonly pool: PoolRef;
-  /** The pod is as it was: somebody else may have it. */
-  giveBack(): void;
+  /** The pod is unchanged: another request may have it. */
+  cancel(): void;
   /** The pod is not what it was thought to be. It is offered again when another version of it is seen that may be claimed. */
   outdated(): void;
 }
@@ -51,6 +51,11 @@ export class IdlePods {
   /** How many pods of the pool may be given out now. */
   free(pool: PoolRef): number {
     return this.#pools.get(poolKey(pool))?.free.size ?? 0;
+  }
+
+  /** How many of these wait on the image already. */
+  freeOn(pool: PoolRef, digest: string): number {
+    return this.#pools.get(poolKey(pool))?.free.on(digest) ?? 0;
   }
 
   reserved(pool: PoolRef): number {
@@ -93,7 +98,7 @@ export class IdlePods {
     const { pod } = entry;
     let isOpen = true;
     const end = (state: "free" | "outdated"): void => {
-      // A pod that is nobody's to claim any more was forgotten, with its reservation.
+      // A pod that cannot be claimed any more was removed, with its reservation.
       if (!isOpen || this.#entries.get(pod.metadata.uid ?? "") !== entry) return;
       isOpen = false;
       this.#of(entry.key).reserved -= 1;
@@ -101,7 +106,7 @@ export class IdlePods {
       entry.state = state === "outdated" && entry.pod.metadata.resourceVersion === pod.metadata.resourceVersion ? "outdated" : "free";
       if (entry.state === "free") this.#shelve(entry);
     };
-    return { pod, pool, giveBack: () => end("free"), outdated: () => end("outdated") };
+    return { pod, pool, cancel: () => end("free"), outdated: () => end("outdated") };
   }
 
   #add(uid: string, pod: Pod): PoolRef {

@@ -1,7 +1,7 @@
-import { digestIn } from "#sandbox/image-pin.ts";
+import { digestIn } from "#sandbox/images/image-pin.ts";
 import type { Pod } from "#model/pod.ts";
 
-/** Images that stand here are the ones in use, so the limits are for what nobody foresaw. */
+/** Only images in use are listed here, so these limits are for unexpected cases. */
 const maxImages = 1000;
 const maxNodesOfImage = 200;
 

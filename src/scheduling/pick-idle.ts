@@ -1,11 +1,11 @@
 /**
- * Which of a pool's free pods is given out. In this order:
+ * Chooses which of a pool's free pods is given out. In this order:
  * 1. one that waits on the wanted image already: its claim starts no container
- * 2. one on a node where that image is, as far as anybody knows: its claim pulls nothing
- * 3. one that is not chosen for scale-down: taking another upsets nobody's plan (W16)
+ * 2. one on a node that is known to have the image: its claim pulls nothing
+ * 3. one that is not chosen for scale-down: its claim does not change the scale-down plan (W16)
  * 4. the one that became idle last: the longest idle are left for scale-down, which takes those first (W19)
  *
- * Free pods stand on shelves, by image and by node, so that a choice looks at a handful of them in a pool of any size.
+ * Free pods are indexed by image and by node, so that a choice looks at only a few of them in a pool of any size.
  */
 import { LinkedList, type Place } from "#lib/linked-list.ts";
 import type { Pod } from "#model/pod.ts";
@@ -27,6 +27,11 @@ export class FreePods<T extends FreePod> {
 
   get size(): number {
     return this.#all.size;
+  }
+
+  /** How many of them run this image. */
+  on(digest: string): number {
+    return this.#byDigest.size(digest);
   }
 
   add(free: T): Place {
@@ -75,6 +80,10 @@ class Shelves<T extends FreePod> {
 
   best(key: string): T | undefined {
     return this.#shelves.get(key)?.best;
+  }
+
+  size(key: string): number {
+    return this.#shelves.get(key)?.size ?? 0;
   }
 
   add(key: string, free: T): Place {

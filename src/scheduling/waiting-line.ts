@@ -6,7 +6,7 @@ interface Tenant<Waiter extends object> {
   place: Place;
 }
 
-/** Who waits at a pool: tenants in a ring, each with a line of its own. Whoever had a turn goes to the end of the ring. */
+/** The requests that wait at a pool: tenants in a ring, each with a queue of its own. After its turn a tenant goes to the end of the ring. */
 export class WaitingLine<Waiter extends object> {
   readonly #tenants = new Map<string, Tenant<Waiter>>();
   /** The first one's turn is next. */
@@ -17,7 +17,7 @@ export class WaitingLine<Waiter extends object> {
     return this.#size;
   }
 
-  /** Whose turn it is. */
+  /** The next request to serve. */
   get next(): Waiter | undefined {
     return this.#ring.first?.line.first;
   }
@@ -27,7 +27,7 @@ export class WaitingLine<Waiter extends object> {
     return undefined;
   }
 
-  /** `front`: before everybody else. For one whose turn it was and who got nothing: neither he nor his tenant had it. */
+  /** `front`: before all others. For a request that had its turn and got no pod: neither the request nor its tenant has used the turn. */
   add(name: string, waiter: Waiter, { front }: { readonly front: boolean }): Place {
     const tenant = this.#tenants.get(name) ?? this.#open(name);
     if (front) this.#moveTo(tenant, "front");

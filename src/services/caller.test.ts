@@ -30,6 +30,7 @@ describe("who owns what", () => {
     ["a user does not own what his namesake in another team has", redAnn, ownedBy("blue", "ann"), false],
     ["a tenant owns nothing that has no owner", redTeam, ownedBy(), false],
     ["a tenant without a team owns nothing", nobody, ownedBy("", ""), false],
+    ["W23: team and user are not one name: a-b and c are not a and b-c", { ...redAnn, team: "a-b", user: "c" }, ownedBy("a", "b-c"), false],
   ])("%s", (_, caller, object, expected) => {
     expect(owns(caller, object)).toBe(expected);
   });

@@ -3,7 +3,7 @@
  *
  * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  see them; `sandbox-view.ts` is how
  * - `set-timeouts.ts`, `pause-sandbox.ts`, `set-egress.ts`  change them, with one conditional write each (`change-sandbox.ts`)
- * - `sandbox-logs.ts`, `exec-in-sandbox.ts`  go into them; `exec-tokens.ts` who may later, `exec-activity.ts` that this is use
+ * - `sandbox-logs.ts`, `runtime-logs.ts`, `exec-in-sandbox.ts`  go into them; `exec-tokens.ts` who may later, `exec-activity.ts` that this is use
  * - `find-sandbox.ts`, `carried-pod.ts`  which one is meant, from the cache and by the server's word; `caller.ts` who asks
  * - `live-sandboxes.ts`  the order of the live ones; `service-failure.ts` what failures below mean
  */
@@ -13,18 +13,19 @@ import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";
-import type { ExecActivity } from "./exec-activity.ts";
-import { type ExecDeps, execInSandbox } from "./exec-in-sandbox.ts";
-import { getSandbox, viewSandbox } from "./get-sandbox.ts";
-import { listSandboxes } from "./list-sandboxes.ts";
-import type { LiveSandboxes } from "./live-sandboxes.ts";
-import { pauseSandbox, resumeSandbox } from "./pause-sandbox.ts";
-import type { SandboxClaims } from "./sandbox-claims.ts";
-import { sandboxLogs } from "./sandbox-logs.ts";
+import type { ExecActivity } from "./inside/exec-activity.ts";
+import { type ExecDeps, execInSandbox } from "./inside/exec-in-sandbox.ts";
+import { getSandbox, viewSandbox } from "./reading/get-sandbox.ts";
+import { listSandboxes } from "./reading/list-sandboxes.ts";
+import type { LiveSandboxes } from "./reading/live-sandboxes.ts";
+import { pauseSandbox, resumeSandbox } from "./changing/pause-sandbox.ts";
+import type { SandboxClaims } from "./creating/sandbox-claims.ts";
+import { runtimeLogs } from "./reading/runtime-logs.ts";
+import { sandboxLogs } from "./reading/sandbox-logs.ts";
 import type { SandboxService } from "./sandbox-service.ts";
-import { setEgress } from "./set-egress.ts";
-import { setTimeouts } from "./set-timeouts.ts";
-import { watchSandbox } from "./watch-sandbox.ts";
+import { setEgress } from "./changing/set-egress.ts";
+import { setTimeouts } from "./changing/set-timeouts.ts";
+import { watchSandbox } from "./reading/watch-sandbox.ts";
 
 export interface SandboxServiceDeps {
   readonly client: ObjectClient;
@@ -35,6 +36,7 @@ export interface SandboxServiceDeps {
   readonly live: LiveSandboxes;
   readonly activity: Pick<ExecActivity, "begin">;
   readonly daemons?: ExecDeps["daemons"];
+  readonly variables?: ExecDeps["variables"];
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
   /** False where no node does what egress policies say; true when left out. */
   readonly enforcesEgress?: boolean | undefined;
@@ -58,7 +60,8 @@ export function openSandboxService(deps: SandboxServiceDeps): SandboxService {
     resume: (caller, sandboxId, signal) => resumeSandbox(deps, caller, sandboxId, signal),
     setEgress: (caller, sandboxId, change) => setEgress(deps, caller, sandboxId, change),
     watch: (caller, sandboxId, signal) => watchSandbox(deps, caller, sandboxId, signal),
-    logs: (caller, sandboxId, request) => sandboxLogs(deps, caller, sandboxId, request),
+    logs: (caller, sandboxId, { source = "stdout", ...request }) =>
+      source === "stdout" ? sandboxLogs(deps, caller, sandboxId, request) : runtimeLogs(deps, caller, sandboxId, { ...request, source }),
     exec: (caller, sandboxId, command) => execInSandbox(deps, caller, sandboxId, command),
   };
 }

@@ -5,7 +5,7 @@ import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { TimeoutAction } from "#model/keys.ts";
 import type { ExecSession } from "#kube/pod-access.ts";
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
-import type { PodStatusDetail } from "#sandbox/diagnosis.ts";
+import type { PodStatusDetail } from "#sandbox/health/diagnosis.ts";
 import type { Caller } from "./caller.ts";
 
 export interface SandboxService {
@@ -34,8 +34,17 @@ export interface SandboxService {
 }
 
 export interface CreateSandbox {
-  /** A pool (later also an Env): `name`, or `namespace/name`. */
+  /** An Env or a pool: `name`, or `namespace/name`. An Env goes before a pool of the same name. */
   readonly from: string;
+  /** Which members of the Env may serve it; those of the Env's default size when none of these is given. */
+  readonly instanceType?: string;
+  readonly multiplier?: number;
+  readonly scalingGroup?: string;
+  /** At least so much, in cores and bytes: the smallest member that has it serves the create. */
+  readonly cpu?: number;
+  readonly memory?: number;
+  /** Only members that serve this version of the Env's template. Of no use for a pool without an Env, which serves one version. */
+  readonly templateVersion?: string;
   /** For the first container; `containerImages` goes before it. */
   readonly image?: string;
   readonly containerImages?: Readonly<Record<string, string>>;
@@ -117,6 +126,8 @@ export interface SandboxView extends SandboxRecord {
   readonly onTimeout?: TimeoutAction;
   readonly autoResume?: boolean;
   readonly privateTraffic?: boolean;
+  /** Its daemon wants no access token. */
+  readonly openDaemon?: boolean;
   readonly maskHost?: string;
   /** Where it may connect to; left out: the Internet, and nothing private. */
   readonly egress?: EgressPolicy;
@@ -171,9 +182,13 @@ export interface EgressChange {
 
 export interface LogRequest {
   readonly container?: string;
+  /** The name of a runtime: the file that it logs to. Left out, or stdout: what the container writes. */
+  readonly source?: string;
   readonly tail?: number;
   readonly sinceMs?: number;
   readonly follow?: AbortSignal;
+  /** Ends the reading when the caller is gone. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ExecRequest {

@@ -1,12 +1,14 @@
 /** What the parts below throw, as use cases say it. What nobody foresaw goes through as it is, and is shown to callers as `internal`. */
 import { type ApiError, type ApiErrorReason, isApiError } from "#kube/api-error.ts";
-import { PodAccessError } from "#kube/pod-access.ts";
+import { CommandNotStarted, PodAccessError } from "#kube/pod-access.ts";
 import { HistoryError } from "#store/history-error.ts";
+import { notStartedError } from "./inside/not-started.ts";
 import { ServiceError } from "./service-error.ts";
 
 export function asServiceError(error: unknown): unknown {
   if (error instanceof HistoryError) return ofHistory(error);
   if (error instanceof PodAccessError) return new ServiceError("conflict", error.message, { cause: error });
+  if (error instanceof CommandNotStarted) return notStartedError(error);
   return isApiError(error) ? ofApi(error) : error;
 }
 

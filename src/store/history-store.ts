@@ -21,13 +21,13 @@
  * Rules that both keep, and test/history checks on both:
  * - H1: one record per sandbox id, however many processes put it at once, and whichever of them dies (I3, I7).
  * - H2: the first end that is stored is the end. It is never replaced, only completed (merge-records.ts).
- * - H3: what is outside the scope is as if it did not exist (I8). There is no call without a scope, except by those who write.
+ * - H3: what is outside the scope is as if it did not exist (I8). Every call has a scope, except writes.
  * - H4: nothing reads everything: every search examines a bounded number of rows, or is ended by the database.
  */
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
 import type { RecordKey } from "./record-key.ts";
 
-/** Whose records are meant. An admin sees all; a tenant those of its team, or of one user in it. */
+/** Which records the caller sees: an admin all, a tenant those of its team, or of one user in it. */
 export type HistoryScope = { readonly kind: "admin" } | { readonly kind: "tenant"; readonly team: string; readonly user?: string };
 
 /** All that is given must hold. Times are ISO 8601; `…After` includes the moment itself, `…Before` does not. */
@@ -80,7 +80,7 @@ export interface HistoryStatistics {
   readonly byDay: readonly HistoryCount[];
 }
 
-/** A filter with a beginning: nobody counts all of history by leaving something out. */
+/** A filter with a start time, so that leaving something out never counts all of history. */
 export interface StatisticsQuery extends HistoryFilter {
   readonly claimedAfter: string;
 }
@@ -101,7 +101,7 @@ export interface HistoryStore {
 
   /**
    * Stores the record, or merges it into the one that is there (merge-records.ts). When it resolves, the record outlives this
-   * process. Putting again what is there changes nothing, so whoever does not know whether a put succeeded just repeats it.
+   * process. Putting again what is there changes nothing, so a caller that does not know whether a put succeeded repeats it.
    */
   put(record: SandboxRecord): Promise<void>;
 

@@ -5,7 +5,7 @@
  * - The place of a sandbox in the list (record-key.ts) is the same while it lives and after its end, so a cursor means the same in
  *   both sources, and a sandbox that changes over is met where it was, or was already shown.
  * - The record is written before the pod forgets the sandbox (I3), so at any moment one of the two knows it. Live ones are read
- *   first: who is gone from them by then is in the history already. Whoever is in both is shown once, as ended.
+ *   first: a sandbox that is gone from them by then is in the history already. A sandbox in both is shown once, as ended.
  */
 import { isTerminalStatus, type SandboxRecord } from "#model/sandbox-record.ts";
 import { sandboxStopReasons } from "#model/keys.ts";

@@ -3,7 +3,7 @@
  * elsewhere (I7): two controllers may record the same end twice, or two different ends of the same sandbox — one saw its pod
  * vanish, the other a client's delete. The rules:
  *
- * 1. **The first end that is stored is the end.** Somebody may have read it; it does not change afterwards. Status, stop reason,
+ * 1. **The first end that is stored is the end.** A caller may have read it; it does not change afterwards. Status, stop reason,
  *    time, failure and exit code belong together and are never mixed from two different ends.
  * 2. **An end beats no end**, whichever comes first: a record never goes back to being live.
  * 3. **Nothing known is lost.** What the winning record leaves open is filled in from the other: fields, and keys of maps. Its end

@@ -16,7 +16,7 @@ export interface HistoryOptions {
 
 const scheme = /^([a-z][a-z0-9+.-]*):/i;
 
-/** Throws HistoryError, in words for whoever set DATABASE_URL, and never with the password in them. */
+/** Throws HistoryError, in words for the person that set DATABASE_URL, and never with the password in them. */
 export async function openHistory(options: HistoryOptions): Promise<HistoryStore> {
   const history = await open(options.location.trim(), options);
   options.log.info({ database: history.description }, "history opened");
@@ -29,7 +29,7 @@ async function open(location: string, { clock, log, durability = "process-crash"
   switch (scheme.exec(location)?.[1]?.toLowerCase()) {
     case "postgres":
     case "postgresql": {
-      // Only loaded where it is used: on one machine nobody needs the driver.
+      // Loaded only where it is used: one machine without PostgreSQL does not need the driver.
       const [{ openPostgresHistory }, { parseDatabaseUrl }] = await Promise.all([
         import("./postgres/store.ts"),
         import("./postgres/database-url.ts"),

@@ -1,4 +1,4 @@
-/** Forgets what is old, in steps small enough that nobody waits for them. Any number of processes may do it at once. */
+/** Deletes old records in steps small enough that no other query waits for them. Any number of processes may do it at once. */
 import { type Random, spread } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -18,7 +18,7 @@ export interface RetentionOptions {
 export const defaultKeepMs = 30 * 24 * 3_600_000;
 const defaultEveryMs = 10 * 60_000;
 const stepSize = 50;
-/** Between two steps, so that a long backlog leaves room for everybody else. */
+/** Between two steps, so that a long backlog leaves room for other queries. */
 const stepPauseMs = 20;
 
 /** Runs until the signal is aborted; resolves then. A failure is logged, and the next round tries again. */

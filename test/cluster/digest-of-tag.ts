@@ -1,5 +1,5 @@
 import { parseReference } from "#images/reference.ts";
-import { digestIn } from "#sandbox/image-pin.ts";
+import { digestIn } from "#sandbox/images/image-pin.ts";
 
 /** The digest behind a tag of the cluster's registry. */
 export async function digestOfTag(image: string): Promise<string> {

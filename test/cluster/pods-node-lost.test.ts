@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ClusterNodes } from "#model/cluster-kinds.ts";
 import { Pods } from "#model/pod.ts";
-import { deathOf } from "#sandbox/death.ts";
-import { fateAfterUse } from "#sandbox/recycling.ts";
+import { deathOf } from "#sandbox/health/death.ts";
+import { fateAfterUse } from "#life/recycle/plan-fate.ts";
 import { RenderedPods } from "./pods-rendered.ts";
 
 test("a sandbox whose node is lost has failed for that, when the cluster has given its pod up", { timeout: 240_000 }, async () => {

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AgentBoxClient } from "#client/agentbox-client.ts";
@@ -99,7 +99,10 @@ export class SystemWorld implements AsyncDisposable {
       const namespace = `system-${randomUUID().slice(0, 8)}`;
       await client.create(Namespaces, { metadata: { name: namespace, labels: { [apartLabel]: "" } } });
       const daemonImage = await pinnedImage(systemImage(cluster, "agentbox-daemon"));
-      return new SystemWorld({ cluster, client, namespace, home: await mkdtemp(join(tmpdir(), "agentbox-system-")), daemonImage, flags });
+      const home = await mkdtemp(join(tmpdir(), "agentbox-system-"));
+      const registries = { private: [cluster.registry, cluster.podRegistry] };
+      await writeFile(join(home, "registries.json"), JSON.stringify(registries));
+      return new SystemWorld({ cluster, client, namespace, home, daemonImage, flags });
     } catch (error) {
       await client.close();
       throw error;

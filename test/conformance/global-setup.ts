@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { SandboxPools } from "#model/sandbox-pool.ts";
-import { readServerFile } from "../../src/cmd/server-file.ts";
+import { readServerFile } from "../../src/cmd/machine/server-file.ts";
 import { UpProcess } from "../world/up-process.ts";
 import { ClusterServer } from "./cluster-server.ts";
 import { installSdks } from "./install.ts";

@@ -88,7 +88,7 @@ describe.runIf(onThisMachine)("with a server", () => {
     const again = (await agentbox(["apply", "-f", "deploy/examples"])).stdout.split("\n");
     expect(again.map((line) => line.split(" ")[1])).toEqual(["unchanged", "unchanged", "unchanged", "unchanged", undefined]);
     expect((await agentbox(["get", "sandboxpools"])).stdout).toMatch(/^NAME +PHASE +DESIRED .*\nshell-by-hand +2 +/);
-    expect((await agentbox(["env", "-o", "json"])).stdout).toContain(`"AGENTBOX_URL": "http://127.0.0.1:`);
+    expect((await agentbox(["env", "-o", "json"])).stdout).toContain(`"AGENTBOX_API_URL": "http://127.0.0.1:`);
     expect((await agentbox(["delete", "-f", "deploy/examples"])).stdout.trim().split("\n")).toHaveLength(4);
 
     const second = await agentbox(["up", "--no-sandboxes", "--port", "0"]);

@@ -53,6 +53,21 @@ describeServers("API keys", (server) => {
     await vi.waitFor(() => expect(other.authenticate(key)).toBeUndefined());
   });
 
+  test("end with the key that made them, in every process", async () => {
+    const running = server();
+    const namespace = await running.namespace();
+    const [one, other] = [await process(running, namespace), await process(running, namespace)];
+    const first = await one.create(admin, { team: "red" });
+    const second = await one.create({ role: "tenant", team: "red", keyId: first.id }, {});
+    const kept = await one.create({ role: "tenant", team: "red", keyId: second.id }, {});
+    await vi.waitFor(() => expect(other.authenticate(kept.key)).toMatchObject({ keyId: kept.id }));
+    await other.revoke(admin, second.id, "keep");
+    await one.revoke(admin, first.id);
+    await vi.waitFor(() => expect([first, second].map(({ key }) => other.authenticate(key))).toEqual([undefined, undefined]));
+    expect(other.authenticate(kept.key)).toMatchObject({ keyId: kept.id });
+    await vi.waitFor(() => expect(one.authenticate(kept.key)).toMatchObject({ keyId: kept.id }));
+  });
+
   test("start with one admin key, made once however many processes start at a time", async () => {
     const { client } = server();
     const namespace = await server().namespace();

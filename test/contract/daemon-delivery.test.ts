@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { releaseSandbox } from "#lifecycle/release-sandbox.ts";
+import { endSandbox } from "#life/end/write-end.ts";
 import { daemonCommand } from "#model/daemon-command.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
-import type { DaemonDelivery } from "#sandbox/daemon-delivery.ts";
-import { completionOf } from "#sandbox/inplace-completion.ts";
+import type { DaemonDelivery } from "#sandbox/pods/daemon-delivery.ts";
+import { completionOf } from "#sandbox/images/inplace-completion.ts";
 import { digestOf } from "../world/pool-pods.ts";
 import { PoolScene } from "../world/pool-scene.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
@@ -48,8 +48,8 @@ describeClaims("pods that bring the daemon along", (server) => {
       const ready = await scene.nodeReports(pod);
       const claimed = await scene.claim(ready, `sb-${nameOf(pod)}`);
       const deps = { client, cache, clock, digests, log: logged.log, publicKey, delivery, maxUses: 10 };
-      const outcome = await releaseSandbox(deps, claimed, { sandboxId: `sb-${nameOf(pod)}` }, signal);
-      const released = outcome.kind === "released" ? outcome.pod : undefined;
+      const outcome = await endSandbox(deps, claimed, { sandboxId: `sb-${nameOf(pod)}` }, signal);
+      const released = outcome.kind === "ended" ? outcome.pod : undefined;
       expect(released?.metadata.annotations?.[annotationKeys.inplaceUpdateState]).toContain("-u1@sha256");
       expect(completionOf(released as Pod)).toMatchObject({ kind: "waiting" });
     }

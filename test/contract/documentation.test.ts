@@ -1,11 +1,11 @@
 /** The documentation holds together: what it points at is there, and what must be told is told. */
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const pages = ["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md", { cwd: root })];
+const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/**/*.md", { cwd: root })];
 
 /** Targets of links and images; not what stands in code. */
 function linksOf(page: string): string[] {
@@ -44,6 +44,31 @@ describe("the documentation", () => {
   test.each(pages)("%s has no link that leads nowhere", (page) => {
     const relative = linksOf(page).filter((link) => !/^[a-z][a-z0-9+.-]*:/i.test(link));
     expect(relative.filter((link) => !leadsSomewhere(page, link))).toEqual([]);
+  });
+
+  test.each(["CONTRIBUTING.md", "docs/ARCHITECTURE.md"])("%s names files and folders that are there", (page) => {
+    const named = readFileSync(join(root, page), "utf8").matchAll(/`((?:src|test|tools|deploy|docs|bench)\/(?!layer\/)[^`\s]*)`/g);
+    expect(Array.from(named, ([, path = ""]) => path).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test("has a row with a status in docs/adr/README.md for every decision", () => {
+    const rows = readFileSync(join(root, "docs/adr/README.md"), "utf8").matchAll(
+      /^\| \[\d+\]\((\d{4}-[^)]+\.md)\) \| .+ \| (?:in force|extended|overtaken)[^|]* \|$/gm,
+    );
+    const decisions = readdirSync(join(root, "docs/adr")).filter((file) => /^\d{4}-/.test(file));
+    expect(Array.from(rows, ([, file = ""]) => file).toSorted()).toEqual(decisions.toSorted());
+  });
+
+  test("has a row in docs/ARCHITECTURE.md for every folder of src, and none for a folder that is neither there nor planned", () => {
+    const rows = readFileSync(join(root, "docs/ARCHITECTURE.md"), "utf8").matchAll(/^\| (`[^|]+`) \| (.+) \| .+ \|$/gm);
+    const told = Array.from(rows, ([, names = "", about = ""]) => ({
+      names: [...names.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name),
+      about,
+    }));
+    const folders = readdirSync(join(root, "src"));
+    expect(folders.filter((folder) => !told.some(({ names }) => names.includes(folder)))).toEqual([]);
+    const unplanned = told.filter(({ about }) => !about.startsWith("*planned*")).flatMap(({ names }) => names);
+    expect(unplanned.filter((name) => !folders.includes(name))).toEqual([]);
   });
 
   test("says of every package why it is here", () => {

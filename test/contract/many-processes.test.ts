@@ -1,8 +1,8 @@
 /** Several processes of one installation on one server: what they share is the server, and it is enough. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { summedPressure } from "#controllers/pool/summed-pressure.ts";
-import { pressureOf } from "#cmd/control-plane.ts";
+import { summedPressure } from "#controllers/pool/size/summed-pressure.ts";
+import { pressureOf } from "#cmd/parts/control-plane.ts";
 import { ActivityWriter } from "#gateway/activity-writer.ts";
 import { TrafficLog } from "#gateway/activity.ts";
 import { MemberLease } from "#kube/members/member-lease.ts";
@@ -12,8 +12,8 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
-import { getSandbox } from "#services/get-sandbox.ts";
-import { publishDemand } from "#services/publish-demand.ts";
+import { getSandbox } from "#services/reading/get-sandbox.ts";
+import { publishDemand } from "#services/creating/publish-demand.ts";
 import { ann, ClaimScene, type ClaimSceneOptions } from "../world/claim-scene.ts";
 import { eventually } from "../world/eventually.ts";
 import { recordedLog } from "../world/recorded-log.ts";
@@ -97,8 +97,8 @@ describeClaims("many processes", (server) => {
     expect((await scene.history.statistics({ scope: { kind: "admin" }, claimedAfter: "2020-01-01T00:00:00Z" })).total).toBe(6);
   });
 
-  test("what waits in each process is summed for the pool, until it waits no more or its process is gone", async () => {
-    await using scene = await opened({ pods: 0, pool: { replicas: 0 } });
+  test("W20: what waits in each process is summed for the pool, until it waits no more or its process is gone", async () => {
+    await using scene = await opened({ pods: 0, pool: { replicas: 1 } });
     const { client, namespace } = scene;
     const deps = { client, clock: systemClock, log };
     const members = new Members(deps, { namespace, part: "api" });

@@ -68,6 +68,7 @@ function keyOf({ metadata }: ApiObject): { namespace: string | undefined; name: 
 function examples(): [ResourceType, AnyObject][] {
   const folder = new URL("../../deploy/examples/", import.meta.url);
   return readdirSync(folder)
+    .filter((file) => file.endsWith(".yaml"))
     .sort()
     .map((file): [ResourceType, AnyObject] => {
       const object: AnyObject = parse(readFileSync(new URL(file, folder), "utf8"));

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { startPodController } from "#controllers/pod/reconcile-pod.ts";
+import { startPodController } from "#life/reconcile-pod.ts";
 import { systemClock } from "#lib/clock.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Namespaces } from "#model/core-kinds.ts";

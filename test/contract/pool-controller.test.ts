@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { releaseSandbox } from "#lifecycle/release-sandbox.ts";
+import { endSandbox } from "#life/end/write-end.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import { conditionIn } from "#model/conditions.ts";
 import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";
@@ -185,6 +185,10 @@ describeClaims("the pool controller", (server) => {
     await reports({ runningReplicas: 1, outdatedIdleReplicas: 0 });
     const container = { name: "main", image: "registry.invalid/app:1", env: [{ name: "NEW", value: "1" }] };
     await scene.changePool({ spec: { template: { spec: { containers: [container] } } } });
+    // The changed template is tried on one more pod, and nothing goes before that is ready.
+    await reports({ replicas: 3, unavailableIdleReplicas: 1, outdatedIdleReplicas: 1 });
+    const tried = (await scene.pods()).find((pod) => ![nameOf(used), nameOf(other)].includes(nameOf(pod)));
+    await scene.nodeReports(tried as Pod);
     await gone(scene.client, Pods, scene.key(nameOf(other)));
     await expect.poll(() => scene.pods()).toHaveLength(2);
     const pods = await scene.pods();
@@ -214,7 +218,7 @@ describeClaims("the pool controller", (server) => {
     const { client, cache } = scene;
     const digests = { resolve: async (image: string) => ({ digest: digestOf(image) }) };
     const deps = { client, cache, clock, digests, log: scene.logged.log, publicKey: scene.publicKey, maxUses: 10 };
-    expect(await releaseSandbox(deps, claimed, { sandboxId: "i1" }, signal)).toMatchObject({ kind: "released" });
+    expect(await endSandbox(deps, claimed, { sandboxId: "i1" }, signal)).toMatchObject({ kind: "ended" });
     await scene.nodeReports(pod as Pod);
     await reports({ runningReplicas: 0, stoppingReplicas: 0, idleReplicas: 1, unavailableIdleReplicas: 0 });
     const [again] = await scene.pods();

@@ -5,6 +5,11 @@ import { join } from "node:path";
 
 const launcher = join(import.meta.dirname, "../../bin/agentbox");
 
+interface ServerProcessOptions {
+  readonly sandboxes: boolean;
+  readonly port?: number;
+}
+
 export class ServerProcess {
   readonly socketPath: string;
   readonly #home: string;
@@ -12,16 +17,17 @@ export class ServerProcess {
   #child: ChildProcess | undefined;
   #complete: Promise<void> = Promise.resolve();
 
-  constructor(home: string, options: { readonly sandboxes: boolean } = { sandboxes: false }) {
+  /** `port`: of its API; a free one, another at each start, when left out. */
+  constructor(home: string, { sandboxes, port = 0 }: ServerProcessOptions = { sandboxes: false }) {
     this.#home = home;
-    this.#flags = options.sandboxes ? [] : ["--no-sandboxes"];
+    this.#flags = [...(sandboxes ? [] : ["--no-sandboxes"]), "--port", String(port)];
     this.socketPath = join(home, "run", "api.sock");
   }
 
   /** Starts the server and resolves when it answers. */
   async start(): Promise<void> {
     let output = "";
-    const child = spawn(launcher, ["up", ...this.#flags, "--port", "0"], {
+    const child = spawn(launcher, ["up", ...this.#flags], {
       env: { ...process.env, AGENTBOX_HOME: this.#home },
       stdio: ["ignore", "pipe", "pipe"],
       // A group of its own, as a shell gives it: that is whom Ctrl-C reaches.

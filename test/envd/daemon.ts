@@ -20,7 +20,7 @@ export const sandboxId = "sandbox1";
 export interface Daemon extends AsyncDisposable {
   readonly url: string;
   readonly process: ChildProcess;
-  /** Arms it, or gives it something else. */
+  /** Sends it an order, signed as the control plane signs. */
   init(body: InitBody): Promise<void>;
   /** What an order with this body has in front of it. */
   signed(body: Uint8Array, sandboxId?: string): Promise<Readonly<Record<string, string>>>;
@@ -64,7 +64,8 @@ export async function startDaemon(
     join(home, "init"),
     "-s",
     "--",
-    join(home, "doorman"),
+    join(home, "helper"),
+    "doorman",
     ...loader,
     join(home, "node"),
     ...daemonFlags,

@@ -27,7 +27,8 @@ async function armedFor(daemon: Daemon): Promise<string | null> {
   return (await fetch(`${daemon.url}/health`)).headers.get(header.sandboxId);
 }
 
-const body = Buffer.from(JSON.stringify({ accessToken: "secret", envVars: { GIVEN: "1" } }));
+const values = { accessToken: "secret", envVars: { GIVEN: "1" } };
+const body = Buffer.from(JSON.stringify(values));
 
 /** As the doorman says it; the daemon would tell the time, too. */
 const taken = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
@@ -67,12 +68,13 @@ test("nobody has to knock: the daemon has its order a moment later", async () =>
 });
 
 test.each([
-  ["the same sandbox", sandboxId, 204],
-  ["another one", "sandbox2", 409],
-])("while an order rests, one for %s finds the daemon", async (_, forWhom, status) => {
+  ["the same sandbox", sandboxId, values, 204],
+  ["the same sandbox with other values", sandboxId, {}, 409],
+  ["another one", "sandbox2", values, 409],
+])("while an order rests, one for %s finds the daemon", async (_, id, first, status) => {
   await using daemon = await startDaemon("waiting");
-  const second = await daemon.signed(body, forWhom);
-  await daemon.init({});
+  const second = await daemon.signed(body, id);
+  await daemon.init(first);
   expect((await fetch(`${daemon.url}/init`, { method: "POST", headers: second, body })).status).toBe(status);
   expect(await armedFor(daemon)).toBe(sandboxId);
 });
@@ -156,7 +158,7 @@ test("who does not finish what he says is the daemon's, as whoever waits behind 
   const slow = connect(portOf(daemon), "127.0.0.1");
   slow.write(whole.subarray(0, 20));
   await once(slow, "connect");
-  await daemon.init({});
+  await daemon.init(values);
   expect(await armedFor(daemon)).toBe(sandboxId);
   slow.write(whole.subarray(20));
   expect(String(await once(slow, "data"))).toMatch(/^HTTP\/1\.1 204 /);
@@ -262,7 +264,7 @@ test("where the daemon's own port is taken it is the daemon that says so", async
   await using other = await startDaemon("waiting");
   const home = await bundledDaemon();
   const env = { AGENTBOX_POD_UID: "pod-2", AGENTBOX_PUBLIC_KEY: "any", AGENTBOX_ENVD_PORT: String(portOf(other)) };
-  const daemon = spawn(join(home, "doorman"), [process.execPath, join(home, "envd.cjs")], { env });
+  const daemon = spawn(join(home, "helper"), ["doorman", process.execPath, join(home, "envd.cjs")], { env });
   let said = "";
   daemon.stderr.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
   expect(await once(daemon, "close")).toEqual([1, null]);

@@ -6,12 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { initSubject } from "#envd-protocol/arming.ts";
+import { sanitized } from "../world/sanitized-helper.ts";
 
 const run = promisify(execFile);
-const checks = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+const sources = [join(import.meta.dirname, "doorman-judge.c"), join(import.meta.dirname, "../../src/envd/helper/judge.c")];
 
 /** In the order of `enum verdict`. */
-const verdicts = ["more", "health", "order", "strange"] as const;
+const verdicts = ["more", "health", "order", "unknown"] as const;
 
 export interface Judgement {
   readonly verdict: (typeof verdicts)[number];
@@ -43,7 +44,7 @@ export class DoormanJudge implements AsyncDisposable {
 
   static async open(key: Uint8Array, of: { readonly podUid: string; readonly bootId: string }): Promise<DoormanJudge> {
     const folder = await mkdtemp(join(tmpdir(), "agentbox-judge-"));
-    await run("cc", [...checks, "-o", join(folder, "judge"), join(import.meta.dirname, "doorman-judge.c"), "-lsodium"]);
+    await run("cc", [...sanitized, "-o", join(folder, "judge"), ...sources, "-lsodium"]);
     const judge = new DoormanJudge(folder);
     judge.#program.stdin?.write(Buffer.concat([key, sized(Buffer.from(initSubject(of)))]));
     return judge;
@@ -68,7 +69,7 @@ export class DoormanJudge implements AsyncDisposable {
     if (said.length < end) return undefined;
     this.#said = said.subarray(end);
     return {
-      verdict: verdicts[said.readUInt32LE(0)] ?? "strange",
+      verdict: verdicts[said.readUInt32LE(0)] ?? "unknown",
       after: said.readUInt32LE(4),
       sandboxId: said.toString("latin1", 12, idEnd),
       body: said.subarray(idEnd + 4, end),

@@ -75,6 +75,6 @@ test("whatever a request says: none is taken for an order but that of the contro
   await attack("orders to the doorman", odd, async (bytes) => {
     const judgement = await judge.ask(bytes);
     expect(isJust(judgement, bytes)).toBe(true);
-    return [{ order: 204, health: 204, strange: 400, more: 100 }[judgement.verdict]];
+    return [{ order: 204, health: 204, unknown: 400, more: 100 }[judgement.verdict]];
   });
 });

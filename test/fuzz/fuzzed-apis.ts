@@ -10,14 +10,17 @@ import { nativeFace } from "#api/native/native-routes.ts";
 import { PodAccessError } from "#kube/pod-access.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { annotationKeys } from "#model/keys.ts";
-import { ExecTokens } from "#services/exec-tokens.ts";
+import { createSources } from "#services/creating/create-sources.ts";
+import { ExecTokens } from "#services/inside/exec-tokens.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
-import { poolService } from "#services/pool-service.ts";
-import { sandboxStatistics } from "#services/sandbox-statistics.ts";
+import { envService } from "#services/envs/env-service.ts";
+import { poolService } from "#services/pools/pool-service.ts";
+import type { Caller } from "#services/caller.ts";
+import { sandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
 import { UsageLog } from "#services/usage/usage-log.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { templateService } from "#services/template-service.ts";
+import { templateService } from "#services/templates/template-service.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { ann, ServiceScene } from "../world/service-scene.ts";
 
@@ -46,12 +49,17 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   const { log } = logged;
   const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
   const pools = poolService(scene);
-  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey: generateKeyPairSync("ed25519").privateKey });
+  const execTokens = new ExecTokens<ExecRequest>({
+    clock,
+    privateKey: generateKeyPairSync("ed25519").privateKey,
+    keys: { isLive: () => true },
+  });
   const sampler = { ask: async () => {}, log: new UsageLog(), limitsOf: () => undefined };
   const e2bServices = {
     sandboxes,
-    pools,
+    sources: createSources(scene),
     usage: sandboxUsage({ cache, sampler }),
+    statistics: (caller: Caller, wanted: { readonly since?: string }) => sandboxStatistics(scene, caller, wanted),
     accessTokenOf: (id: string) => `access-${id}`,
     trafficTokenOf: (id: string) => `traffic-${id}`,
     domain: "box.test",
@@ -59,14 +67,19 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
     sizeOf: () => ({ cpu: "1", memory: "1Gi", disk: "1Gi" }),
   };
   const app = await apiServer({
-    keys: { authenticate: (key) => callers.get(key) },
+    keys: { authenticate: (key) => callers.get(key), whenEnded: () => () => {} },
     clock,
     log,
     metrics: prometheusMetrics(new Registry()),
     rateLimit: { perSecond: 0, burst: 0 },
     faces: [
       nativeFace({ sandboxes, execTokens, clock, log }),
-      fleetFace({ pools, templates: templateService(scene), statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted) }),
+      fleetFace({
+        pools,
+        envs: envService({ client, cache, namespace: scene.namespace, cluster: { engine: "embedded", id: "local" } }),
+        templates: templateService(scene),
+        statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted),
+      }),
       e2bFace(e2bServices),
     ],
     ready: () => true,

@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { systemClock } from "#lib/clock.ts";
+import { loopbackRegistries } from "../world/fake-registry.ts";
 import { imageOf } from "../world/image-fixture.ts";
 import { layerOf } from "../world/layer-archive.ts";
 import { RealRegistry } from "./real-registry.ts";
@@ -17,7 +18,7 @@ const script = `
   import { ImageStore } from "#images/image-store.ts";
   import { RegistryClient } from "#images/registry/client.ts";
   import { systemClock } from "#lib/clock.ts";
-  const client = new RegistryClient({ clock: systemClock, random: Math.random });
+  const client = new RegistryClient({ clock: systemClock, random: Math.random, settings: ${JSON.stringify(loopbackRegistries)} });
   const store = await ImageStore.open({ folder: process.argv[1], clock: systemClock, random: Math.random, client });
   await store.ensure(process.argv[2], { pullPolicy: "IfNotPresent", onProgress: () => process.stdout.write(".") });
   await store[Symbol.asyncDispose]();
@@ -65,7 +66,7 @@ test("leaves nothing half-made, wherever it dies, and the next one finishes", as
     }
   }
   expect(killed).toBeGreaterThanOrEqual(3);
-  await using client = new RegistryClient({ clock: systemClock, random: Math.random });
+  await using client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
   await using store = await ImageStore.open({ folder, clock: systemClock, random: Math.random, client });
   const ready = await store.ensure(name, { pullPolicy: "IfNotPresent" });
   expect(ready.layers.map((layer) => readdirSync(layer, { recursive: true }).length)).toEqual([files + 1, files + 1, files + 1, files + 1]);

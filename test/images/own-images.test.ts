@@ -16,6 +16,7 @@ import type { ResolvedImage } from "#images/resolved-image.ts";
 import { systemClock } from "#lib/clock.ts";
 import { controlPlaneImage } from "../../tools/images/control-plane-image.ts";
 import { daemonImage } from "../../tools/images/daemon-image.ts";
+import { loopbackRegistries } from "../world/fake-registry.ts";
 import { RealRegistry } from "./real-registry.ts";
 
 const repository = join(import.meta.dirname, "../..");
@@ -31,7 +32,7 @@ let pulled: Readonly<Record<keyof typeof images, ResolvedImage>>;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "agentbox-own-"));
-  client = new RegistryClient({ clock: systemClock, random: Math.random });
+  client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
   [registry, layout, made] = await Promise.all([
     RealRegistry.start(),
     LayoutFolder.open(join(folder, "layout")),

@@ -10,7 +10,7 @@ import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import { systemClock } from "#lib/clock.ts";
-import { pullSecret } from "../world/fake-registry.ts";
+import { loopbackRegistries, pullSecret } from "../world/fake-registry.ts";
 import { imageOf } from "../world/image-fixture.ts";
 import { layerOf } from "../world/layer-archive.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
@@ -39,7 +39,7 @@ let client: RegistryClient;
 let store: ImageStore;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "agentbox-pull-"));
-  client = new RegistryClient({ clock: systemClock, random: Math.random });
+  client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
   store = await ImageStore.open({ folder: join(folder, "images"), clock: systemClock, random: Math.random, client });
 });
 afterEach(async () => {
@@ -173,7 +173,7 @@ test("two processes that want one image fetch and unpack it once", async () => {
     import { ImageStore } from "#images/image-store.ts";
     import { RegistryClient } from "#images/registry/client.ts";
     import { systemClock } from "#lib/clock.ts";
-    const client = new RegistryClient({ clock: systemClock, random: Math.random });
+    const client = new RegistryClient({ clock: systemClock, random: Math.random, settings: ${JSON.stringify(loopbackRegistries)} });
     const store = await ImageStore.open({ folder: process.argv[1], clock: systemClock, random: Math.random, client });
     const image = await store.ensure(process.argv[2], { pullPolicy: "IfNotPresent" });
     console.log(image.layers.join());

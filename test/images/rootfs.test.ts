@@ -9,13 +9,14 @@ import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import { systemClock } from "#lib/clock.ts";
+import { loopbackRegistries } from "../world/fake-registry.ts";
 
 let folder: string;
 let client: RegistryClient;
 let store: ImageStore;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "agentbox-rootfs-"));
-  client = new RegistryClient({ clock: systemClock, random: Math.random });
+  client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
   store = await ImageStore.open({ folder: join(folder, "images"), clock: systemClock, random: Math.random, client });
 });
 afterEach(async () => {

@@ -84,6 +84,18 @@ test("all parts start and do their work, and nothing is refused them", async () 
     await until(admin, SandboxPools, { ...pool, name }, (now) => now === undefined);
   }
   expect((await admin.list(Pods, { namespace: sandboxNamespace })).items).toEqual([]);
+  const env = {
+    templateRef: { name: "t" },
+    clusters: [{ clusterID: "local", members: [{ name: "grown-a", config: { minReplicas: 1 } }] }],
+  };
+  await caller.json({ method: "POST", path: "/v1/envs", body: { metadata: { name: "grown" }, spec: env } });
+  const member = { ...pool, name: "grown-a" };
+  await until(admin, SandboxPools, member, (now) => (now?.status?.replicas ?? 0) > 0);
+  const put = { metadata: { name: "grown" }, spec: { ...env, overrides: { defaultIdleTimeout: "1h" } } };
+  await caller.json({ method: "PUT", path: "/v1/envs/grown", body: put });
+  await until(admin, SandboxPools, member, (now) => now?.spec.defaultIdleTimeout === "1h");
+  await caller.json({ method: "DELETE", path: "/v1/envs/grown?endSandboxes=true" });
+  await until(admin, SandboxPools, member, (now) => now === undefined);
   await caller.json({ method: "DELETE", path: "/v1/templates/t" });
 
   for (const part of running) await part.stop();
@@ -161,10 +173,20 @@ const withoutOccasion: Readonly<Record<string, string>> = {
   "api: delete configmaps": "an idempotency key whose create failed, or that is old",
   "api: delete pods": "a sandbox that could not be armed, and cannot be asked whether it was",
   "api: get leases": "is the API server back?",
+  "api: patch secrets": "keys that are kept when the key that made them is revoked",
+  "api: update configmaps": "limits that an admin sets again",
   "api: get pods": "a claim or an end whose answer was lost",
   "api: get sandboxpools": "a pool that somebody else changed meanwhile",
   "controllers: delete leases": "an API process that died and left its lease",
   "controllers: get events": "something that happens again",
+  "controllers: patch checkpoints/status": "a checkpoint, which nothing acts on yet",
+  "api: get sandboxenvs": "an Env that another process changed meanwhile",
+  "api: patch sandboxenvs": "a member or a group of an Env by itself",
+  "controllers: create sandboxenvs": "a pool that asks for an Env of its own",
+  "controllers: delete sandboxenvs": "such a pool that is deleted",
+  "controllers: get sandboxenvs": "an Env that another process changed meanwhile",
+  "controllers: update sandboxenvs/finalizers": "a server that checks who may block the deletion of an owner",
+  "controllers: patch sandboxtemplates": "a template that a pool begins or ceases to use",
   "controllers: patch events": "something that happens again",
   "controllers: get pods": "a create or an end whose answer was lost",
   "controllers: get sandboxpools": "a pod whose pool is not in the cache",
@@ -225,7 +247,8 @@ describe("what nobody needs is refused", () => {
     { verb: "delete", of: "pods", ...inPools, by: ["gateway", "node"] },
     { verb: "create", of: "pods/exec", ...inPools, by: ["controllers", "gateway", "node"] },
     { verb: "get", of: "pods/log", ...inPools, by: ["controllers", "gateway", "node"] },
-    { verb: "create", of: "sandboxpools.agents.navix.sh", ...inPools, by: ["controllers", "gateway", "node"] },
+    { verb: "create", of: "sandboxpools.agents.navix.sh", ...inPools, by: ["gateway", "node"] },
+    { verb: "create", of: "sandboxenvs.agents.navix.sh", ...inPools, by: ["gateway", "node"] },
     { verb: "delete", of: "sandboxtemplates.agents.navix.sh", by: ["controllers", "gateway", "node"] },
     { verb: "patch", of: "sandboxpools.agents.navix.sh/status", ...inPools, by: ["api", "gateway", "node"] },
     { verb: "patch", of: "pods/status", ...inPools, by: ["api", "controllers", "gateway"] },

@@ -9,8 +9,8 @@ import { Namespaces } from "#model/core-kinds.ts";
 import type { Json } from "#model/meta.ts";
 import { type Pod, Pods, type PodSpec } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import type { DaemonDelivery } from "#sandbox/daemon-delivery.ts";
-import { renderPod } from "#sandbox/render-pod.ts";
+import type { DaemonDelivery } from "#sandbox/pods/daemon-delivery.ts";
+import { renderPod } from "#sandbox/pods/render-pod.ts";
 import { digestOf } from "../world/pool-pods.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 

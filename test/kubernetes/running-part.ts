@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runParts } from "#cmd/cluster/run-parts.ts";
-import { homeFolder } from "#cmd/home-folder.ts";
+import { homeFolder } from "#cmd/parts/home-folder.ts";
 import { systemClock } from "#lib/clock.ts";
 import { eventually } from "../world/eventually.ts";
 import type { RecordedLine } from "../world/recorded-log.ts";
@@ -39,6 +39,7 @@ export class RunningPart {
       healthPort: 0,
       gateway: { port: 0, tlsPort: 0 },
       domain: "agentbox.localhost",
+      clusterID: "local",
       apiAddress: undefined,
       daemonImage,
       databaseUrl: undefined,

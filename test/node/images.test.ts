@@ -1,18 +1,7 @@
 /** Images of all sorts, run as sandboxes: the daemon comes into each, whatever libraries it has, or none. */
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { header } from "#envd-protocol/arming.ts";
@@ -21,6 +10,8 @@ import { RegistryClient } from "#images/registry/client.ts";
 import { systemClock } from "#lib/clock.ts";
 import type { Pod } from "#model/pod.ts";
 import { RealRegistry } from "../images/real-registry.ts";
+import { debianRoot } from "../world/debian-root.ts";
+import { loopbackRegistries } from "../world/fake-registry.ts";
 import { imageOf } from "../world/image-fixture.ts";
 import { type RealNode, startRealNode } from "../world/real-node.ts";
 
@@ -37,7 +28,7 @@ afterAll(async () => {
 
 /** As `agentbox image import --rootfs` does it, beside the node that uses the images. */
 async function importRoot(root: string, name: string): Promise<void> {
-  await using client = new RegistryClient({ clock: systemClock, random: Math.random });
+  await using client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
   await using images = await ImageStore.open({ folder: join(world.home, "images"), clock: systemClock, random: Math.random, client });
   const config = { env: ["PATH=/usr/bin:/bin"], entrypoint: [], cmd: [], user: "", workingDir: "/", labels: {} };
   await images.importRootfs(root, { name, config });
@@ -87,22 +78,6 @@ test("a root with a single static program and no shell, as distroless images are
   expect(await world.run("distroless", ["/bin/cat", "/etc/hostname"])).toMatchObject({ code: 0, stdout: "distroless\n" });
   await expect(world.run("distroless", ["sh", "-c", "true"])).rejects.toThrow(/sh/);
 });
-
-/** Made once with a mirror's help, in a minute or two, and kept for the next time. */
-function debianRoot(): string | undefined {
-  const kept = join(homedir(), ".cache/agentbox/debian-minbase");
-  if (existsSync(kept)) return kept;
-  const making = `${kept}.making-${process.pid}`;
-  mkdirSync(making, { recursive: true });
-  try {
-    execFileSync("debootstrap", ["--variant=minbase", "stable", making], { stdio: "ignore", timeout: 240_000 });
-    renameSync(making, kept);
-    return kept;
-  } catch {
-    rmSync(making, { recursive: true, force: true });
-    return undefined;
-  }
-}
 
 test("a Debian root made with debootstrap runs bash, and its packages are known to its own dpkg", { timeout: 400_000 }, async (context) => {
   const root = debianRoot();

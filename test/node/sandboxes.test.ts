@@ -4,7 +4,7 @@ import { AgentBoxClient } from "#client/agentbox-client.ts";
 import { describeSandboxStories } from "../world/sandbox-stories.ts";
 import { UpProcess } from "../world/up-process.ts";
 
-describeSandboxStories(() => UpProcess.onNewFolder());
+describeSandboxStories(() => UpProcess.onNewFolder(["base"]));
 
 // Container runtimes of clusters wait for whoever holds the output (docs/cluster.md).
 test("a command has ended when it has, though something that it left running holds its output", async () => {

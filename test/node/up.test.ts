@@ -37,24 +37,24 @@ test("sandboxes of a first start outlive Ctrl-C and kill -9, are taken over by t
   await up.process.interrupt();
   expect(up.traces().processes).toEqual(processes);
   await up.start();
-  expect(identities(await up.podsWhen(threeReady, 20_000))).toEqual(before);
+  expect(identities(await up.podsWhen(threeReady, 60_000))).toEqual(before);
 
   await up.process.kill();
   expect(up.traces().processes).toEqual(processes);
   await up.start();
-  expect(identities(await up.podsWhen(threeReady, 20_000))).toEqual(before);
+  expect(identities(await up.podsWhen(threeReady, 60_000))).toEqual(before);
   expect(up.traces().processes).toEqual(processes);
 
   await up.client.delete(SandboxPools, pool);
-  expect(await up.podsWhen((pods) => pods.length === 0, 20_000)).toEqual([]);
+  expect(await up.podsWhen((pods) => pods.length === 0, 60_000)).toEqual([]);
   await expect.poll(() => up.client.get(SandboxPools, pool).catch((error: unknown) => String(error))).toMatch(/not found/);
-  await expect.poll(() => podTraces(up.traces()), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => podTraces(up.traces()), { timeout: 60_000 }).toEqual([]);
   expect(filesIn(join(up.home, "logs/pods"))).toEqual([]);
 
   await up.process.stop();
   await up.erase();
   // The kernel takes the ports away soon after the namespaces they led into.
-  await expect.poll(() => up.traces(), { timeout: 20_000 }).toEqual(noTraces);
+  await expect.poll(() => up.traces(), { timeout: 60_000 }).toEqual(noTraces);
   expect(existsSync(join(up.home, "node"))).toBe(false);
 }, 180_000);
 
@@ -63,7 +63,7 @@ test("what somebody deleted of the first pool does not come back with the next s
   await up.start();
   await up.podsWhen(threeReady, 60_000);
   await up.client.delete(SandboxPools, pool);
-  await up.podsWhen((pods) => pods.length === 0, 20_000);
+  await up.podsWhen((pods) => pods.length === 0, 60_000);
   await expect.poll(() => up.client.get(SandboxPools, pool).catch((error: unknown) => String(error))).toMatch(/not found/);
   await up.process.kill();
   await up.start();

@@ -27,6 +27,8 @@ const weights = {
   timeouts: 3,
   deletePool: 1,
   createPool: 3,
+  changeEnv: 2,
+  plugin: 3,
   wait: 12,
 } as const;
 
@@ -76,11 +78,11 @@ const doings: Readonly<Record<Action, (world: World, random: SeededRandom) => Pr
     if (!world.node.isUp) world.node.comeUp({ wasRebooted: random.chance(0.3) });
   },
   scale: async (world, random) => {
-    const [pool, replicas] = [random.pick([...world.goals.keys()]), random.between(0, 5)];
+    const [pool, replicas] = [random.pick(world.plainPools()), random.between(0, 5)];
     if (pool !== undefined) await world.scale(pool, replicas);
   },
   rollout: async (world, random) => {
-    const pool = random.pick([...world.goals.keys()]);
+    const pool = random.pick(world.plainPools());
     if (pool !== undefined) await world.changeTemplate(pool);
   },
   timeouts: (world, random) => {
@@ -88,13 +90,19 @@ const doings: Readonly<Record<Action, (world: World, random: SeededRandom) => Pr
     if (api !== undefined) world.clients.changeTimeouts(api);
   },
   deletePool: async (world, random) => {
-    const pool = random.pick([...world.goals.keys()]);
+    const pool = random.pick(world.plainPools());
     if (pool !== undefined && random.chance(0.5)) await world.deletePool(pool);
   },
   createPool: async (world, random) => {
     const pool = random.pick(poolSorts);
     // A second and third pool make every run longer, and show nothing new.
-    if (pool !== undefined && world.goals.size < 2) await world.createPool(pool, random);
+    if (pool !== undefined && world.plainPools().length < (world.hasEnv ? 1 : 2)) await world.createPool(pool, random);
+  },
+  changeEnv: async (world, random) => {
+    if (world.hasEnv) await world.env.change(random);
+  },
+  plugin: (world, random) => {
+    if (world.hasEnv) world.env.setPlugin({ most: random.pick([0, 1, 2, Infinity, Infinity]) ?? Infinity, isBroken: random.chance(0.2) });
   },
   wait: () => {},
 };
@@ -103,7 +111,7 @@ const clockJumps = [-600_000, -30_000, -3_000, 3_000, 30_000, 600_000];
 
 function create(world: World, random: SeededRandom): void {
   const api = random.pick(world.apis());
-  if (api !== undefined && world.goals.size > 0) world.clients.create(api, [...world.goals.keys()]);
+  if (api !== undefined && world.sources().length > 0) world.clients.create(api, world.sources());
 }
 
 /** Mostly so little time that a step happens in the middle of what the last one began. */

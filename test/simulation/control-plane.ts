@@ -1,13 +1,17 @@
 /** The product's own parts, wired as a composition root does, with the simulated world below them. */
 import { generateKeyPairSync } from "node:crypto";
-import { startTimeoutController } from "#controllers/idle-timeout/reconcile-timeouts.ts";
-import { ArmingWatch } from "#controllers/idle-timeout/arming-watch.ts";
-import { defaultTimeoutLimits } from "#controllers/idle-timeout/timeout-deps.ts";
-import { EndRecorder } from "#controllers/pod/end-recorder.ts";
-import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
-import { startPodController } from "#controllers/pod/reconcile-pod.ts";
+import { startTimeoutController } from "#life/end/reconcile-timeouts.ts";
+import { ArmingWatch } from "#life/end/arming-watch.ts";
+import { defaultTimeoutLimits } from "#life/end/timeout-deps.ts";
+import { EndRecorder } from "#life/record/end-recorder.ts";
+import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
+import { startPodController } from "#life/reconcile-pod.ts";
+import { startEnvController } from "#controllers/env/reconcile-env.ts";
+import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
+import { PoolRefusals } from "#controllers/pool/status/pool-refusals.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
-import { startRenewalController } from "#controllers/renewal/reconcile-node.ts";
+import { startRecycleController } from "#life/recycle/recycle-loop.ts";
+import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -16,12 +20,16 @@ import { noTracing } from "#lib/tracing.ts";
 import { startLeaderElection } from "#kube/leader/leader-election.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import { restingPods } from "#lifecycle/resting.ts";
+import { restingPods } from "#life/recycle/resting.ts";
+import type { Plugin } from "#plugins/plugin.ts";
+import { openPluginChain } from "#plugins/plugin-chain.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
-import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
-import { setTimeouts } from "#services/set-timeouts.ts";
+import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
+import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
+import { setTimeouts } from "#services/changing/set-timeouts.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import type { Api } from "./clients.ts";
+import { clusterID } from "./envs.ts";
 import type { Process } from "./process.ts";
 import { commands, digests, namespace } from "./pools.ts";
 import { noMetrics, tracedLog } from "./quiet.ts";
@@ -38,6 +46,11 @@ export interface Reach {
   readonly daemon: DaemonClient;
   readonly history: HistoryStore;
   readonly lastActive: LastActiveSource;
+  /** How hard pods are wanted, by all processes that take requests. */
+  readonly pressure: ClaimPressure;
+  /** Told by a process that takes requests. */
+  readonly onClaims: (claims: Pick<SandboxClaims, "pending" | "waitingSets" | "inFlight" | "onWaiting">) => void;
+  readonly plugin: Plugin;
   /** Told when this process begins to lead. */
   readonly onLead: () => void;
   readonly random: SeededRandom;
@@ -78,6 +91,7 @@ export function startApi(reach: Reach): Api["service"] {
     pods: noHooks,
     http: noHooks,
   });
+  reach.onClaims(claims);
   return {
     create: claims.create,
     end: claims.end,
@@ -87,9 +101,10 @@ export function startApi(reach: Reach): Api["service"] {
 
 /** One of several processes with controllers, of which one leads. */
 export function startControllers(reach: Reach): undefined {
-  const { history, daemon, lastActive, process, onLead } = reach;
+  const { history, daemon, lastActive, process, onLead, pressure, plugin } = reach;
   const own = basics(reach);
-  const deps = { ...own, resting: restingPods({ ...own, daemon }) };
+  const plugins = openPluginChain([plugin], own);
+  const deps = { ...own, resting: restingPods({ ...own, daemon }), pressure, plugins, clusterID };
   const { cache, clock, random } = deps;
   void cache.run();
   const lead = async (signal: AbortSignal): Promise<void> => {
@@ -100,10 +115,13 @@ export function startControllers(reach: Reach): undefined {
     const pods = startPodController({ ...deps, recorder, observer, events, daemon, recycleTimeoutMs: defaultRecycleTimeoutMs });
     const arming = new ArmingWatch({ daemon, clock, random });
     const timeouts = startTimeoutController({ ...deps, arming, lastActive, observer, events, limits: defaultTimeoutLimits });
-    const renewals = startRenewalController(deps);
-    const pools = startPoolController({ ...deps, expectations: new Expectations(clock), creationsAtOnce });
+    const renewals = startRecycleController(deps);
+    const refusals = new PoolRefusals(clock);
+    const pools = startPoolController({ ...deps, refusals, expectations: new Expectations(clock), creationsAtOnce });
+    const envs = startEnvController({ ...deps, events });
+    const scaling = startScalingController({ ...deps, refusals, events });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    await Promise.all([pods.stop(), timeouts.stop(), renewals.stop(), pools.stop()]);
+    await Promise.all([pods.stop(), timeouts.stop(), renewals.stop(), pools.stop(), envs.stop(), scaling.stop()]);
   };
   startLeaderElection(deps, {
     namespace,

@@ -225,7 +225,8 @@ export class SimulatedNode {
     if (container === undefined) return;
     pod.lastEnd = { containerId: container.id, reason, exitCode, atMs: this.#deps.clock.now() };
     pod.container = undefined;
-    pod.waiting = "CrashLoopBackOff";
+    // A kubelet that was told to exchange an image says that it makes a container, and does not hold it back as one that crashed.
+    pod.waiting = reason === "Completed" ? "ContainerCreating" : "CrashLoopBackOff";
     pod.isReadyTold = false;
     this.#deps.onEnd(pod, reason === "Completed" || pod.isDeleted);
   }

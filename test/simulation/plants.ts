@@ -8,16 +8,8 @@ import { labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { ApiObject, JsonObject } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 import type { Reach } from "./control-plane.ts";
+import { envPlants, type PlantedBug } from "./env-plants.ts";
 import type { Plant } from "./world.ts";
-
-export interface PlantedBug {
-  readonly name: string;
-  readonly plant: Plant;
-  /** Which of the invariants it may break. */
-  readonly breaks: readonly string[];
-  /** In so many runs it is found. */
-  readonly within: number;
-}
 
 const repeatedAfterMs = 5_000;
 
@@ -79,7 +71,7 @@ export const plants: readonly PlantedBug[] = [
   {
     name: "lost-events",
     within: 60,
-    breaks: ["I3", "I5", "I6", "I7", "I9", "I11"],
+    breaks: ["I3", "I5", "I6", "I7", "I9", "I11", "E3"],
     plant: (reach) =>
       withClient((client) => ({
         watch: (type, options) => ({
@@ -87,6 +79,7 @@ export const plants: readonly PlantedBug[] = [
         }),
       }))(reach),
   },
+  ...envPlants,
 ];
 
 /** Undefined where none is named. */

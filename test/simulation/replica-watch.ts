@@ -10,6 +10,7 @@ import type { Judge } from "./judge.ts";
 export class ReplicaWatch {
   readonly #judge: Judge;
   readonly #wanted = new Map<string, number>();
+  readonly #trying = new Set<string>();
   readonly #excused = new Map<string, number>();
   /** Pod to who made it. */
   readonly #makers = new Map<string, string>();
@@ -28,8 +29,18 @@ export class ReplicaWatch {
     this.#wanted.set(pool, Math.max(replicas, this.#wanted.get(pool) ?? 0));
   }
 
+  /** A changed template is tried on one pod more. */
+  tries(pool: string): void {
+    this.#trying.add(pool);
+  }
+
   excuse(pool: string): void {
     this.#excused.set(pool, (this.#excused.get(pool) ?? 0) + 1);
+  }
+
+  /** Process that made it, and for which time it led. */
+  makerOf({ metadata: { name = "" } }: Pod): string | undefined {
+    return this.#makers.get(name);
   }
 
   made(pod: string, maker: string): void {
@@ -44,7 +55,7 @@ export class ReplicaWatch {
     const maker = this.#makers.get(created.metadata.name ?? "");
     const isOfSameMaker = (pod: Pod): boolean => this.#makers.get(pod.metadata.name ?? "") === maker;
     const living = pods.filter((pod) => poolOf(pod) === pool && isLiving(pod) && isOfSameMaker(pod)).length;
-    const most = (this.#wanted.get(pool) ?? 0) + (this.#excused.get(pool) ?? 0);
+    const most = (this.#wanted.get(pool) ?? 0) + (this.#trying.has(pool) ? 1 : 0) + (this.#excused.get(pool) ?? 0);
     this.#judge.hold("I6", living <= most, () => `${maker ?? "nobody"} made ${living} pods for ${pool}; ${most} can be explained`);
   }
 }

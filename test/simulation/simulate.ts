@@ -7,14 +7,16 @@
  * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes put in on purpose
  * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
  *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
- * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools; `clients.ts` those who want sandboxes
- * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`,
+ * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools, `envs.ts`, `env-world.ts` the Env; `clients.ts` those who want sandboxes,
+ *   `demand.ts` how many of them wait
+ * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`, `env-watch.ts`,
  *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` who look for it; `follow.ts`, `pods-with-claims.ts` how
  *   they see pods
  * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */
 import { step } from "./actions.ts";
 import { poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { envName } from "./envs.ts";
 import type { Violation } from "./judge.ts";
 import type { Request } from "./ledger.ts";
 import { calmNode } from "./node.ts";
@@ -80,7 +82,9 @@ async function settle(world: World): Promise<void> {
   await world.clock.step(2 * callTimeoutMs);
   const until = world.clock.now() + settleWithinMs;
   const whyNot = (): string | undefined =>
-    whyNotSettled(state, world.goals) ?? (world.silences.size === 0 ? undefined : "I10: a watch is silent and nobody notices");
+    whyNotSettled(state, world.goals) ??
+    world.env.watch.whyNotSettled() ??
+    (world.silences.size === 0 ? undefined : "I10: a watch is silent and nobody notices");
   let why = whyNot();
   while (why !== undefined && world.clock.now() < until && world.judge.violation === undefined) {
     await world.clock.step(settleStepMs);
@@ -93,6 +97,8 @@ async function settle(world: World): Promise<void> {
   await rest(world, state);
   await serve(world, state);
   await share(world, state);
+  await fillEnv(world, state);
+  await steadyLoad(world, state);
   await checkHistory(state, world.history, () => world.clock.step(settleStepMs));
 }
 
@@ -100,6 +106,7 @@ async function calm(world: World): Promise<void> {
   world.trace.add("world", "nothing bad happens any more");
   if (!world.node.isUp) world.node.comeUp({ wasRebooted: false });
   world.node.mood = calmNode;
+  if (world.hasEnv) world.env.setPlugin({ most: Infinity, isBroken: false });
   for (const slot of world.slots) {
     world.setWeather(slot, "calm");
     await world.goOn(slot);
@@ -129,7 +136,7 @@ async function serve(world: World, state: StateDeps): Promise<void> {
  */
 async function share(world: World, state: StateDeps): Promise<void> {
   const [api] = world.apis();
-  const pool = [...world.goals].find(([, { replicas }]) => replicas >= 2)?.[0];
+  const pool = world.plainPools().find((name) => (world.goals.get(name)?.replicas ?? 0) >= 2);
   if (api === undefined || pool === undefined || world.judge.violation !== undefined) return;
   const longMs = 600_000;
   const many = Array.from({ length: 8 }, () => world.clients.createFor(api, "red", pool, longMs));
@@ -154,6 +161,42 @@ async function share(world: World, state: StateDeps): Promise<void> {
   );
 }
 
+/** As many requests at once as fit under the Env's ceiling: each is served (E3). */
+async function fillEnv(world: World, state: StateDeps): Promise<void> {
+  const [api] = world.apis();
+  if (!world.hasEnv || api === undefined || world.judge.violation !== undefined) return;
+  const room = world.env.watch.room();
+  world.trace.add("world", `${room} more requests fit under the ceiling of the Env`);
+  const requests = Array.from({ length: room }, () => world.clients.createFor(api, "red", envName, fillMs));
+  await world.clock.step(fillMs + settleStepMs);
+  checkState(state);
+  const refused = requests.filter((request) => request.state !== "answered").length;
+  world.judge.hold("E3", refused === 0, () => `${refused} of ${room} requests that fit under the ceiling were not served`);
+}
+
+const fillMs = 90_000;
+
+/** One sandbox after the other, for minutes: the Env finds its size and stays there (E2). */
+async function steadyLoad(world: World, state: StateDeps): Promise<void> {
+  const [api] = world.apis();
+  if (!world.hasEnv || api === undefined || world.judge.violation !== undefined) return;
+  for (const sandbox of world.ledger.held()) world.clients.endOne(api, sandbox);
+  await world.clock.step(restMs);
+  world.trace.add("world", "one sandbox after the other");
+  world.env.watch.beginSteadyLoad(world.clock.now());
+  for (let left = steadyTurns; left > 0 && world.judge.violation === undefined; left--) {
+    world.clients.createFor(api, "blue", envName, fillMs);
+    await world.clock.step(steadyTurnMs);
+    for (const sandbox of world.ledger.held()) world.clients.endOne(api, sandbox);
+    await world.clock.step(steadyTurnMs);
+    checkState(state);
+  }
+}
+
+const restMs = 120_000;
+const steadyTurns = 12;
+const steadyTurnMs = 4_000;
+
 function isWaiting({ state }: Request): boolean {
   return state === "pending";
 }
@@ -166,11 +209,14 @@ function poolAt({ monitor }: World, podUid: string): string | undefined {
 /** A control plane with nothing to do writes nothing: no pod comes or goes (I6). */
 async function rest(world: World, state: StateDeps): Promise<void> {
   const { creations } = world.replicas;
+  const ofEnvBefore = world.env.watch.creations;
   const ended = world.ledger.records.size;
   await world.clock.step(quietMs);
   checkState(state);
   // A sandbox whose time is over meanwhile may end, and its pod be replaced.
   const explained = world.ledger.records.size - ended;
-  const created = world.replicas.creations - creations;
+  // An Env may find its size meanwhile; that it does not swing is looked at below (E2).
+  const ofEnv = world.env.watch.creations - ofEnvBefore;
+  const created = world.replicas.creations - creations - ofEnv;
   world.judge.hold("I6", created <= explained, () => `${created} pods were created when all was as it should be`);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { plants } from "./plants.ts";
 import { simulate } from "./simulate.ts";
-import { areClaimsOnLeases } from "./world.ts";
+import { areClaimsOnLeases, hasEnv } from "./world.ts";
 
 /** In tens, so that a failing seed is found in its place and nothing runs into a time limit on a busy machine. */
 const tens = Array.from({ length: 20 }, (_, ten) => ten * 10 + 1);
@@ -16,7 +16,7 @@ async function failures(from: number, to: number): Promise<readonly string[]> {
   return found;
 }
 
-describe("I1 to I7 and I9 to I11 hold whatever happens between any two writes", () => {
+describe("I1 to I7 and I9 to I11, and E1 to E4 of Envs, hold whatever happens between any two writes", () => {
   test.each(tens)("in ten runs from seed %i on", { timeout: 120_000 }, async (from) => {
     expect(await failures(from, from + 9)).toEqual([]);
   });
@@ -33,9 +33,9 @@ describe.each([
   { where: "pods", onLeases: false },
   { where: "Leases", onLeases: true },
 ])("a mistake in a control plane with claims on $where is found", ({ onLeases }) => {
-  test.each(plants)("$name", { timeout: 120_000 }, async ({ plant, breaks, within }) => {
-    for (let seed = 1; seed <= 2 * within; seed++) {
-      if (areClaimsOnLeases(seed) !== onLeases) continue;
+  test.each(plants)("$name", { timeout: 120_000 }, async ({ plant, breaks, within, needsEnv = false }) => {
+    for (let seed = 1; seed <= (needsEnv ? 4 : 2) * within; seed++) {
+      if (areClaimsOnLeases(seed) !== onLeases || (needsEnv && !hasEnv(seed))) continue;
       const { violation } = await simulate({ seed, plant });
       if (violation === undefined) continue;
       expect(breaks).toContain(violation.invariant);

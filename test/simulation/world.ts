@@ -14,6 +14,9 @@ import { type Api, Clients } from "./clients.ts";
 import type { ContainerInstance, PodOnNode } from "./container.ts";
 import { leaderLease, type Reach, startApi, startControllers } from "./control-plane.ts";
 import { daemonClient } from "./daemons.ts";
+import { DemandOfAll } from "./demand.ts";
+import { EnvWorld, isMember } from "./env-world.ts";
+import { envName, memberNames } from "./envs.ts";
 import { faultyClient, type Write } from "./faulty-client.ts";
 import { faultyHistory } from "./faulty-history.ts";
 import { follow, type Follower } from "./follow.ts";
@@ -60,6 +63,9 @@ export class World {
   readonly monitor: PodMonitor;
   readonly clients: Clients;
   readonly claimsOnLeases: boolean;
+  readonly hasEnv: boolean;
+  readonly env: EnvWorld;
+  readonly #demand = new DemandOfAll();
   /** Watches that fell silent, and whose process has not noticed yet: until then it cannot know what happens. */
   readonly silences = new Set<object>();
   /** Pool to what is wanted of it now. */
@@ -77,6 +83,7 @@ export class World {
   constructor(seed: number, plant: Plant, history: HistoryStore) {
     this.random = new SeededRandom(seed);
     this.claimsOnLeases = areClaimsOnLeases(seed);
+    this.hasEnv = hasEnv(seed);
     this.#plant = plant;
     this.history = history;
     const { clock, ledger, judge, trace, replicas } = this;
@@ -91,6 +98,8 @@ export class World {
       onEnd: (pod, isWished) => (isWished ? undefined : ledger.blow(pod.uid, "container-ended")),
     });
     this.monitor = new PodMonitor({ ledger, judge, node: this.node, replicas, trace });
+    const { store, goals } = this;
+    this.env = new EnvWorld({ store, clock, judge, trace, replicas, goals, pods: () => this.monitor.pods() });
     this.clients = new Clients({ ledger, judge, node: this.node, trace, now, random: this.random.fork("clients") });
     this.#slots = [
       ...["api-0", "api-1"].map((name) => emptySlot(name, startApi)),
@@ -104,8 +113,9 @@ export class World {
     this.trace.add("world", `claims stand on ${this.claimsOnLeases ? "Leases beside their pods" : "their pods"}`);
     const random = this.random.fork("pools");
     await this.store.create(Namespaces, { metadata: { name: namespace } });
-    for (const sort of poolSorts.filter(() => random.chance(0.6)).slice(0, 2)) await this.#makePool(sort, random);
+    for (const sort of poolSorts.filter(() => random.chance(0.6)).slice(0, this.hasEnv ? 1 : 2)) await this.#makePool(sort, random);
     if (this.goals.size === 0) await this.#makePool("warm", random);
+    if (this.hasEnv) await this.env.make(this.random.fork("env"));
     for (const { name } of this.#slots) this.start(name);
   }
 
@@ -133,6 +143,7 @@ export class World {
     if (slot.process === undefined) return;
     this.trace.add(name, "is killed");
     slot.process.kill();
+    this.#demand.leave(name);
     slot.process = undefined;
     slot.service = undefined;
   }
@@ -174,6 +185,16 @@ export class World {
     );
   }
 
+  /** What sandboxes can be asked for from. */
+  sources(): readonly string[] {
+    return [...this.plainPools(), ...(this.env.watch.env === undefined ? [] : [envName, ...memberNames])];
+  }
+
+  /** Pools without an Env: their size is what an admin says. */
+  plainPools(): readonly string[] {
+    return [...this.goals.keys()].filter((pool) => !isMember(pool));
+  }
+
   async scale(pool: string, replicas: number): Promise<void> {
     this.trace.add("admin", `scales ${pool} to ${replicas}`);
     this.goals.set(pool, { version: 1, ...this.goals.get(pool), replicas });
@@ -185,6 +206,7 @@ export class World {
     const { version = 0, replicas = 0 } = this.goals.get(pool) ?? {};
     this.trace.add("admin", `changes the template of ${pool} to version ${version + 1}`);
     this.goals.set(pool, { replicas, version: version + 1 });
+    this.replicas.tries(pool);
     await this.#changePool(pool, { template: poolTemplate(pool, version + 1) as JsonObject });
   }
 
@@ -282,6 +304,9 @@ export class World {
       random: random.fork("own"),
       daemon: daemonClient(wire("daemons"), node, onArmed),
       history: faultyHistory(wire("history"), { database: history, onPut: (record) => this.#recorded(record) }),
+      pressure: this.#demand,
+      onClaims: (claims) => this.#demand.join(slot.name, claims),
+      plugin: this.env.plugin,
       onLead: () => (slot.leads += 1),
       lastActive: { activityOf: async () => ({ kind: "known", inUse: false }) },
     };
@@ -291,8 +316,10 @@ export class World {
   #excuse(slot: Slot, process: Process, { verb, type, name, fate }: Write): void {
     if (verb !== "create" || type !== Pods) return;
     if (fate === "arrives" && slot.process === process && !process.isHeld && this.#leader() === process.name) return;
-    const pool = poolSorts.find((one) => name.startsWith(`${one}-`));
-    if (pool !== undefined) this.replicas.excuse(pool);
+    const pool = [...poolSorts, ...memberNames].find((one) => name.startsWith(`${one}-`));
+    if (pool === undefined) return;
+    this.replicas.excuse(pool);
+    if (isMember(pool)) this.env.watch.excuse();
   }
 
   #leader(): string {
@@ -326,8 +353,10 @@ export class World {
     follow(world, Pods, (event) => {
       if (event.type === "ADDED") this.#hitIfDoomed(event.object);
       shown.seePod(event);
+      if (event.type === "ADDED") this.env.created(event.object);
       node.changed(event.object, event.type === "DELETED");
     });
+    this.env.follow(world);
     follow(world, Leases, (event) => {
       if (isOfPod(event.object)) shown.seeLease(event);
       else this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
@@ -338,6 +367,11 @@ export class World {
 /** In every second run, as on a cluster; in the others they are written to the pods. */
 export function areClaimsOnLeases(seed: number): boolean {
   return seed % 2 === 0;
+}
+
+/** In half of the runs, with claims on pods and on Leases alike. */
+export function hasEnv(seed: number): boolean {
+  return Math.floor(seed / 2) % 2 === 0;
 }
 
 /** Rules are the same for every run, and not cheap to make. */

@@ -17,9 +17,8 @@ export function arbitraryValue(schema: StructuralSchema): fc.Arbitrary<Json> {
     case "string":
       return arbitraryText(schema);
     case "integer":
-      return fc.integer({ min: schema.minimum ?? -(2 ** 31), max: schema.maximum ?? 2 ** 31 - 1 });
     case "number":
-      return fc.double({ noNaN: true, noDefaultInfinity: true });
+      return arbitraryNumber(schema);
     case "boolean":
       return fc.boolean();
     case undefined:
@@ -58,4 +57,9 @@ function arbitraryText(schema: StructuralSchema): fc.Arbitrary<string> {
 function anyJson(): fc.Arbitrary<Json> {
   // Through its text, because JSON has no -0 and a value that is read back must be the value that was sent.
   return fc.jsonValue({ maxDepth: 2 }).map((value): Json => JSON.parse(JSON.stringify(value)));
+}
+
+function arbitraryNumber({ type, minimum, maximum }: StructuralSchema): fc.Arbitrary<number> {
+  if (type === "integer") return fc.integer({ min: minimum ?? -(2 ** 31), max: maximum ?? 2 ** 31 - 1 });
+  return fc.double({ noNaN: true, min: minimum ?? -Number.MAX_VALUE, max: maximum ?? Number.MAX_VALUE });
 }

@@ -41,7 +41,7 @@ export class CacheBench implements AsyncDisposable {
     });
   }
 
-  /** Somebody claims the pod as it is in that use, on its Lease. */
+  /** Claims the pod on its Lease, in the given use. */
   lease(name: string, id: string, use = 0): this {
     const labels = { [labelKeys.sandboxPhase]: "running", [labelKeys.sandboxId]: id, [labelKeys.user]: "ann" };
     const pod = aSandboxPod(name, inUse(use));

@@ -2,21 +2,24 @@
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
 import type { ImageCommand } from "#images/image-config.ts";
-import { pressureOf, startControlPlane } from "#cmd/control-plane.ts";
+import { pressureOf, startControlPlane } from "#cmd/parts/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { noTracing } from "#lib/tracing.ts";
+import type { EnvClusterMemberConfig } from "#model/env-member.ts";
+import { annotationKeys, envOwnerKind, labelKeys, ownGroup, ownVersion } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
+import { type SandboxEnv, SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
-import { renderPod } from "#sandbox/render-pod.ts";
-import { resolveTemplate } from "#sandbox/resolve-template.ts";
+import { renderPod } from "#sandbox/pods/render-pod.ts";
+import { resolveTemplate } from "#sandbox/pools/resolve-template.ts";
 import type { Caller } from "#services/caller.ts";
-import type { SandboxClaimsDeps } from "#services/claim-deps.ts";
-import { openSandboxClaims } from "#services/open-sandbox-claims.ts";
-import type { SandboxClaims } from "#services/sandbox-claims.ts";
+import type { SandboxClaimsDeps } from "#services/creating/claim-deps.ts";
+import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
+import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "#services/sandbox-service.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import type { HistoryStore } from "#store/history-store.ts";
@@ -36,6 +39,19 @@ export interface ClaimSceneOptions {
   readonly pods?: number;
   readonly pool?: Partial<SandboxPool["spec"]>;
   readonly claimsOnLeases?: boolean | undefined;
+}
+
+export interface MemberShape {
+  readonly config?: EnvClusterMemberConfig;
+  readonly pool?: Partial<SandboxPool["spec"]>;
+  /** Limits of each sandbox. */
+  readonly resources?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export interface EnvShape {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly spec?: Partial<SandboxEnv["spec"]>;
 }
 
 /** One process: its own cache, and what it hands out. */
@@ -74,6 +90,41 @@ export class ClaimScene implements AsyncDisposable {
     await client.create(SandboxPools, { metadata: { namespace, name: "py" }, spec });
     for (let number = 1; number <= pods; number++) await scene.addPod(number);
     return scene;
+  }
+
+  /** An Env with these members and their pools, as the Env controller would make them; none of them has a pod yet. */
+  async addEnv(name: string, members: Readonly<Record<string, MemberShape>>, more: EnvShape = {}): Promise<SandboxEnv> {
+    const { client, namespace } = this;
+    const entries = Object.entries(members);
+    const listed = entries.map(([member, { config = {} }]) => ({ name: member, config }));
+    const env = await client.create(SandboxEnvs, {
+      metadata: { namespace, name, labels: more.labels ?? {} },
+      spec: { templateRef: { name: "app" }, mode: "WarmPool", clusters: [{ clusterID: "local", members: listed }], ...more.spec },
+    });
+    for (const [member, shape] of entries) await this.#addMember(env, member, shape);
+    return env;
+  }
+
+  async #addMember(
+    env: SandboxEnv,
+    member: string,
+    { config = {}, pool = {}, resources = {}, annotations = {} }: MemberShape,
+  ): Promise<void> {
+    const { client, namespace } = this;
+    const { name = "", uid = "" } = env.metadata;
+    const { scalingGroup = "default" } = config;
+    const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1", resources: { limits: resources } }] } };
+    const owner = { apiVersion: `${ownGroup}/${ownVersion}`, kind: envOwnerKind, name, uid, controller: true };
+    await client.create(SandboxPools, {
+      metadata: {
+        namespace,
+        name: member,
+        labels: { [labelKeys.env]: name, ...(scalingGroup === "" ? {} : { [labelKeys.scalingGroup]: scalingGroup }) },
+        annotations: { [annotationKeys.templateName]: "app", ...annotations },
+        ownerReferences: [owner],
+      },
+      spec: { replicas: 1, template, podCreationImagePolicy: "PoolDefaultImage", ...pool },
+    });
   }
 
   /** A process with all that it needs; `more` takes the place of some of it. */
@@ -127,27 +178,27 @@ export class ClaimScene implements AsyncDisposable {
   }
 
   /** As the server has it, with its claim. */
-  pod(number = 1): Promise<Pod> {
-    return shownPod(this.client, { namespace: this.namespace, name: `py-${number}` });
+  pod(number = 1, pool = "py"): Promise<Pod> {
+    return shownPod(this.client, { namespace: this.namespace, name: `${pool}-${number}` });
   }
 
   pods(): Promise<readonly Pod[]> {
     return shownPods(this.client, this.namespace);
   }
 
-  /** Another idle pod, ready, with its daemon. */
-  async addPod(number: number): Promise<Pod> {
+  /** Another idle pod, ready, with its daemon. Numbers are addresses: none may be used by two pods, of whatever pools. */
+  async addPod(number: number, poolName = "py"): Promise<Pod> {
     const { client, namespace } = this;
-    const pool = await client.get(SandboxPools, { namespace, name: "py" });
+    const pool = await client.get(SandboxPools, { namespace, name: poolName });
     const resolved = resolveTemplate(pool, undefined);
     if (resolved.kind !== "template") throw new Error(resolved.kind);
     const images = ["app", "idle", "side"].map((name) => [`registry.invalid/${name}:1`, digestOf(name)]);
-    const name = `py-${number}`;
+    const name = `${poolName}-${number}`;
     const rendered = renderPod({ pool, template: resolved.template, name, digests: Object.fromEntries(images), publicKey });
     if (rendered.kind !== "pod") throw new Error(JSON.stringify(rendered));
     const { uid = "" } = (await client.create(Pods, rendered.pod)).metadata;
     this.daemons.boot(addressOf(number), uid);
-    return this.nodeReports(number);
+    return this.nodeReports(number, {}, poolName);
   }
 
   /** The node has exchanged what it was told to exchange: the daemon answers, but nothing has been reported yet. */
@@ -156,13 +207,13 @@ export class ClaimScene implements AsyncDisposable {
   }
 
   /** What a node reports when all containers are as they should be; or what it is told to. */
-  async nodeReports(number = 1, more: Partial<PodStatus> = {}): Promise<Pod> {
-    const pod = await this.pod(number);
+  async nodeReports(number = 1, more: Partial<PodStatus> = {}, pool = "py"): Promise<Pod> {
+    const pod = await this.pod(number, pool);
     const { containerStatuses = [] } = nodeCatchesUp(pod).status ?? {};
     const ip = addressOf(number);
     const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: "True" }], containerStatuses };
     const body = { status: { ...status, ...more } } as unknown as JsonObject;
-    const key = { namespace: this.namespace, name: `py-${number}` };
+    const key = { namespace: this.namespace, name: `${pool}-${number}` };
     return this.client.patch(Pods, key, { type: "merge", body }, { subresource: "status" });
   }
 

@@ -92,7 +92,7 @@ export class ClusterScene implements AsyncDisposable {
     return { status: answer.status, retryAfter: answer.headers.get("retry-after"), ms: performance.now() - began, json, text };
   }
 
-  /** Of whoever installed it. */
+  /** The admin key that the installation made. */
   async adminKey(): Promise<string> {
     const { data } = await this.client.get(Secrets, { namespace, name: "agentbox-admin-key" });
     return Buffer.from(data?.["key"] ?? "", "base64").toString();

@@ -1,4 +1,4 @@
-/** Sandboxes from the command line, as its help says: the same story for a process of any engine whose nodes freeze, with a pool `base` of three. */
+/** Sandboxes from the command line, as its help says: the same story for every engine with nodes that freeze, with a pool `base` of three. */
 import { expect, test } from "vitest";
 import type { Said } from "./run-cli.ts";
 import type { SystemUnderTest } from "./sandbox-stories.ts";

@@ -12,6 +12,7 @@ import type {
   SandboxService,
   TimeoutChange,
 } from "#services/sandbox-service.ts";
+import type { ShownSource } from "#services/creating/create-sources.ts";
 import { ServiceError } from "#services/service-error.ts";
 import type { Capacity } from "#services/usage/pod-use.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
@@ -56,11 +57,12 @@ const sample: UsageSample = {
 export class E2bScene {
   readonly asked: unknown[] = [];
   detail = running;
+  source: ShownSource = { kind: "pool", object: pool, pools: [pool], defaultPool: pool };
 
   readonly sandboxes: SandboxService = only({
     create: async (_: Caller, command: CreateSandbox) => {
       this.asked.push(command);
-      return { sandbox: running, accessToken: "t" };
+      return { sandbox: this.detail, accessToken: "t" };
     },
     view: async (_: Caller, id: string) => {
       if (id !== "abc") throw new ServiceError("not_found", `there is no sandbox "${id}"`);
@@ -107,7 +109,7 @@ export class E2bScene {
   async ask(line: string, body?: unknown, more: Readonly<Record<string, string>> = {}) {
     const [method = "GET", url = "/"] = line.split(" ");
     const app = await apiServer({
-      keys: { authenticate: (key) => (key === "key" ? caller : undefined) },
+      keys: { authenticate: (key) => (key === "key" ? caller : undefined), whenEnded: () => () => {} },
       clock: new SteppedClock(),
       log: recordedLog().log,
       metrics: prometheusMetrics(new Registry()),
@@ -117,8 +119,13 @@ export class E2bScene {
       faces: [
         e2bFace({
           sandboxes: this.sandboxes,
-          pools: { get: async () => pool, list: async () => ({ items: [pool] }) },
+          sources: { get: () => this.source, list: () => [this.source] },
           usage: this.usage,
+          statistics: async () => ({
+            live: { total: 1, byStatus: [], byPool: [{ key: "base", count: 1 }] },
+            since: "2000-01-01T00:00:00.000Z",
+            ended: { total: 2, byStatus: [], byPool: [{ key: "base", count: 2 }], byDay: [] },
+          }),
           sizeOf: () => ({ cpu: "500m", memory: "2Gi", disk: "4Gi" }),
           accessTokenOf: (id) => `access-${id}`,
           trafficTokenOf: (id) => `traffic-${id}`,

@@ -7,7 +7,7 @@ import { SandboxPools } from "#model/sandbox-pool.ts";
 import { pushTinyImage } from "../cluster/tiny-image.ts";
 import type { SystemUnderTest } from "./sandbox-stories.ts";
 
-/** Says who it is and as whom, with what and where it runs. */
+/** Writes down its program name, arguments, variables, user and working directory. */
 const tell = 'echo "$0 $1 $WORD $GIVEN $(busybox id -u) $(busybox pwd)" >> /tmp/told';
 
 /** Its reference with the tag alone: what it means is for AgentBox to find out. */

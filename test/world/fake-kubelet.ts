@@ -1,6 +1,6 @@
 /**
  * An API server with one pod whose "container" is this machine: it speaks the exec protocol of Kubernetes and runs what it is asked to.
- * What the daemon's launcher would do is done by the launcher itself, out of the sources.
+ * The daemon's launcher is the real one, run from the sources.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createServer, type ServerResponse } from "node:http";
@@ -14,7 +14,7 @@ export interface FakeKubelet extends AsyncDisposable {
   pod: Pod | undefined;
   /** Instead of running anything. */
   refuse: { readonly status: number; readonly message: string } | undefined;
-  /** Whom requests must name themselves as; anybody when left out. */
+  /** The token that requests must send; none is needed when left out. */
   token: string | undefined;
   /** Every path that was asked for. */
   readonly paths: readonly string[];

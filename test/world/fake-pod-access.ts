@@ -1,13 +1,15 @@
 import { PassThrough } from "node:stream";
 import type { ExecInPod, ExecSession, PodAccess, ReadLogs } from "#kube/pod-access.ts";
+import type { ExecSignal } from "#model/exec-signals.ts";
 import { settle } from "./stepped-clock.ts";
 
-/** Pods whose log and programs are what a test says, and that remember what was asked of them. */
+/** Pods with a log and programs that the test defines; they record the requests that they get. */
 export class FakePodAccess implements PodAccess {
   readonly read: ReadLogs[] = [];
   readonly ran: ExecInPod[] = [];
   /** Rows and columns that terminals were given. */
   readonly sizes: [number, number][] = [];
+  readonly signals: ExecSignal[] = [];
   /** What a read gives; it may wait, and look at the request's signal. */
   log: (request: ReadLogs) => AsyncIterable<Buffer> | Iterable<Buffer> = () => [];
   /** Thrown by exec. */
@@ -28,7 +30,14 @@ export class FakePodAccess implements PodAccess {
     this.#last = program;
     this.exit = program.exit.resolve;
     const { stdin, stdout, stderr, exit } = program;
-    return { stdin, stdout, stderr, resize: (rows, cols) => this.sizes.push([rows, cols]), exitCode: exit.promise };
+    const resize = (rows: number, cols: number): void => void this.sizes.push([rows, cols]);
+    const signal = (name: ExecSignal): void => void this.signals.push(name);
+    return { stdin, stdout, stderr, resize, signal, exitCode: exit.promise };
+  }
+
+  /** The program that was started last, as it sees its streams. */
+  get program(): Pick<Program, "stdin" | "stdout" | "stderr"> {
+    return this.#last;
   }
 
   /** The program that was started last writes and ends, and so do its outputs. */
@@ -57,7 +66,7 @@ export class FakePodAccess implements PodAccess {
     return readableLength + writableLength;
   }
 
-  /** It writes until nobody takes it any more, or so many times. */
+  /** Writes until the reader stops taking pieces, or `most` times. */
   async writeUntilStuck(piece: Buffer, most: number): Promise<boolean> {
     const { stdout } = this.#last;
     for (let turn = 0; turn < most; turn++) {
@@ -80,7 +89,7 @@ interface Program {
 
 function newProgram(): Program {
   const exit = Promise.withResolvers<number>();
-  // Whoever has lost interest need not hear of it.
+  // A test that does not wait for the exit must not get an unhandled rejection.
   exit.promise.catch(() => {});
   return { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), exit };
 }

@@ -4,7 +4,11 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Digest, digestOf } from "#images/digest.ts";
 import { mediaTypes } from "#images/manifest.ts";
+import type { RegistrySettings } from "#images/registry/endpoints.ts";
 import { type ImageFixture, indexOf } from "./image-fixture.ts";
+
+/** What lets a client speak with registries on loopback, at any port. */
+export const loopbackRegistries: RegistrySettings = { private: ["127.0.0.1:*", "localhost:*"] };
 
 export interface SeenRequest {
   readonly method: string;
@@ -27,10 +31,12 @@ export interface Fault {
 }
 
 export interface FakeRegistryOptions {
-  /** Users and their passwords; nobody needs one if left out. */
+  /** Users and their passwords; no password is needed when left out. */
   readonly users?: Readonly<Record<string, string>>;
   readonly scheme?: "basic" | "bearer";
   readonly tls?: { readonly key: string; readonly cert: string };
+  /** Of loopback. */
+  readonly address?: string;
   /** Answer ranges as if they had not been asked for. */
   readonly ignoresRanges?: boolean;
   /** Leave out the header with the digest. */
@@ -57,13 +63,14 @@ export class FakeRegistry implements AsyncDisposable {
 
   static async start(options: FakeRegistryOptions = {}): Promise<FakeRegistry> {
     const registry = new FakeRegistry(options);
-    await new Promise<void>((resolve) => registry.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => registry.#server.listen(0, options.address ?? "127.0.0.1", resolve));
     return registry;
   }
 
   /** Host and port, as it stands in references. */
   get host(): string {
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `${address}:${port}`;
   }
 
   /** Names of requested things, without what goes before them: `manifests/1`, `blobs/sha256:…`. */

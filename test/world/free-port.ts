@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from "node:net";
 
-/** One of loopback that nobody listens on now, for programs that have to be told theirs. */
+/** A port of loopback without a listener now, for programs that need their port as a setting. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

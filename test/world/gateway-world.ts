@@ -35,6 +35,8 @@ export interface SandboxOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Where its daemon listens. */
   readonly daemonPort?: number;
+  /** Where its daemon serves the interpreter; left out: it does not. */
+  readonly interpreterPort?: number;
 }
 
 export async function gatewayWorld(over: Partial<GatewayDeps> = {}, listening: Partial<Listening> = {}): Promise<GatewayWorld> {
@@ -45,8 +47,10 @@ export async function gatewayWorld(over: Partial<GatewayDeps> = {}, listening: P
   const gateway = new Gateway({
     cache: { podsOfSandbox: (id) => [pods.get(id)].filter((pod) => pod !== undefined).values() },
     ended: async () => undefined,
-    wake: () => Promise.reject(new Error("nobody wakes it")),
+    wake: () => Promise.reject(new Error("this gateway cannot wake sandboxes")),
     trafficTokenOf: (id) => `traffic-${id}`,
+    accessTokenOf: (id) => `access-${id}`,
+    clock,
     traffic,
     log: recordedLog().log,
     metrics: prometheusMetrics(new Registry()),
@@ -81,8 +85,11 @@ export async function gatewayWorld(over: Partial<GatewayDeps> = {}, listening: P
   };
 }
 
-function podOf(id: string, { phase = "running", ip = "127.0.0.1", annotations = {}, daemonPort }: SandboxOptions = {}): Pod {
-  const env = daemonPort === undefined ? [] : [{ name: "AGENTBOX_ENVD_PORT", value: String(daemonPort) }];
+function podOf(id: string, { phase = "running", ip = "127.0.0.1", annotations = {}, ...ports }: SandboxOptions = {}): Pod {
+  const env = [
+    ...(ports.daemonPort === undefined ? [] : [{ name: "AGENTBOX_ENVD_PORT", value: String(ports.daemonPort) }]),
+    ...(ports.interpreterPort === undefined ? [] : [{ name: "AGENTBOX_INTERPRETER_PORT", value: String(ports.interpreterPort) }]),
+  ];
   return {
     metadata: {
       namespace: "default",

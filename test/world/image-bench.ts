@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import { type ImageStore, type ImageStoreDeps, ImageStore as Images } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
-import { FakeRegistry } from "./fake-registry.ts";
+import { FakeRegistry, loopbackRegistries } from "./fake-registry.ts";
 import { SteppedClock } from "./stepped-clock.ts";
 
 export interface ImageBench {
@@ -37,7 +37,7 @@ export function useImageBench(): ImageBench {
     bench.folder = mkdtempSync(join(tmpdir(), "agentbox-images-"));
     bench.clock = new SteppedClock();
     bench.registry = await FakeRegistry.start();
-    bench.client = new RegistryClient({ clock: bench.clock, random: () => 0.5 });
+    bench.client = new RegistryClient({ clock: bench.clock, random: () => 0.5, settings: loopbackRegistries });
     bench.store = await bench.open();
     opened.push(bench.registry, bench.client);
   });

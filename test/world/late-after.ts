@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 
-/** A signal for whoever may wait so long, and no longer. */
+/** A signal for a caller that may wait so long, and no longer. */
 export function lateAfter(clock: Clock, ms: number): AbortSignal {
   const late = new AbortController();
   if (ms <= 0) late.abort();

@@ -22,7 +22,7 @@ export interface MachineTraces {
 
 export const noTraces: MachineTraces = { mounts: [], groups: [], links: [], tables: [], loops: [], folders: [], processes: [] };
 
-/** Those of one instance, whose data folder is `home`. */
+/** The traces of one instance; its data folder is `home`. */
 export function tracesOf(instance: string, home: string): MachineTraces {
   return traces({ name: `abx${instance}`, run: `/run/agentbox-${instance}`, home });
 }

@@ -17,7 +17,7 @@ export const waysToClaim = [
   { where: "Leases", claimsOnLeases: true, write: "lease" },
 ] as const;
 
-/** The client, with somebody in the way of its patches, its Leases and its gets. All else goes through. */
+/** The client, with `meddling` called in place of its patches, its writes of Leases and its gets. All else goes through. */
 export function meddled(client: ObjectClient): { readonly client: ObjectClient; readonly meddling: Meddling } {
   const meddling: Meddling = { patch: (send) => send(), lease: (send) => send(), get: (send) => send() };
   const proxy = new Proxy(client, {

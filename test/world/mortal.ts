@@ -9,7 +9,7 @@ export class Life {
     this.#over = true;
   }
 
-  /** It dies in its n-th call from now on: the call has its effect, and nobody hears of it. */
+  /** It dies in its n-th call from now on: the call has its effect, but its answer is lost. */
   endAfterCalls(calls: number): void {
     this.#callsLeft = calls;
   }

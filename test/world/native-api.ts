@@ -8,6 +8,8 @@ import { registerRoutes } from "#api/native/register-routes.ts";
 import type { Route } from "#api/native/route.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import type { Caller } from "#services/caller.ts";
+import type { LiveKeys } from "#services/inside/exec-tokens.ts";
+import { KeyEnds } from "#services/keys/key-ends.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { admin, ann, bob, eve } from "./service-scene.ts";
@@ -33,18 +35,30 @@ export interface Answered {
 export interface ApiDeps {
   readonly clock: SteppedClock;
   readonly log: ReturnType<typeof recordedLog>["log"];
+  readonly keys: LiveKeys;
+}
+
+interface ApiParts {
+  readonly app: FastifyInstance;
+  readonly clock: SteppedClock;
+  readonly logged: ReturnType<typeof recordedLog>;
+  readonly registry: Registry;
+  readonly endKey: (keyId: string) => void;
 }
 
 export class NativeApi implements AsyncDisposable {
   readonly clock: SteppedClock;
   readonly logged: ReturnType<typeof recordedLog>;
+  /** As if the key had been revoked. */
+  readonly endKey: (keyId: string) => void;
   readonly #app: FastifyInstance;
   readonly #registry: Registry;
   #closed = false;
 
-  private constructor(app: FastifyInstance, clock: SteppedClock, logged: ReturnType<typeof recordedLog>, registry: Registry) {
+  private constructor({ app, clock, logged, registry, endKey }: ApiParts) {
     this.#app = app;
     this.#registry = registry;
+    this.endKey = endKey;
     this.clock = clock;
     this.logged = logged;
   }
@@ -52,17 +66,24 @@ export class NativeApi implements AsyncDisposable {
   static async over(routes: (deps: ApiDeps) => readonly Route[], clock = new SteppedClock()): Promise<NativeApi> {
     const logged = recordedLog();
     const registry = new Registry();
+    const ended = new Set<string>();
+    const isLive = (keyId: string): boolean => !ended.has(keyId);
+    const ends = new KeyEnds({ clock, isLive, expiresAt: () => undefined });
     const app = await apiServer({
-      keys: { authenticate: (key) => callers[key as CallerName] },
+      keys: { authenticate: (key) => callers[key as CallerName], whenEnded: (id, listener) => ends.follow(id, listener) },
       clock,
       log: logged.log,
       metrics: prometheusMetrics(registry),
       rateLimit: { perSecond: 0, burst: 0 },
-      faces: [{ errors: problemShape, routes: (face) => registerRoutes(face, routes({ clock, log: logged.log })) }],
+      faces: [{ errors: problemShape, routes: (face) => registerRoutes(face, routes({ clock, log: logged.log, keys: { isLive } })) }],
       ready: () => true,
       metricsText: async () => ({ contentType: "text/plain", text: "" }),
     });
-    return new NativeApi(app, clock, logged, registry);
+    const endKey = (keyId: string): void => {
+      ended.add(keyId);
+      ends.check();
+    };
+    return new NativeApi({ app, clock, logged, registry, endKey });
   }
 
   /** By ann, unless told otherwise; without a socket. `what` is such as `GET /v1/sandboxes`. */

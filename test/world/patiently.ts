@@ -1,6 +1,6 @@
 import type { SteppedClock } from "./stepped-clock.ts";
 
-/** Lets simulated time pass whenever somebody waits for it, until the work (which also uses real sockets and files) is done. */
+/** Advances simulated time whenever a timer waits for it, until the work (which also uses real sockets and files) is done. */
 export async function patiently<T>(clock: SteppedClock, work: Promise<T>): Promise<T> {
   const state = { done: false };
   const settled = work.finally(() => {

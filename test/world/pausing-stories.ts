@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { AgentBoxClient } from "#client/agentbox-client.ts";
 import type { SandboxesClient } from "#client/sandboxes.ts";
+import { poolOfOne } from "./pool-of-one.ts";
 import type { SystemUnderTest } from "./sandbox-stories.ts";
 
 export interface PausingSystem extends SystemUnderTest {
@@ -9,7 +10,7 @@ export interface PausingSystem extends SystemUnderTest {
   gateway(): Promise<string>;
 }
 
-/** Writes down who it is and when it ran. */
+/** Writes down its process id and when it ran. */
 const ticker = "while :; do read up idle < /proc/uptime; echo $$ $up >> /tmp/ticks; sleep 0.05; done";
 
 async function open(up: PausingSystem): Promise<SandboxesClient> {
@@ -74,19 +75,33 @@ export function describePausingStories(start: () => Promise<PausingSystem>): voi
   test("a paused sandbox can be ended, and its pod is clean for the next one", patience, async () => {
     await using up = await start();
     const sandboxes = await open(up);
-    const { sandbox } = await sandboxes.create({ poolName: "base" });
+    const poolName = await poolOfOne(up);
+    const { sandbox } = await sandboxes.create({ poolName });
     await startTicking(sandboxes, sandbox.sandboxId);
     await sandboxes.pause(sandbox.sandboxId);
     await sandboxes.end(sandbox.sandboxId);
     const record = (): Promise<object> => sandboxes.get(sandbox.sandboxId);
     await expect.poll(record, { timeout: 60_000 }).toMatchObject({ status: "Completed" });
-    // All pods of the pool, the one that was paused among them.
-    const others = await Promise.all([1, 2, 3].map(() => sandboxes.create({ poolName: "base" })));
-    expect(others.map((other) => other.sandbox.podName)).toContain(sandbox.podName);
-    for (const other of others) {
-      const { exitCode } = await sandboxes.exec(other.sandbox.sandboxId, { command: ["test", "-e", "/tmp/ticks"] });
-      expect(exitCode).toBe(1);
-    }
+    const { sandbox: next } = await sandboxes.create({ poolName });
+    expect(next.podName).toBe(sandbox.podName);
+    expect(await sandboxes.exec(next.sandboxId, { command: ["test", "-e", "/tmp/ticks"] })).toMatchObject({ exitCode: 1 });
+  });
+
+  test("knowing the id of a paused sandbox is not enough to wake it", patience, async () => {
+    await using up = await start();
+    const sandboxes = await open(up);
+    const { sandbox, accessToken = "" } = await sandboxes.create({ poolName: "base", autoResume: true });
+    const id = sandbox.sandboxId;
+    await sandboxes.pause(id);
+    const gateway = await up.gateway();
+    const ask = async (token: string): Promise<number> => {
+      const headers = { "E2b-Sandbox-Id": id, "E2b-Sandbox-Port": "49983", "X-Access-Token": token };
+      return (await fetch(`${gateway}/envs`, { headers })).status;
+    };
+    expect([await ask(""), await ask("x".repeat(accessToken.length))]).toEqual([502, 502]);
+    expect(await sandboxes.get(id)).toMatchObject({ status: "Paused" });
+    expect(await ask(accessToken)).toBe(200);
+    expect(await sandboxes.get(id)).toMatchObject({ status: "Running" });
   });
 
   test("a sandbox is paused when its time is over, if it asks for that, and traffic wakes it", patience, async () => {

@@ -1,30 +1,31 @@
 /** One pod of a pool over a real object store, with everything that its controllers need, for tests that walk it through its life. */
 import { Registry } from "prom-client";
-import { ArmingWatch } from "#controllers/idle-timeout/arming-watch.ts";
-import { annotatedActivity } from "#controllers/idle-timeout/last-active-sources.ts";
-import { reconcileTimeouts } from "#controllers/idle-timeout/reconcile-timeouts.ts";
-import { defaultTimeoutLimits, type TimeoutDeps } from "#controllers/idle-timeout/timeout-deps.ts";
-import { EndRecorder } from "#controllers/pod/end-recorder.ts";
-import { defaultRecycleTimeoutMs, type PodDeps } from "#controllers/pod/pod-deps.ts";
-import { podMetrics } from "#controllers/pod/pod-metrics.ts";
-import { reconcilePod } from "#controllers/pod/reconcile-pod.ts";
+import { ArmingWatch } from "#life/end/arming-watch.ts";
+import { annotatedActivity } from "../../src/life/end/timeout-deps.ts";
+import { reconcileTimeouts } from "#life/end/reconcile-timeouts.ts";
+import { defaultTimeoutLimits, type TimeoutDeps } from "#life/end/timeout-deps.ts";
+import { EndRecorder } from "#life/record/end-recorder.ts";
+import { defaultRecycleTimeoutMs, type PodDeps } from "#life/pod-deps.ts";
+import { podMetrics } from "#life/pod-metrics.ts";
+import { reconcilePod } from "#life/reconcile-pod.ts";
 import { type DaemonClient, DaemonError, type DaemonHealth } from "#daemon-client/daemon-client.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import { type Metrics, prometheusMetrics } from "#lib/metrics.ts";
-import { bringToPod, writeClaim } from "#lifecycle/claim-leases.ts";
-import { releaseSandbox, type WantedRelease } from "#lifecycle/release-sandbox.ts";
+import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";
+import { endSandbox, type WantedEnd } from "#life/end/write-end.ts";
 import { isClaimBeside } from "#model/claim-lease.ts";
 import type { JsonObject } from "#model/meta.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
-import { type Claim, planClaim } from "#sandbox/claim-patch.ts";
-import { renderPod } from "#sandbox/render-pod.ts";
-import { resolveTemplate } from "#sandbox/resolve-template.ts";
+import { type Claim, planClaim } from "#life/claim/plan-claim.ts";
+import { renderPod } from "#sandbox/pods/render-pod.ts";
+import { resolveTemplate } from "#sandbox/pools/resolve-template.ts";
 import { HistoryError } from "#store/history-error.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
@@ -127,11 +128,11 @@ export class PodScene implements AsyncDisposable {
   }
 
   /** Container `main` ended by itself and was started anew. */
-  async nodeRestarts(reason: string, exitCode: number): Promise<Pod> {
+  async nodeRestarts(reason: string, exitCode: number, finishedAt?: string): Promise<Pod> {
     const [status] = (await this.pod()).status?.containerStatuses ?? [];
     if (status === undefined) throw new Error("no container is reported");
     const { restartCount, containerID } = status;
-    const lastState = { terminated: { reason, exitCode, ...(containerID === undefined ? {} : { containerID }) } };
+    const lastState = { terminated: { reason, exitCode, ...withoutUndefined({ containerID, finishedAt }) } };
     const next = { ...status, restartCount: restartCount + 1, containerID: `containerd://again-${restartCount + 1}`, lastState };
     return this.nodeReports({ containerStatuses: [next] });
   }
@@ -157,17 +158,17 @@ export class PodScene implements AsyncDisposable {
     return this.pod();
   }
 
-  async release(more: Partial<WantedRelease> = {}) {
-    return releaseSandbox(this.deps, await this.pod(), { sandboxId: "i1", ...more }, signal);
+  async release(more: Partial<WantedEnd> = {}) {
+    return endSandbox(this.deps, await this.pod(), { sandboxId: "i1", ...more }, signal);
   }
 
   /** As on a node that has other pods to renew first. */
   async releaseToRest() {
-    const resting = { decide: () => ({ rests: true, [Symbol.dispose]: () => {} }), retire: async () => true };
-    return releaseSandbox({ ...this.deps, resting }, await this.pod(), { sandboxId: "i1" }, signal);
+    const resting = { decide: () => ({ rests: true, [Symbol.dispose]: () => {} }), endProcesses: async () => true };
+    return endSandbox({ ...this.deps, resting }, await this.pod(), { sandboxId: "i1" }, signal);
   }
 
-  /** Deletes it as anybody may. */
+  /** Deletes the pod, as any client of the API server may. */
   async delete(): Promise<void> {
     await this.client.delete(Pods, this.key);
     await this.pod();

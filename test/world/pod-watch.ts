@@ -1,7 +1,7 @@
 import type { ObjectClient } from "#kube/object-client.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 
-/** All pods of a namespace as one watch shows them, for whoever waits for many of them at once. */
+/** All pods of a namespace as one watch shows them, for tests that wait for many of them at once. */
 export class PodWatch implements AsyncDisposable {
   readonly pods = new Map<string, Pod>();
   readonly #stop = new AbortController();
@@ -12,7 +12,7 @@ export class PodWatch implements AsyncDisposable {
     this.#following = this.#follow(client, namespace);
   }
 
-  /** Resolves as soon as the pods are like that. Whoever gives up says so by the signal. */
+  /** Resolves as soon as `right` accepts the pods. Rejects when `signal` is aborted. */
   when(right: (pods: ReadonlyMap<string, Pod>) => boolean, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = (): void => {

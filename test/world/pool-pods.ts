@@ -97,7 +97,7 @@ export function patched(pod: Pod, patch: JsonPatch): Pod {
   return { ...next, metadata: { ...next.metadata, resourceVersion, generation } };
 }
 
-/** What a node makes of the pod: every container whose image changed is replaced by a new one, which runs and is ready. */
+/** The pod after its node has acted: every container with a changed image is replaced by a new one, which runs and is ready. */
 export function nodeCatchesUp(pod: Pod): Pod {
   const before = pod.status?.containerStatuses ?? [];
   const containerStatuses = pod.spec.containers.map(({ name, image = "" }) => {

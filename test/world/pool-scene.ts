@@ -1,9 +1,9 @@
 /** Pools over a real object store with the controllers of pools and pods, for tests that watch them being kept. The node is the test. */
 import { Registry } from "prom-client";
-import { EndRecorder } from "#controllers/pod/end-recorder.ts";
-import { defaultRecycleTimeoutMs } from "#controllers/pod/pod-deps.ts";
-import { podMetrics } from "#controllers/pod/pod-metrics.ts";
-import { startPodController } from "#controllers/pod/reconcile-pod.ts";
+import { EndRecorder } from "#life/record/end-recorder.ts";
+import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
+import { podMetrics } from "#life/pod-metrics.ts";
+import { startPodController } from "#life/reconcile-pod.ts";
 import type { PoolDeps } from "#controllers/pool/pool-deps.ts";
 import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import type { Controller } from "#kube/controller/controller.ts";
@@ -13,13 +13,13 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
-import { bringToPod, writeClaim } from "#lifecycle/claim-leases.ts";
+import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";
 import { isClaimBeside } from "#model/claim-lease.ts";
 import { Events } from "#model/core-kinds.ts";
 import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
-import { type Claim, planClaim } from "#sandbox/claim-patch.ts";
+import { type Claim, planClaim } from "#life/claim/plan-claim.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
@@ -66,7 +66,10 @@ export class PoolScene implements AsyncDisposable {
     this.namespace = namespace;
     this.history = history;
     this.watched = new WatchedClient(client);
-    const cache = (this.cache = new SandboxCache({ client: this.watched.client, clock, log }, { namespace, claimsOnLeases }));
+    const cache = (this.cache = new SandboxCache(
+      { client: this.watched.client, clock, log },
+      { namespace, limitsNamespace: namespace, claimsOnLeases },
+    ));
     this.#elsewhere = new SandboxCache({ client, clock, log }, { namespace, claimsOnLeases });
     const metrics = prometheusMetrics(this.registry);
     const digests = { resolve: async (image: string) => ({ digest: this.resolve(image) }) };

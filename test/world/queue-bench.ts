@@ -3,7 +3,7 @@ import { type Failure, type Requeue, WorkQueue, type WorkQueueOptions } from "#k
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { settle, SteppedClock } from "./stepped-clock.ts";
 
-/** A queue whose runs end when the test says so. */
+/** A queue with runs that end when the test says so. */
 export class QueueBench {
   readonly clock = new SteppedClock();
   readonly registry = new Registry();

@@ -1,12 +1,12 @@
 /** A node that runs real containers on this machine, for tests and benchmarks: object store, agent, runc. Needs root. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Registry } from "prom-client";
-import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../src/cmd/embedded-node.ts";
-import { startControlPlane, startHistory } from "../../src/cmd/control-plane.ts";
+import { eraseEmbeddedNode, startEmbeddedNode, type EmbeddedNode } from "../../src/cmd/machine/embedded-node.ts";
+import { startControlPlane, startHistory } from "../../src/cmd/parts/control-plane.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
@@ -19,6 +19,7 @@ import { openLog } from "#lib/log.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { labelKeys } from "#model/keys.ts";
 import { Pods, type Pod, type PodSpec } from "#model/pod.ts";
+import { loopbackRegistries } from "./fake-registry.ts";
 
 export interface Output {
   readonly code: number;
@@ -45,6 +46,7 @@ const namespace = "default";
 
 export async function startRealNode(options: { readonly pools?: boolean } = {}): Promise<RealNode> {
   const home = await mkdtemp(join(tmpdir(), "agentbox-node-"));
+  await writeFile(join(home, "registries.json"), JSON.stringify(loopbackRegistries));
   const log = openLog({ clock: systemClock, out: { write: () => true } });
   const metrics = prometheusMetrics(new Registry());
   const { privateKey } = generateKeyPairSync("ed25519");

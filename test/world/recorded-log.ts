@@ -7,7 +7,7 @@ export interface RecordedLine {
   readonly [field: string]: unknown;
 }
 
-/** A real logger whose lines a test reads instead of a person. */
+/** A real logger that records its lines for the test. */
 export function recordedLog(): { readonly log: Logger; readonly lines: readonly RecordedLine[] } {
   const lines: RecordedLine[] = [];
   const log = openLog({ clock: new SteppedClock(), out: { write: (line) => lines.push(JSON.parse(line) as RecordedLine) } });

@@ -1,4 +1,4 @@
-/** The examples of docs/rest-api.md, run as they stand there: for a process of any engine whose nodes freeze, with a template and a pool `base`. */
+/** The examples of docs/rest-api.md, run unchanged: for every engine with nodes that freeze, with a template and a pool `base`. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

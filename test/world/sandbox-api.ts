@@ -1,14 +1,14 @@
 /** The native API of sandboxes over real services and the embedded store; only pods and claims are a test's own. */
 import { generateKeyPairSync } from "node:crypto";
-import { changeRoutes } from "#api/native/change-routes.ts";
-import { createRoutes } from "#api/native/create-routes.ts";
-import { execRoutes } from "#api/native/exec-routes.ts";
-import { logRoutes } from "#api/native/log-routes.ts";
+import { changeRoutes } from "#api/native/sandboxes/change-routes.ts";
+import { createRoutes } from "#api/native/sandboxes/create-routes.ts";
+import { execRoutes } from "#api/native/inside/exec-routes.ts";
+import { logRoutes } from "#api/native/sandboxes/log-routes.ts";
 import type { Route } from "#api/native/route.ts";
-import { sandboxRoutes } from "#api/native/sandbox-routes.ts";
-import { watchRoutes } from "#api/native/watch-routes.ts";
+import { sandboxRoutes } from "#api/native/sandboxes/sandbox-routes.ts";
+import { watchRoutes } from "#api/native/sandboxes/watch-routes.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
-import { ExecTokens } from "#services/exec-tokens.ts";
+import { ExecTokens } from "#services/inside/exec-tokens.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { type ApiDeps, NativeApi, only } from "./native-api.ts";
 import { ServiceScene } from "./service-scene.ts";

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { type WebSocket, WebSocketServer } from "ws";
 
 export interface AskedRequest {
   readonly method: string;
@@ -21,7 +22,11 @@ export interface ScriptedApi extends AsyncDisposable {
   readonly asked: readonly AskedRequest[];
 }
 
-export async function scriptedApi(answer: (request: AskedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>): Promise<ScriptedApi> {
+/** `onSocket` gets every WebSocket that is opened; without one there are none. */
+export async function scriptedApi(
+  answer: (request: AskedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>,
+  onSocket?: (socket: WebSocket) => void,
+): Promise<ScriptedApi> {
   const asked: AskedRequest[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const read = await readRequest(request);
@@ -31,11 +36,19 @@ export async function scriptedApi(answer: (request: AskedRequest) => ScriptedAns
     response.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
   };
   const server = createServer((request, response) => void serve(request, response));
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on("upgrade", (request: IncomingMessage, wire, head) => {
+    asked.push({ method: "GET", path: request.url ?? "", body: undefined });
+    if (onSocket !== undefined) return sockets.handleUpgrade(request, wire, head, onSocket);
+    const body = JSON.stringify(problem(409, "conflict", "no such container").body);
+    wire.end(`HTTP/1.1 409 Conflict\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
     [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

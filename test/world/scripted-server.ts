@@ -67,7 +67,7 @@ export class ScriptedServer implements ObjectClient {
 
   // What the world does.
 
-  /** Somebody writes the object: created, or replaced whatever its version was. */
+  /** Another client writes the object: it is created, or replaced whatever its version was. */
   put<T extends ApiObject>(type: ResourceType<T>, object: T): T {
     const held = this.#kind(type).get(textKey(object.metadata));
     this.#version += 1;

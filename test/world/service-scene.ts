@@ -5,11 +5,11 @@ import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { Namespaces } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
-import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
+import { type Container, type Pod, Pods, type PodStatus } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { Caller } from "#services/caller.ts";
-import { ExecActivity } from "#services/exec-activity.ts";
-import { LiveSandboxes } from "#services/live-sandboxes.ts";
+import { ExecActivity } from "#services/inside/exec-activity.ts";
+import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
 import { isServiceError, type ServiceError } from "#services/service-error.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
@@ -22,7 +22,7 @@ export const ann: Caller = { role: "tenant", team: "red", user: "ann", keyId: "k
 export const bob: Caller = { role: "tenant", team: "red", user: "bob", keyId: "k-bob" };
 export const redTeam: Caller = { role: "tenant", team: "red", keyId: "k-red" };
 export const eve: Caller = { role: "tenant", team: "blue", user: "eve", keyId: "k-eve" };
-/** A key that nobody gave a team. */
+/** The caller of a key without a team. */
 export const nobody: Caller = { role: "tenant", team: "", keyId: "k-nobody" };
 
 export interface SandboxShape {
@@ -35,6 +35,8 @@ export interface SandboxShape {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly status?: Partial<PodStatus>;
+  /** More about its container. */
+  readonly container?: Partial<Container>;
 }
 
 export const namespace = "default";
@@ -55,7 +57,7 @@ export class ServiceScene implements AsyncDisposable {
     this.clock = clock;
     this.client = client;
     this.history = history;
-    this.cache = new SandboxCache({ client, clock, log: this.log });
+    this.cache = new SandboxCache({ client, clock, log: this.log }, { limitsNamespace: namespace });
     this.live = new LiveSandboxes(this.cache.pods);
     this.activity = new ExecActivity(clock);
   }
@@ -91,7 +93,10 @@ export class ServiceScene implements AsyncDisposable {
         },
         annotations: { [annotationKeys.claimedAt]: claimedAt, ...annotations },
       },
-      spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }], ...(nodeName === undefined ? {} : { nodeName }) },
+      spec: {
+        containers: [{ name: "main", image: "registry.invalid/app:1", ...shape.container }],
+        ...(nodeName === undefined ? {} : { nodeName }),
+      },
     });
     return this.report(id, shape.status);
   }

@@ -1,4 +1,4 @@
-/** The daemons in the containers of pods: which boot each is, for whom it was armed and with what. They can be slow, silent or gone. */
+/** The daemons in the containers of pods: the boot of each, the sandbox that it was armed for, and how. They can be slow, silent or gone. */
 import {
   type DaemonAddress,
   type DaemonCallOptions,
@@ -37,7 +37,7 @@ export class SimulatedDaemons implements DaemonClient {
     this.#clock = clock;
   }
 
-  /** A container of the pod has come up: a new boot, armed for nobody. */
+  /** A container of the pod has come up: a new boot, not armed. */
   boot(ip: string, podUid: string): SimulatedDaemon {
     const daemon = { podUid, bootId: `boot-${++this.#boots}` };
     this.#daemons.set(ip, daemon);
@@ -84,7 +84,7 @@ export class SimulatedDaemons implements DaemonClient {
     const failure = this.#failures.get(call)?.shift();
     if (failure !== undefined) throw new DaemonError(failure, `told to fail: ${failure}`);
     const daemon = this.#daemons.get(ip);
-    if (daemon === undefined) throw new DaemonError("unreachable", `nobody answers at ${ip}`);
+    if (daemon === undefined) throw new DaemonError("unreachable", `no daemon answers at ${ip}`);
     return daemon;
   }
 }

@@ -12,7 +12,7 @@ import { type ContainerStatus, type Pod, Pods } from "#model/pod.ts";
 import { nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
 
-/** Who is told which daemon is where. */
+/** Receives the address of each daemon that starts or stops. */
 export interface Daemons {
   boot(ip: string, podUid: string): unknown;
   down(ip: string): void;

@@ -28,7 +28,7 @@ export class SimulatedLeaseServer {
     return this.#lease;
   }
 
-  /** Somebody deletes or edits the lease by hand. */
+  /** Deletes or edits the lease, as a person with kubectl would. */
   set(change: (lease: Lease) => Lease | undefined): void {
     if (this.#lease === undefined) return;
     const changed = change(this.#lease);

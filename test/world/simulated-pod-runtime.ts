@@ -1,7 +1,7 @@
 /**
- * A PodRuntime in memory: a machine whose containers do what a test tells them, whose calls take the time and fail the way
- * a test wants, and which notices what no real runtime may be asked to do. It outlives the agents that drive it, as a
- * machine does; `reboot` is the end of everything on it.
+ * A PodRuntime in memory: a machine with containers that do what a test tells them. Its calls take the time and fail the way a test
+ * wants, and it records calls that an agent must never make. It outlives the agents that drive it, as a machine does; `reboot` ends
+ * everything on it.
  */
 import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import { PassThrough } from "node:stream";
@@ -132,7 +132,7 @@ export class SimulatedPodRuntime implements PodRuntime {
     return this.#find(id).container?.plan;
   }
 
-  /** Everything on the machine goes, and nobody hears of it. */
+  /** Everything on the machine ends, without a report. */
   reboot(): void {
     this.#pods.clear();
     this.#begun.clear();
@@ -236,7 +236,7 @@ export class SimulatedPodRuntime implements PodRuntime {
       return code;
     });
     exitCode.catch(() => stdout.destroy());
-    return { stdin, stdout, stderr, resize: () => {}, exitCode };
+    return { stdin, stdout, stderr, resize: () => {}, signal: () => {}, exitCode };
   }
 
   freezePod(uid: string): Promise<void> {
@@ -251,7 +251,7 @@ export class SimulatedPodRuntime implements PodRuntime {
   }
 
   async usage(): Promise<PodUsage> {
-    return { cpuNanos: 0, memoryBytes: 0, cacheBytes: 0, pids: 0, diskBytes: 0 };
+    return { cpuNanos: 0, memoryBytes: 0, cacheBytes: 0, pids: 0, diskBytes: 0, oomKills: 0 };
   }
 
   async close(): Promise<void> {

@@ -21,7 +21,7 @@ export class SteppedClock implements MonotonicClock {
     return this.#now + this.#setByMs;
   }
 
-  /** Somebody sets the time of day. What lasts a while lasts as long as before. */
+  /** Sets the time of day. Timers and durations are not changed by it. */
   setBy(ms: number): void {
     this.#setByMs += ms;
   }

@@ -2,7 +2,7 @@ import type { ListOptions, ObjectClient, WatchEvent, WatchOptions } from "#kube/
 import type { ApiObject } from "#model/meta.ts";
 import type { ResourceType } from "#model/resource.ts";
 
-/** What a test does to the calls of somebody who talks to a real server. */
+/** What a test does to the calls that a client makes to a real server. */
 export interface Tampering {
   /** The options with which the n-th watch (from 1) is asked for instead. May throw, as a server does. */
   readonly watch?: ((options: WatchOptions, count: number) => WatchOptions) | undefined;

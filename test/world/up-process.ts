@@ -1,18 +1,23 @@
 /** `agentbox up` with sandboxes, as a process on a folder of its own that is removed from the machine at the end. Needs root. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eraseEmbeddedNode, instanceOf } from "../../src/cmd/embedded-node.ts";
-import { readServerFile } from "../../src/cmd/server-file.ts";
+import { eraseEmbeddedNode, instanceOf } from "../../src/cmd/machine/embedded-node.ts";
+import { readServerFile } from "../../src/cmd/machine/server-file.ts";
 import { type KubernetesClient, kubernetesClient } from "#engines/kubernetes/client.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { type Pod, Pods } from "#model/pod.ts";
+import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { ServerProcess } from "../crash/server-process.ts";
+import { loopbackRegistries } from "./fake-registry.ts";
 import { launchedCli } from "./launched-cli.ts";
 import { type MachineTraces, tracesOf } from "./machine-traces.ts";
 import type { Said } from "./run-cli.ts";
+
+const fixedReplicas = 3;
+const removalMs = 110_000;
 
 export class UpProcess implements AsyncDisposable {
   readonly home: string;
@@ -23,16 +28,18 @@ export class UpProcess implements AsyncDisposable {
   readonly #pools: readonly string[] | undefined;
   #client: KubernetesClient | undefined;
 
-  private constructor(home: string, pools: readonly string[] | undefined) {
+  private constructor(home: string, pools: readonly string[] | undefined, port: number) {
     this.home = home;
     this.#pools = pools;
     this.instance = instanceOf(home);
-    this.process = new ServerProcess(home, { sandboxes: true });
+    this.process = new ServerProcess(home, { sandboxes: true, port });
   }
 
-  /** On a new folder; not started yet. `pools`: those of the first ones that it keeps, for tests that count; all when left out. */
-  static async onNewFolder(pools?: readonly string[]): Promise<UpProcess> {
-    return new UpProcess(await mkdtemp(join(tmpdir(), "agentbox-up-")), pools);
+  /** On a new folder; not started yet. `pools`: it has pools of these names and of three pods each instead of the first Envs, for tests that count. `port`: of its API. */
+  static async onNewFolder(pools?: readonly string[], port = 0): Promise<UpProcess> {
+    const home = await mkdtemp(join(tmpdir(), "agentbox-up-"));
+    await writeFile(join(home, "registries.json"), JSON.stringify(loopbackRegistries));
+    return new UpProcess(home, pools, port);
   }
 
   /** Resolves when all of it runs; pods may still be on their way. */
@@ -42,10 +49,22 @@ export class UpProcess implements AsyncDisposable {
     if (this.#pools !== undefined) await this.#keepOnly(this.#pools);
   }
 
+  /** Pools of a fixed size take the place of the first Envs, which change their size by themselves. */
   async #keepOnly(names: readonly string[]): Promise<void> {
-    const { items } = await this.client.list(SandboxPools);
-    const others = items.filter(({ metadata }) => !names.includes(metadata.name ?? ""));
-    await Promise.all(others.map(({ metadata: { namespace = "", name = "" } }) => this.client.delete(SandboxPools, { namespace, name })));
+    const { items } = await this.client.list(SandboxEnvs);
+    // A later start finds the pools of the first one.
+    if (items.length === 0) return;
+    const keys = items.map(({ metadata: { namespace = "", name = "" } }) => ({ namespace, name }));
+    await Promise.all(keys.map((key) => this.client.delete(SandboxEnvs, key)));
+    const until = performance.now() + removalMs;
+    while ((await this.client.list(SandboxPools)).items.length > 0) {
+      if (performance.now() > until) throw new Error("the pools of the first Envs stay");
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    for (const { namespace, name } of keys.filter((key) => names.includes(key.name))) {
+      const spec = { replicas: fixedReplicas, templateName: name, podCreationImagePolicy: "PoolDefaultImage" } as const;
+      await this.client.create(SandboxPools, { metadata: { namespace, name }, spec });
+    }
   }
 
   /** Resolves when it answers, though most of it may not run yet. */

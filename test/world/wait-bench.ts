@@ -34,7 +34,7 @@ export class WaitBench implements AsyncDisposable {
     return bench;
   }
 
-  /** The pod `p`, changed by somebody. It is a running sandbox unless told otherwise. */
+  /** Writes the pod `p` as another client would. It is a running sandbox unless told otherwise. */
   put(shape: SandboxPodShape = {}, name = "p"): Pod {
     return this.server.put(Pods, aSandboxPod(name, { phase: "running", id: "i1", ...shape }));
   }

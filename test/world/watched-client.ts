@@ -12,7 +12,7 @@ export interface Call {
   readonly name: string | undefined;
 }
 
-/** A client whose calls are listed, and can be held, refused or lost before and after the server has had them; its watches can be late. */
+/** A client that lists its calls. They can be held, refused or lost before and after the server has had them; its watches can be late. */
 export class WatchedClient {
   readonly client: ObjectClient;
   readonly calls: Call[] = [];

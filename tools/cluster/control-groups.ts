@@ -14,9 +14,9 @@ export function ensureControlGroups(): void {
   for (const hierarchy of unified ? [root] : hierarchies()) {
     const group = join(hierarchy, ownName);
     mkdirSync(group, { recursive: true });
-    // A new cpuset has no processors and no memory, and nobody can be put into it.
+    // A new cpuset has no processors and no memory, and no process can be put into it.
     for (const file of ["cpuset.cpus", "cpuset.mems"]) copySetting(join(hierarchy, file), join(group, file));
-    // As kubelet gives its pods beside the rest of a node: otherwise all of them together weigh as much as one thread of the API server.
+    // The weight that kubelet gives its pods: otherwise all of them together weigh as much as one thread of the API server.
     const shares = join(group, "cpu.shares");
     if (existsSync(shares)) writeFileSync(shares, String(1024 * availableParallelism()));
   }
@@ -27,13 +27,13 @@ export function ensureControlGroups(): void {
 const programShares = 256;
 
 /**
- * On most clusters nodes and the control plane are different machines. Here they are one, and an API server that waits until a kubelet has
- * started containers would be measured as slow: what the node's programs have to do is done beside everything else.
+ * On most clusters nodes and the control plane are different machines. Here they are one. An API server that waits for a kubelet to start
+ * containers would be measured as slow, so the node's programs get less weight than all others.
  */
 export function weighLess(pids: readonly number[]): void {
-  // Not below the group of the pods, of whose weight it would have all that they leave.
+  // Not below the group of the pods: there it could use all of the group's weight that the pods leave.
   const group = join(root, "cpu", `${ownName}-programs`);
-  // Version 2 has no such file, and is left alone until somebody has tried it there.
+  // Version 2 has no such file. It is left unchanged until this has been tried there.
   if (!existsSync(join(root, "cpu", "cpu.shares"))) return;
   mkdirSync(group, { recursive: true });
   writeFileSync(join(group, "cpu.shares"), String(programShares));

@@ -46,7 +46,7 @@ function apiServer({ layout, ports, bin, admin }: ClusterParts): Program {
   const file = (name: string): string => join(layout.credentials, name);
   const args = [
     `--etcd-servers=unix://${etcdClientSocket}`,
-    // The one address that this machine, the node and pods all have a way to; nobody outside has.
+    // The one address that this machine, the node and pods can all reach; other machines cannot.
     `--bind-address=${nodeAddress}`,
     `--advertise-address=${nodeAddress}`,
     `--secure-port=${ports.apiServer}`,
@@ -62,7 +62,7 @@ function apiServer({ layout, ports, bin, admin }: ClusterParts): Program {
     `--kubelet-client-key=${file("api-server-client.key")}`,
     `--kubelet-certificate-authority=${file("ca.crt")}`,
     "--kubelet-preferred-address-types=InternalIP",
-    // For API servers behind this one. There are none, but the others complain without end when nobody could be trusted.
+    // For API servers behind this one. There are none, but the other programs log errors all the time when these options are missing.
     `--requestheader-client-ca-file=${file("ca.crt")}`,
     "--requestheader-allowed-names=front-proxy",
     "--requestheader-username-headers=X-Remote-User",
@@ -117,7 +117,7 @@ export async function isHealthy(url: string): Promise<boolean> {
   }
 }
 
-/** True if somebody accepts connections on this unix socket. */
+/** True if a process accepts connections on this unix socket. */
 export function listens(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const connection = connect(socket)

@@ -14,10 +14,10 @@ import {
 } from "../../test/kubernetes/certificates.ts";
 import { apiServiceAddress, type ClusterLayout, nodeAddress, nodeName } from "./layout.ts";
 
-/** The only one whom no role of the API server's own knows; policies/program.ts gives it one. */
+/** The only user without a built-in role of the API server; policies/program.ts gives it one. */
 export const policiesUser = "agentbox:policies";
 
-/** Those who work for the cluster, as the API server's own roles know them. */
+/** The cluster's own programs, with the user names that the API server's built-in roles contain. */
 const workers: Readonly<Record<string, CertificateSubject>> = {
   "controller-manager": { commonName: "system:kube-controller-manager" },
   scheduler: { commonName: "system:kube-scheduler" },

@@ -9,12 +9,12 @@ import { endContainers, removeTraces, tracesOf } from "./sweep.ts";
 
 /** May be called when there is nothing, or only half of it. The caller holds the cluster's lock. */
 export async function takeDown(layout: ClusterLayout, say: Say): Promise<void> {
-  // First, so that nobody takes it for a cluster any more.
+  // First, so that no program takes it for a running cluster.
   await rm(layout.description, { force: true });
   const programs = new Programs(layout);
   const stop = (names: readonly string[]): Promise<unknown> => Promise.all(names.map((name) => programs.stop(name)));
   await step(say, "stopping the programs", async () => {
-    // kubelet before containerd, and the API server before etcd: nobody has to complain about who is missing.
+    // kubelet before containerd, and the API server before etcd: so no program logs that another one is missing.
     await stop(["kubelet", "kube-proxy", "kube-scheduler", "kube-controller-manager"]);
     await stop(programs.recorded().filter((name) => name !== "etcd"));
     await stop(programs.recorded());

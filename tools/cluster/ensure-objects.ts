@@ -28,7 +28,7 @@ function pathOf({ apiVersion, kind, metadata: { namespace, name } }: OwnObject):
   return `${group}${place}/${kind.toLowerCase()}s/${name}`;
 }
 
-/** A role over the whole cluster, and the one who has it. */
+/** A role over the whole cluster, and its binding to `subject`. */
 export function roleOf(name: string, subject: object, rules: readonly object[]): readonly OwnObject[] {
   const apiVersion = "rbac.authorization.k8s.io/v1";
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };

@@ -58,12 +58,12 @@ function defaultFolder(): string {
   return join(cache, "cluster");
 }
 
-/** What `cluster.json` says: written last, so that who finds it finds a cluster that was up. */
+/** The contents of `cluster.json`. It is written last, so a program that finds it finds a cluster that was up. */
 export interface ClusterDescription {
   readonly kubeconfig: string;
   /** For this machine and the node, over plain HTTP. */
   readonly registry: string;
-  /** The same registry for pods, to whom `localhost` is themselves. */
+  /** The same registry for pods: inside a pod `localhost` is the pod itself. */
   readonly podRegistry: string;
   readonly nodeAddress: string;
   /** Folder of kubectl, helm and ctr. */

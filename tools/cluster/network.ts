@@ -9,7 +9,7 @@ import { bridge, nodeAddress, ownName, podSubnet, policyTable, proxyTables, serv
 
 const ownTable = `ip ${ownName}`;
 
-/** Fails if somebody else's routes lead into our networks: their traffic would vanish, or ours. */
+/** Fails if other routes of the machine lead into our networks: their traffic would be lost, or ours. */
 export function checkRoutes(): void {
   for (const text of [podSubnet, serviceSubnet]) {
     const taken = hostRoutes().find(
@@ -59,12 +59,12 @@ async function showPacketsToFirewall(): Promise<void> {
 
 const settingsOfAllBridges = "/proc/sys/net/bridge";
 
-/** Packets pass between these links only; the machine does not become a router for everybody. */
+/** Packets pass between these links only; the machine does not become a router for its other networks. */
 function forwardedLinks(): readonly string[] {
   return [bridge, ...defaultRouteLinks(hostRoutes())].map((link) => `/proc/sys/net/ipv4/conf/${link}/forwarding`);
 }
 
-/** Settings of the machine that the network changes, unless somebody else on it needs them by now. */
+/** Settings of the machine that the network changes, unless other links on the machine need them by now. */
 export function networkSettings(): readonly string[] {
   const others = readdirSync("/sys/class/net").some((link) => link.startsWith(namePrefix));
   return others ? [] : forwardedLinks().filter((path) => !path.includes(`/${bridge}/`));

@@ -1,4 +1,4 @@
-/** What a person who waits is told: one line per step, and a sign of life when a step takes long. */
+/** Progress for the person at the terminal: one line per step, and a further line when a step takes long. */
 
 export type Say = (line: string) => void;
 

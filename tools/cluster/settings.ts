@@ -7,7 +7,7 @@ import type { ClusterLayout } from "./layout.ts";
 type PortName = keyof typeof usualPorts;
 export type ClusterPorts = Readonly<Record<PortName, number>>;
 
-/** Taken where nobody else has them: people know them. */
+/** Used when they are free, because people know them. */
 const usualPorts = {
   apiServer: 6443,
   registry: 5000,

@@ -88,7 +88,7 @@ function deadDeviceSocket(): readonly string[] {
   return listens ? [] : globSync(`${dirname(socket)}/{kubelet.sock,kubelet_internal_checkpoint,DEPRECATION}`);
 }
 
-/** Each looks after one pod and says in its arguments whose it is. */
+/** Each shim serves one pod; its arguments name the cluster that it belongs to. */
 function shims(layout: ClusterLayout): readonly number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))

@@ -1,15 +1,16 @@
 /**
  * A real Kubernetes on one machine: etcd, API server, controllers, scheduler, and a node with containerd, kubelet,
- * kube-proxy, a bridge and an enforcer of NetworkPolicies, a resolver and an image registry. `make cluster` leaves it running; docs/cluster.md is for its users.
+ * kube-proxy, a bridge and an enforcer of NetworkPolicies, a resolver and an image registry. `make cluster` leaves it running;
+ * docs/cluster.md is for its users.
  *
  * - `layout.ts` names and paths, `settings.ts` ports, `credentials.ts` keys and kubeconfigs,
- * - `control-plane.ts`, `node-programs.ts` (with `node-files.ts`), `dns.ts`, `policies/` and `registry.ts` say what runs with which
+ * - `control-plane.ts`, `node-programs.ts` (with `node-files.ts`), `dns.ts`, `policies/` and `registry.ts` define the programs and their
  *   options, `ensure-objects.ts` makes the objects that these need,
- * - `programs.ts` starts, finds and ends processes, `progress.ts` tells the person who waits,
- * - `network.ts`, `control-groups.ts`, `kernel-settings.ts` prepare the machine and give it back,
- * - `status.ts` looks, `down.ts` ends it all, `sweep.ts` removes what would be left.
+ * - `programs.ts` starts, finds and ends processes, `progress.ts` prints progress,
+ * - `network.ts`, `control-groups.ts`, `kernel-settings.ts` prepare the machine and restore it,
+ * - `status.ts` checks the cluster, `down.ts` ends it, `sweep.ts` removes what would be left.
  *
- * Every step makes only what is missing, so that the same way that starts a cluster also repairs one.
+ * Every step makes only what is missing, so the command that starts a cluster also repairs one.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { adminRequests, type AdminAccess } from "../../test/kubernetes/admin-requests.ts";

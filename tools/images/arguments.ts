@@ -36,7 +36,7 @@ export async function readArguments(args: readonly string[], env: NodeJS.Process
   const options = { registry: text, tag: text, images: text, output: text, credentials: text, registries: text, "base-packages": text };
   const { values } = parseArgs({ args: [...args], options });
   const cache = env["AGENTBOX_CACHE"] ?? join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "agentbox");
-  // Who wants a folder and names no registry wants nothing pushed.
+  // With an output folder and without a registry nothing is pushed.
   const registry = values.registry ?? (values.output === undefined ? await registryOfCluster(cache) : undefined);
   if (registry === undefined && values.output === undefined) {
     throw new Error(

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { ImageSpec } from "#images/build/build-image.ts";
 import { entriesBelow, type LayerEntry, packEntries } from "#images/build/layer-entries.ts";
 import { machinePlatform } from "#images/platform.ts";
+import { buildDashboard } from "../../src/cmd/dashboard/build-dashboard.ts";
 import { plainConfig } from "./image-labels.ts";
 import { parseLock, productionPackages } from "./production-packages.ts";
 import { runtimeLayer } from "./runtime-layer.ts";
@@ -46,7 +47,7 @@ async function packageEntries(repository: string): Promise<LayerEntry[]> {
   return entries.flat();
 }
 
-/** Types and maps are for whoever writes or debugs: two thirds of all bytes. Packages inside packages come by themselves. */
+/** Leaves out types and maps: they are for development, and two thirds of all bytes. Packages inside packages have entries of their own. */
 function isLoaded(name: string, isFolder: boolean): boolean {
   return isFolder ? name !== "node_modules" : !/\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i.test(name);
 }
@@ -55,8 +56,11 @@ async function ownEntries(repository: string): Promise<LayerEntry[]> {
   const sources = await entriesBelow(join(repository, "src"), join(place, "src"), (name) => !name.endsWith(".test.ts"));
   const loader = loaders[process.arch];
   if (loader === undefined) throw new Error(`AgentBox runs on x64 and arm64, not on ${process.arch}`);
+  const files = [...(await buildDashboard())];
+  const console = files.map(([name, content]): LayerEntry => ({ kind: "file", path: join(place, "dashboard", name), content }));
   return [
     ...sources,
+    ...console,
     { kind: "file", path: join(place, "package.json"), content: join(repository, "package.json") },
     { kind: "symlink", path: loader, target: "/lib/ld.so" },
     { kind: "folder", path: "tmp", mode: 0o1777 },

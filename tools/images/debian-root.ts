@@ -2,18 +2,18 @@
  * The root file system of the `base` image: Debian with what agents reach for, made by debootstrap from the mirror that this
  * machine uses. It takes minutes, so the folder is kept; the same folder gives the same image.
  */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { debootstrap, mirrorOfMachine, usualMirror } from "../debootstrap.ts";
 
 const run = promisify(execFile);
 
 const suite = "trixie";
 const packages: readonly string[] = ["bash", "ca-certificates", "curl", "git", "procps", "python3", "sudo"];
-const usualMirror = "http://deb.debian.org/debian";
 /** What `apt-get install` in a sandbox asks: never the mirror of the machine that built the image. */
 const aptSources = `deb ${usualMirror} ${suite} main
 deb ${usualMirror} ${suite}-updates main
@@ -45,7 +45,7 @@ export async function debianRoot({ parent, more, say }: DebianRootOptions): Prom
   const mirror = await mirrorOfMachine();
   say(`base: Debian ${suite} with ${wanted.join(", ")} from ${mirror} (once, some minutes) …`);
   try {
-    await debootstrap(["--variant=minbase", `--include=${wanted.join(",")}`, suite, making, mirror], say);
+    await debootstrap(["--variant=minbase", `--include=${wanted.join(",")}`, suite, making, mirror], (stage) => say(`base: ${stage}`));
     await addUser(making);
     await cleanUp(making);
     await rename(making, folder);
@@ -55,32 +55,7 @@ export async function debianRoot({ parent, more, say }: DebianRootOptions): Prom
   }
 }
 
-/** The first of apt's archives that is Debian's own. */
-async function mirrorOfMachine(): Promise<string> {
-  const { stdout } = await run("apt-get", ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]).catch(() => ({
-    stdout: "",
-  }));
-  const found = stdout.split("\n").find((uri) => /^https?:\/\/.*\/debian\/?$/.test(uri));
-  return found?.replace(/\/$/, "") ?? usualMirror;
-}
-
-async function debootstrap(args: readonly string[], say: (text: string) => void): Promise<void> {
-  const child = spawn("debootstrap", args, { stdio: ["ignore", "pipe", "pipe"] });
-  let last = "";
-  child.stdout.on("data", (chunk: Buffer) => {
-    last = `${last}${chunk.toString()}`.slice(-2000);
-    // Hundreds of lines; these are its stages.
-    for (const [, stage] of chunk.toString().matchAll(/^I: (.*(?:packages|base system)\.\.\.)$/gm)) say(`base: ${stage}`);
-  });
-  child.stderr.on("data", (chunk: Buffer) => (last = `${last}${chunk.toString()}`.slice(-2000)));
-  const code = await new Promise<number | string>((resolve) => {
-    child.on("error", (error) => resolve(`${error.message}; install it with: apt-get install -y debootstrap`));
-    child.on("exit", (status, signal) => resolve(status ?? signal ?? 1));
-  });
-  if (code !== 0) throw new Error(`debootstrap failed (${code}):\n${last}`);
-}
-
-/** Whom sandboxes run as: may become root without a password, as agents expect. */
+/** The user that sandboxes run as: may become root without a password, as agents expect. */
 async function addUser(root: string): Promise<void> {
   await run("chroot", [root, "useradd", "--create-home", "--uid", "1000", "--shell", "/bin/bash", "user"]);
   const file = join(root, "etc/sudoers.d/user");
@@ -88,7 +63,7 @@ async function addUser(root: string): Promise<void> {
   await chmod(file, 0o440);
 }
 
-/** What only this machine's run of debootstrap knows, what apt fetches again, and manuals that nobody in a sandbox reads. */
+/** Removes files of this run of debootstrap, files that apt fetches again, and manuals, which sandboxes do not need. */
 async function cleanUp(root: string): Promise<void> {
   const emptied = ["var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/man", "usr/share/info", "usr/share/locale", "tmp", "run"];
   for (const folder of emptied) {

@@ -1,6 +1,6 @@
 /**
- * install.cjs of the daemon's image: copies the image's files into the folder it is given, for clusters on which an image
- * cannot be mounted. Runs as whoever the pod runs as, any number of times; each file is there in full or not at all.
+ * install.cjs of the daemon's image: copies the image's files into the given folder, for clusters on which an image cannot be mounted.
+ * It runs as the pod's user, any number of times; each file is there in full or not at all.
  */
 import { chmodSync, constants, copyFileSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -13,6 +13,9 @@ metadata:
   annotations:
     # Read once, at the start.
     checksum/registries: {{ toJson $values.registries | sha256sum | trunc 16 }}
+    {{- if $values.plugins.configuration }}
+    checksum/plugins: {{ toJson $values.plugins | sha256sum | trunc 16 }}
+    {{- end }}
     {{- with $values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -107,6 +110,9 @@ spec:
         {{- if $values.registries }}
         - { name: registries, mountPath: /var/lib/agentbox/registries.json, subPath: registries.json, readOnly: true }
         {{- end }}
+        {{- if and $values.plugins.configuration (or (has "api" $parts) (has "controllers" $parts)) }}
+        - { name: plugins, mountPath: /etc/agentbox/plugins, readOnly: true }
+        {{- end }}
         {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
         - { name: tls, mountPath: /etc/agentbox/tls, readOnly: true }
         {{- end }}
@@ -124,6 +130,18 @@ spec:
     - name: registries
       configMap: { name: {{ include "agentbox.fullname" $root }}-registries }
     {{- end }}
+    {{- if and $values.plugins.configuration (or (has "api" $parts) (has "controllers" $parts)) }}
+    - name: plugins
+      projected:
+        sources:
+          - configMap: { name: {{ include "agentbox.fullname" $root }}-plugins }
+          {{- with $values.plugins.existingConfigMap }}
+          - configMap: { name: {{ . }} }
+          {{- end }}
+          {{- with $values.plugins.existingSecret }}
+          - secret: { name: {{ . }} }
+          {{- end }}
+    {{- end }}
     {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
     - name: tls
       secret: { secretName: {{ $values.tls.existingSecret }} }
@@ -138,12 +156,21 @@ spec:
 {{- if $values.sandboxes.onlyNamespace }}
 - { name: AGENTBOX_ONLY_NAMESPACE, value: {{ $values.sandboxes.namespace }} }
 {{- end }}
+{{- if $values.clusterId }}
+- { name: AGENTBOX_CLUSTER_ID, value: {{ $values.clusterId | quote }} }
+{{- end }}
+{{- if $values.adoptPools }}
+- { name: AGENTBOX_ADOPT_POOLS, value: "true" }
+{{- end }}
 - { name: AGENTBOX_DAEMON_IMAGE, value: {{ include "agentbox.image" (dict "root" .root "whole" $values.images.daemon "name" "agentbox-daemon") | quote }} }
 - { name: AGENTBOX_DOMAIN, value: {{ $values.domain | quote }} }
 {{- if not $values.singlePod.enabled }}
 - name: DATABASE_URL
   valueFrom:
     secretKeyRef: { name: {{ include "agentbox.databaseSecret" .root }}, key: {{ $values.database.key }} }
+{{- end }}
+{{- if and $values.plugins.configuration (or (has "api" .parts) (has "controllers" .parts)) }}
+- { name: AGENTBOX_PLUGINS, value: /etc/agentbox/plugins/plugins.json }
 {{- end }}
 {{- if and (has "gateway" .parts) (not (has "api" .parts)) }}
 - { name: AGENTBOX_API_ADDRESS, value: "{{ include "agentbox.fullname" .root }}-api.{{ .root.Release.Namespace }}.svc:80" }

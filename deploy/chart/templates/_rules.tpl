@@ -13,6 +13,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [""], resources: [pods/exec], verbs: [get, create] }
 - { apiGroups: [""], resources: [events], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, update, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
 {{- end -}}
 
@@ -21,10 +22,10 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- end -}}
 
 {{- define "agentbox.systemRules.api" -}}
-# API keys are Secrets named by their hash; the signing key and the first admin key are made by whoever is first.
-- { apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, delete] }
-# Idempotency keys, and the note that there was a first admin key.
-- { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, delete] }
+# API keys are Secrets named by their hash, and belong to the key that made them; the first process makes the signing key and the first admin key.
+- { apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, patch, delete] }
+# Idempotency keys, the note that there was a first admin key, and the limits of teams and server.
+- { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, update, delete] }
 # One for each API process, in which it says how many creates wait there.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, patch, delete] }
 {{- end -}}
@@ -34,11 +35,18 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 # Claims; and pods that are to go are closed to them.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
 - { apiGroups: [""], resources: [events], verbs: [get, create, patch] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, patch] }
+# The Env controller makes, changes and deletes the pools of Envs.
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
 # Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/finalizers], verbs: [update] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
+# Nothing acts on checkpoints yet: their status says so.
+- { apiGroups: [agents.navix.sh], resources: [checkpoints/status], verbs: [patch] }
+# Snapshots of members and their replicas; adopted pools get an Env.
+- { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, patch, delete] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxenvs/status], verbs: [patch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxenvs/finalizers], verbs: [update] }
 {{- end -}}
 
 {{- define "agentbox.clusterRules.controllers" -}}
@@ -46,11 +54,15 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [""], resources: [nodes], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [list, watch] }
 {{- if not .Values.sandboxes.onlyNamespace }}
+# The finalizer of a template that pools name.
+- { apiGroups: [agents.navix.sh], resources: [sandboxtemplates], verbs: [patch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxtemplates/status], verbs: [patch] }
 {{- end }}
 {{- end -}}
 
 {{- define "agentbox.systemRules.controllers" -}}
+# The limits of teams and server, and the catalogue of instance types.
+- { apiGroups: [""], resources: [configmaps], verbs: [list, watch], resourceNames: [agentbox-limits, agentbox-instance-types] }
 # Of the signing key only the public half goes into pods, but it is kept in one piece.
 - { apiGroups: [""], resources: [secrets], verbs: [get], resourceNames: [agentbox-signing-key] }
 # A create cannot be bound to a name.
@@ -64,7 +76,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch] }
 # Claims, which say whose sandbox is where.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch] }
-- { apiGroups: [agents.navix.sh], resources: [sandboxpools, checkpoints], verbs: [list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxpools, sandboxenvs, checkpoints], verbs: [list, watch] }
 {{- end -}}
 
 {{- define "agentbox.clusterRules.gateway" -}}
@@ -72,6 +84,8 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- end -}}
 
 {{- define "agentbox.systemRules.gateway" -}}
+# The limits of teams and server, and the catalogue of instance types.
+- { apiGroups: [""], resources: [configmaps], verbs: [list, watch], resourceNames: [agentbox-limits, agentbox-instance-types] }
 # The tokens of sandboxes are made from it.
 - { apiGroups: [""], resources: [secrets], verbs: [get], resourceNames: [agentbox-signing-key] }
 - { apiGroups: [""], resources: [secrets], verbs: [create] }

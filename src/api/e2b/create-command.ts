@@ -1,10 +1,14 @@
 /** A create of E2B's SDKs as the use case takes it. Pure. */
 import { type Static, Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
+import { createWishKeys } from "#model/keys.ts";
+import { checkMaskHost } from "#services/creating/check-create.ts";
 import type { CreateSandbox } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
+import { metadataWishes } from "./metadata-wishes.ts";
 import { egressFields, egressOf, refuseMissingNetwork } from "./network-body.ts";
 import { notYet } from "./not-yet.ts";
+import { templateReference, type TemplateReference } from "./template-reference.ts";
 
 const texts = Type.Record(Type.String(), Type.String());
 
@@ -29,6 +33,9 @@ export const createBody = Type.Object({
   mcp: Type.Optional(Type.Unknown()),
   iam: Type.Optional(Type.Unknown()),
   volumeMounts: Type.Optional(Type.Array(Type.Unknown())),
+  /** Ours: the smallest size of the Env that has so much. */
+  cpuCount: Type.Optional(Type.Integer({ minimum: 1 })),
+  memoryMB: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 
 export type CreateBody = Static<typeof createBody>;
@@ -36,7 +43,7 @@ export type CreateBody = Static<typeof createBody>;
 export interface CreateDefaults {
   /** Where the request says nothing. */
   readonly timeoutSeconds: number;
-  /** Sandboxes have a token unless told otherwise; those of the later API always. */
+  /** Sandboxes have a token unless `secure` is false; those of the later API always. */
   readonly alwaysSecure: boolean;
   readonly maxTimeoutSeconds: number;
 }
@@ -44,15 +51,29 @@ export interface CreateDefaults {
 /** Their clients give up after a minute: until then they should know that there is no place, and not only that nothing came. */
 const waitMs = 45_000;
 
-export function createCommand(body: CreateBody, defaults: CreateDefaults): CreateSandbox {
+const mebibyte = 1024 * 1024;
+
+export interface E2bCreate {
+  readonly command: CreateSandbox;
+  /** False: the answer comes with the claim. */
+  readonly wait: boolean;
+}
+
+export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCreate {
   refuseMissing(body);
   const { network = {} } = body;
-  const secure = defaults.alwaysSecure || body.secure === true;
+  // A sandbox is without a token only if the request says so: SDKs that leave `secure` out use the token of the answer.
+  const secure = defaults.alwaysSecure || body.secure !== false;
   const privateTraffic = network.allowPublicTraffic === false;
-  if (privateTraffic && !secure) throw invalid("network.allowPublicTraffic", "private traffic needs a secured sandbox (secure: true)");
+  if (privateTraffic && !secure)
+    throw invalid("network.allowPublicTraffic", "private traffic needs a secured sandbox: leave out secure: false");
+  checkMaskHost("network.maskRequestHost", network.maskRequestHost);
   if (body.autoPauseMemory === false && body.autoPause !== true) throw invalid("autoPauseMemory", "is only good with autoPause");
-  return {
-    from: poolOfTemplate(body.templateID),
+  const { wishes, isNotWaited, metadata } = metadataWishes(body.metadata);
+  const command: CreateSandbox = {
+    ...sourceOf(body, wishes.image),
+    ...sizeOf(body),
+    ...wishes,
     secure,
     waitMs,
     lifetimeMs: timeoutOf(body.timeout ?? defaults.timeoutSeconds, defaults.maxTimeoutSeconds) * 1000,
@@ -61,16 +82,25 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): Creat
     ...(privateTraffic ? { privateTraffic } : {}),
     ...(body.autoResume?.enabled === true ? { autoResume: true } : {}),
     ...withoutUndefined({
-      metadata: body.metadata,
+      metadata,
       egress: egressOf({ ...network, allow_internet_access: body.allow_internet_access }),
       maskHost: network.maskRequestHost,
     }),
   };
+  return { command, wait: !isNotWaited };
 }
 
-/** `[namespace/]name[:tag]`; every tag of a template is the pool as it is now. */
-export function poolOfTemplate(templateId: string): string {
-  return templateId.replace(/:[A-Za-z0-9._-]+$/, "");
+function sourceOf({ templateID }: CreateBody, wishedImage: string | undefined): TemplateReference {
+  const reference = templateReference(templateID);
+  if (reference.image === undefined || wishedImage === undefined || reference.image === wishedImage) return reference;
+  throw invalid(
+    "templateID",
+    `names the image ${reference.image}, and metadata.${createWishKeys.image} another one: leave one of them out`,
+  );
+}
+
+function sizeOf({ cpuCount: cpu, memoryMB }: CreateBody): Pick<CreateSandbox, "cpu" | "memory"> {
+  return withoutUndefined({ cpu, memory: memoryMB === undefined ? undefined : memoryMB * mebibyte });
 }
 
 export function timeoutOf(seconds: number, max: number): number {

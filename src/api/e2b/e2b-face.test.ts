@@ -7,7 +7,7 @@ test("a create that is named by an idempotency key is passed on with it", async 
   expect(scene.asked).toMatchObject([{ from: "base", idempotencyKey: "k1" }]);
 });
 
-test.each(["/sandboxes", "/v2/sandboxes"])("POST %s answers with what SDKs need to reach the sandbox", async (path) => {
+test.each(["/sandboxes", "/v2/sandboxes"])("W29: POST %s answers with what SDKs need to reach the sandbox", async (path) => {
   const scene = new E2bScene();
   const { status, json } = await scene.ask(`POST ${path}`, { templateID: "base", unknownField: 1, secure: true });
   expect(status).toBe(201);
@@ -17,9 +17,21 @@ test.each(["/sandboxes", "/v2/sandboxes"])("POST %s answers with what SDKs need 
     clientID: "agentbox",
     envdVersion: "0.6.4",
     alias: "base",
-    envdAccessToken: "t",
+    envdAccessToken: "access-abc",
+    trafficAccessToken: "traffic-abc",
     domain: "box.test:8443",
   });
+});
+
+test("a sandbox that was made without a token is answered without any, at once and later", async () => {
+  const scene = new E2bScene();
+  scene.detail = { ...running, openDaemon: true };
+  const answers = [
+    await scene.ask("POST /sandboxes", { templateID: "base", secure: false }),
+    await scene.ask("POST /sandboxes/abc/connect", {}),
+    await scene.ask("GET /sandboxes/abc"),
+  ];
+  for (const { json } of answers) expect(JSON.stringify(json)).not.toContain("AccessToken");
 });
 
 test("one sandbox is shown with its size, its end and its state", async () => {
@@ -128,7 +140,42 @@ test("a log is lines, however it came in pieces", async () => {
   expect((await new E2bScene().ask("GET /sandboxes/abc/logs")).json).toMatchObject({ logs: [{ line: "one" }, { line: "two" }] });
 });
 
-test("templates are the pools that the caller may use", async () => {
+test("a template says how often and when last a sandbox was made of it, and whether one can be", async () => {
+  const [template] = (await new E2bScene().ask("GET /templates")).json as [object];
+  const lastSpawnedAt = running.claimedAt;
+  expect(template).toMatchObject({ spawnCount: 3, lastSpawnedAt, buildCount: 0, buildStatus: "building" });
+});
+
+test("an Env is a template of the size of its default member, made ready by any of its pools", async () => {
+  const scene = new E2bScene();
+  const metadata = { name: "base", namespace: "default", uid: "e", creationTimestamp: "2026-01-01T00:00:00Z" };
+  const pool = (name: string, phase: "Degraded" | "Ready") =>
+    ({
+      metadata: { name, namespace: "default" },
+      spec: { replicas: 1 },
+      status: { phase, idleReplicas: phase === "Ready" ? 1 : 0 },
+    }) as const;
+  const pools = [pool("base-a", "Degraded"), pool("base-b", "Ready")];
+  scene.source = {
+    kind: "env",
+    object: { metadata, spec: { templateRef: { name: "t" }, mode: "WarmPool" } },
+    pools,
+    defaultPool: pools[1]!,
+  };
+  const [template] = (await scene.ask("GET /templates")).json as [object];
+  expect(template).toMatchObject({ templateID: "base", buildID: "e", cpuCount: 1, memoryMB: 2048, buildStatus: "ready", spawnCount: 0 });
+  await scene.ask("GET /v2/sandboxes?template=base");
+  expect(scene.asked.at(-1)).toMatchObject({ env: "base" });
+});
+
+test("a sandbox of an Env is shown with the Env as its template", async () => {
+  const scene = new E2bScene();
+  scene.detail = { ...running, poolName: "base-2c4g", templateName: "t", envName: "base" };
+  expect((await scene.ask("POST /v2/sandboxes", { templateID: "base" })).json).toMatchObject({ templateID: "base", alias: "base" });
+  expect((await scene.ask("GET /sandboxes/abc")).json).toMatchObject({ templateID: "base", alias: "base" });
+});
+
+test("templates are what the caller may create from", async () => {
   expect((await new E2bScene().ask("GET /templates")).json).toMatchObject([{ templateID: "base", aliases: ["base"], public: true }]);
   expect((await new E2bScene().ask("GET /templates/aliases/base")).json).toEqual({ templateID: "base", public: true });
 });

@@ -18,13 +18,15 @@ const shown = {
   mask: { prefix: "e2b_", valueLength: 40, maskedValuePrefix: "", maskedValueSuffix: "" },
   createdAt: kept.createdAt,
   createdBy: null,
-  lastUsed: null,
 };
 
 async function ask(line: string, payload?: object) {
   const asked: unknown[] = [];
   const keys: KeyService = {
     authenticate: (key) => (key === "key" ? caller : undefined),
+    callerOf: () => undefined,
+    isLive: () => true,
+    whenEnded: () => () => {},
     create: async (by, wish) => {
       asked.push([by, wish]);
       return { ...kept, key: "e2b_ab34567890123456789012345678901234567890" };

@@ -37,6 +37,6 @@ function keyBody({ id, name, createdAt }: KeyView, key?: string) {
     mask: { prefix, valueLength: digits, maskedValuePrefix: value.slice(0, 2), maskedValueSuffix: value.slice(-4) },
     createdAt,
     createdBy: null,
-    lastUsed: null,
+    // Nothing notes when a key is used, so `lastUsed` is left out: null would say that it never was.
   };
 }

@@ -4,7 +4,10 @@ import { type Static, Type } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxRecordStatus } from "#model/sandbox-record.ts";
-import { ServiceError } from "#services/service-error.ts";
+import type { Caller } from "#services/caller.ts";
+import type { CreateSources } from "#services/creating/create-sources.ts";
+import type { ListSandboxes } from "#services/sandbox-service.ts";
+import { isServiceError, ServiceError } from "#services/service-error.ts";
 import type { E2bServices } from "./e2b-face.ts";
 import { listedBody } from "./sandbox-body.ts";
 
@@ -22,19 +25,20 @@ type ListQuery = Static<typeof listQuery>;
 const running: readonly SandboxRecordStatus[] = ["Starting", "Running"];
 const statusesOf: Readonly<Record<string, readonly SandboxRecordStatus[]>> = { running, paused: ["Paused"] };
 
-export function listRoutes(app: FastifyInstance, { sandboxes }: E2bServices): void {
+export function listRoutes(app: FastifyInstance, { sandboxes, sources }: E2bServices): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, status: readonly SandboxRecordStatus[]): Promise<unknown> => {
     const { metadata, order = "desc", startedAfter, template, limit = 100, nextToken } = request.query as ListQuery;
     if (order !== "asc" && order !== "desc") throw invalid("order", `must be asc or desc, not ${JSON.stringify(order)}`);
     if (template?.includes(":") === true) throw invalid("template", "takes a template without a tag");
-    const page = await sandboxes.list(callerOf(request), {
+    const caller = callerOf(request);
+    const page = await sandboxes.list(caller, {
       limit,
       status,
       order: order === "asc" ? "oldest" : "newest",
       ...withoutUndefined({
         cursor: nextToken,
         claimedAfter: startedAfter,
-        pool: template,
+        ...(template === undefined ? {} : madeFrom(sources, caller, template)),
         metadata: metadata === undefined ? undefined : metadataIn(metadata),
       }),
     });
@@ -45,6 +49,17 @@ export function listRoutes(app: FastifyInstance, { sandboxes }: E2bServices): vo
   app.get("/v2/sandboxes", { schema: { querystring: listQuery } }, (request, reply) =>
     list(request, reply, wantedStatus(request.query as ListQuery)),
   );
+}
+
+/** A template is an Env or a pool. One that does not exist has no sandboxes. */
+function madeFrom(sources: CreateSources, caller: Caller, template: string): Pick<ListSandboxes, "env" | "pool"> {
+  try {
+    const { kind, object } = sources.get(caller, template);
+    return { [kind]: object.metadata.name ?? "" };
+  } catch (error) {
+    if (isServiceError(error, "not_found")) return { pool: template };
+    throw error;
+  }
 }
 
 function wantedStatus({ state }: ListQuery): readonly SandboxRecordStatus[] {

@@ -1,15 +1,17 @@
-/** What the sandbox's own container has written: the daemon, and the image's entrypoint. What commands write goes to who runs them. */
+/** The output of the sandbox's own container: of the daemon, and of the image's entrypoint. Output of commands goes to their caller. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
-import { alive } from "./sandbox-body.ts";
+import { requestSignal } from "../http/request-signal.ts";
 import type { E2bServices } from "./e2b-face.ts";
+import { isBelow, logEntries, type LogEntry } from "./log-entry.ts";
+import { alive } from "./sandbox-body.ts";
 import { idOf } from "./sandbox-routes.ts";
 
 const logQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
   direction: Type.Optional(Type.String()),
-  /** The least that is wanted; all lines are of the level info. */
+  /** The least that is wanted. */
   level: Type.Optional(Type.String()),
   search: Type.Optional(Type.String()),
 });
@@ -17,40 +19,30 @@ const defaultLines = 1000;
 const longestBytes = 1024 * 1024;
 
 export function logRoutes(app: FastifyInstance, services: E2bServices): void {
-  app.get("/sandboxes/:sandboxID/logs", { schema: { querystring: logQuery } }, async (request) => {
-    const entries = await entriesOf(services, request);
+  app.get("/sandboxes/:sandboxID/logs", { schema: { querystring: logQuery } }, async (request, reply) => {
+    const entries = await entriesOf(services, request, requestSignal(reply));
     return { logs: entries.map(({ timestamp, message }) => ({ timestamp, line: message })), logEntries: entries };
   });
-  app.get("/v2/sandboxes/:sandboxID/logs", { schema: { querystring: logQuery } }, async (request) => ({
-    logs: await entriesOf(services, request),
+  app.get("/v2/sandboxes/:sandboxID/logs", { schema: { querystring: logQuery } }, async (request, reply) => ({
+    logs: await entriesOf(services, request, requestSignal(reply)),
   }));
 }
 
-interface LogEntry {
-  readonly timestamp: string;
-  readonly level: "info";
-  readonly message: string;
-  readonly fields: Readonly<Record<string, string>>;
-}
-
-/** Lines carry no time of their own: theirs is that of the sandbox's start. */
-async function entriesOf({ sandboxes }: E2bServices, request: FastifyRequest): Promise<readonly LogEntry[]> {
+/** What is looked for may stand anywhere, so that the whole log is read for it. */
+async function entriesOf({ sandboxes }: E2bServices, request: FastifyRequest, signal: AbortSignal): Promise<readonly LogEntry[]> {
   const caller = callerOf(request);
   const { sandboxId, startedAt, claimedAt } = alive(await sandboxes.view(caller, idOf(request)));
   const { limit = defaultLines, direction, level, search = "" } = request.query as Static<typeof logQuery>;
-  if (limit === 0 || level === "warn" || level === "error") return [];
+  if (limit === 0) return [];
+  const isFiltered = search !== "" || level !== undefined;
   let text = Buffer.alloc(0);
-  for await (const piece of sandboxes.logs(caller, sandboxId, search === "" ? { tail: limit } : {}))
+  for await (const piece of sandboxes.logs(caller, sandboxId, isFiltered ? { signal } : { tail: limit, signal }))
     text = Buffer.concat([text, piece]).subarray(-longestBytes);
-  const lines = text
-    .toString("utf8")
-    .split("\n")
-    .filter((line) => line !== "" && line.includes(search))
-    .slice(-limit);
-  return (direction === "backward" ? lines.toReversed() : lines).map((message) => ({
-    timestamp: startedAt ?? claimedAt,
-    level: "info",
-    message,
-    fields: {},
-  }));
+  const lines = text.toString("utf8").split("\n");
+  const entries = logEntries(
+    lines.filter((line) => line !== ""),
+    startedAt ?? claimedAt,
+  );
+  const wanted = entries.filter((entry) => entry.message.includes(search) && !isBelow(entry.level, level)).slice(-limit);
+  return direction === "backward" ? wanted.toReversed() : wanted;
 }

@@ -1,6 +1,6 @@
 /** Sandboxes as E2B's SDKs read them. */
-import type { PoolSize } from "#services/pool-size.ts";
-import type { CreatedSandbox, SandboxView } from "#services/sandbox-service.ts";
+import type { PoolSize } from "#services/pools/pool-size.ts";
+import type { SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { parseQuantity } from "#model/quantity.ts";
 import { shownNetwork } from "./network-body.ts";
@@ -12,7 +12,7 @@ const clientId = "agentbox";
 const mebibyte = 1024 * 1024;
 /** Shown for sandboxes that have no limit of their own. */
 const assumed = { memory: 512 * mebibyte, disk: 1024 * mebibyte };
-/** Clients want a time; a sandbox that never ends is shown with one that nobody lives to see. */
+/** Clients expect an end time; a sandbox that never ends is shown with one in the far future. */
 const farAway = "2999-12-31T23:59:59.000Z";
 
 export interface BodyOptions {
@@ -22,24 +22,21 @@ export interface BodyOptions {
 }
 
 /** The answer to a create or connect. */
-export function createdBody(
-  { sandboxId, templateName, poolName }: SandboxView,
-  { domain, envdAccessToken, trafficAccessToken }: BodyOptions,
-) {
+export function createdBody(view: SandboxView, { domain, envdAccessToken, trafficAccessToken }: BodyOptions) {
   return {
-    templateID: templateName ?? poolName,
-    sandboxID: sandboxId,
+    ...templateOf(view),
+    sandboxID: view.sandboxId,
     clientID: clientId,
     envdVersion,
-    alias: poolName,
     ...(envdAccessToken === undefined ? {} : { envdAccessToken }),
     ...(trafficAccessToken === undefined ? {} : { trafficAccessToken }),
     ...(domain === undefined ? {} : { domain }),
   };
 }
 
-export function tokensOf({ accessToken, trafficToken }: CreatedSandbox): Pick<BodyOptions, "envdAccessToken" | "trafficAccessToken"> {
-  return { envdAccessToken: accessToken, trafficAccessToken: trafficToken };
+/** What it was made from: its Env, or without one its pool. */
+function templateOf({ envName, templateName, poolName }: SandboxView) {
+  return { templateID: envName ?? templateName ?? poolName, alias: envName ?? poolName };
 }
 
 /** In whole processors and mebibytes. */
@@ -53,10 +50,9 @@ export function sizeBody({ cpu, memory, disk }: PoolSize) {
 
 /** One of a list. Only live ones are shown; what has ended is not there any more for E2B's clients. */
 export function listedBody(view: SandboxView) {
-  const { sandboxId, templateName, poolName, startedAt, claimedAt, endTime, metadata, status } = view;
+  const { sandboxId, startedAt, claimedAt, endTime, metadata, status } = view;
   return {
-    templateID: templateName ?? poolName,
-    alias: poolName,
+    ...templateOf(view),
     sandboxID: sandboxId,
     clientID: clientId,
     startedAt: startedAt ?? claimedAt,

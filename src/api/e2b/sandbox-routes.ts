@@ -10,7 +10,7 @@ import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-
 import type { E2bServices } from "./e2b-face.ts";
 import { egressOf, type NetworkBody, networkBody, refuseMissingNetwork } from "./network-body.ts";
 import { notYet } from "./not-yet.ts";
-import { alive, type BodyOptions, createdBody, detailBody, tokensOf } from "./sandbox-body.ts";
+import { alive, type BodyOptions, createdBody, detailBody } from "./sandbox-body.ts";
 
 const idParams = Type.Object({ sandboxID: Type.String() });
 const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
@@ -28,13 +28,13 @@ const defaultRefreshSeconds = 60;
 export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void {
   for (const { base, ...defaults } of generations) {
     app.post(`${base}/sandboxes`, { schema: { body: createBody } }, async (request, reply) => {
-      const command = createCommand(request.body as CreateBody, { ...defaults, maxTimeoutSeconds: services.maxTimeoutSeconds });
+      const { command, wait } = createCommand(request.body as CreateBody, { ...defaults, maxTimeoutSeconds: services.maxTimeoutSeconds });
       const created = await services.sandboxes.create(
         callerOf(request),
         { ...command, ...idempotencyOf(request) },
-        { wait: true, signal: requestSignal(reply) },
+        { wait, signal: requestSignal(reply) },
       );
-      return reply.code(201).send(createdBody(created.sandbox, { domain: services.domain, ...tokensOf(created) }));
+      return reply.code(201).send(createdBody(created.sandbox, optionsOf(services, created.sandbox)));
     });
     app.post(`${base}/sandboxes/:sandboxID/connect`, { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
       const { timeout } = request.body as Static<typeof connectBody>;
@@ -108,7 +108,7 @@ interface Connected {
   readonly isResumed: boolean;
 }
 
-/** Thaws what is paused, which then lives as long as is asked for; the end of one that runs never comes earlier. */
+/** Resumes a paused sandbox, which then lives for the requested time. The end of a running sandbox is only moved later. */
 async function connected(services: E2bServices, { request, reply }: Exchange, timeout: number): Promise<Connected> {
   const { sandboxes, maxTimeoutSeconds } = services;
   const caller = callerOf(request);
@@ -116,7 +116,7 @@ async function connected(services: E2bServices, { request, reply }: Exchange, ti
   const found = await aliveOne(services, request);
   const isResumed = found.status === "Paused";
   if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
-  // One that was made to live on is not given an end by who merely connects to it.
+  // A sandbox without an end does not get one from a client that only connects to it.
   const onlyLater = !isResumed || found.endTime === undefined;
   return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater }), isResumed };
 }
@@ -131,10 +131,11 @@ export function idOf(request: FastifyRequest): string {
   return (request.params as Static<typeof idParams>).sandboxID.split("-", 1)[0] ?? "";
 }
 
-function optionsOf({ domain, accessTokenOf, trafficTokenOf }: E2bServices, { sandboxId, privateTraffic }: SandboxView): BodyOptions {
-  return {
-    domain,
-    envdAccessToken: accessTokenOf(sandboxId),
-    ...(privateTraffic === true ? { trafficAccessToken: trafficTokenOf(sandboxId) } : {}),
-  };
+/**
+ * The token of its ports also where these are public: the interpreter wants a token for its contexts, and this one is all that its clients
+ * send there.
+ */
+function optionsOf({ domain, accessTokenOf, trafficTokenOf }: E2bServices, { sandboxId, openDaemon }: SandboxView): BodyOptions {
+  if (openDaemon === true) return { domain };
+  return { domain, envdAccessToken: accessTokenOf(sandboxId), trafficAccessToken: trafficTokenOf(sandboxId) };
 }

@@ -1,64 +1,111 @@
-/** What there is to create sandboxes from: the pools that the caller may use, under their names. */
+/** What there is to create sandboxes from: the Envs that the caller may use, and pools without an Env, under their names. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { callerOf } from "../http/caller-of.ts";
+import { Limiter } from "#lib/limiter.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import type { PoolSize } from "#services/pool-size.ts";
-import { poolOfTemplate } from "./create-command.ts";
+import type { Caller } from "#services/caller.ts";
+import type { ShownSource } from "#services/creating/create-sources.ts";
 import type { E2bServices } from "./e2b-face.ts";
 import { envdVersion, sizeBody } from "./sandbox-body.ts";
+import { templateReference } from "./template-reference.ts";
 
-const pageSize = 500;
+/** Before there was anything: all that is kept is counted. */
+const ever = "2000-01-01T00:00:00Z";
 
-export function templateRoutes(app: FastifyInstance, { pools, sizeOf }: E2bServices): void {
-  const shown = (pool: SandboxPool) => templateBody(pool, sizeOf(pool));
-  const list = async (request: FastifyRequest): Promise<unknown> => {
-    const all: SandboxPool[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await pools.list(callerOf(request), { limit: pageSize, ...(cursor === undefined ? {} : { cursor }) });
-      all.push(...page.items);
-      cursor = page.next;
-    } while (cursor !== undefined);
-    return all.map(shown);
+export function templateRoutes(app: FastifyInstance, services: E2bServices): void {
+  const shown = async (caller: Caller, all: readonly ShownSource[]) => {
+    const spawns = await spawnsOf(services, caller, all);
+    return all.map((source) => templateBody(services, source, spawns(source)));
   };
+  const list = async (request: FastifyRequest): Promise<unknown> => {
+    const caller = callerOf(request);
+    return shown(caller, services.sources.list(caller));
+  };
+  const named = (request: FastifyRequest, templateId: string): ShownSource =>
+    services.sources.get(callerOf(request), templateReference(templateId).from);
   app.get("/templates", list);
   app.get("/v2/templates", list);
   app.get("/templates/aliases/:alias", async (request) => {
-    const pool = await named(pools, request, (request.params as { readonly alias: string }).alias);
-    return { templateID: pool.metadata.name, public: isPublic(pool) };
+    const source = named(request, (request.params as { readonly alias: string }).alias);
+    return { templateID: nameOf(source), public: isPublic(source) };
   });
   app.get("/templates/:templateID", async (request) => {
-    const pool = await named(pools, request, (request.params as { readonly templateID: string }).templateID);
-    return { ...shown(pool), builds: [] };
+    const source = named(request, (request.params as { readonly templateID: string }).templateID);
+    const [template] = await shown(callerOf(request), [source]);
+    return { ...template, builds: [] };
   });
 }
 
-function named(pools: E2bServices["pools"], request: FastifyRequest, templateId: string): Promise<SandboxPool> {
-  const [name = "", namespace] = poolOfTemplate(templateId).split("/").reverse();
-  return pools.get(callerOf(request), { name, ...(namespace === undefined ? {} : { namespace }) });
+function nameOf({ object }: ShownSource): string {
+  return object.metadata.name ?? "";
 }
 
-function templateBody(pool: SandboxPool, size: PoolSize) {
-  const { name = "", creationTimestamp = "", uid = "" } = pool.metadata;
+interface Spawns {
+  readonly spawnCount: number;
+  readonly lastSpawnedAt: string | null;
+}
+
+/** Of the sandboxes that the caller may see and that history still has. */
+async function spawnsOf(
+  { sandboxes, statistics }: E2bServices,
+  caller: Caller,
+  sources: readonly ShownSource[],
+): Promise<(source: ShownSource) => Spawns> {
+  const { live, ended } = await statistics(caller, { since: ever });
+  const counts = new Map<string, number>();
+  for (const { key, count } of [...live.byPool, ...ended.byPool]) counts.set(key, (counts.get(key) ?? 0) + count);
+  const countOf = ({ pools }: ShownSource): number => pools.reduce((sum, { metadata: { name = "" } }) => sum + (counts.get(name) ?? 0), 0);
+  const limiter = new Limiter(lookedUpAtOnce);
+  const newestOf = async (source: ShownSource): Promise<string | undefined> => {
+    const name = nameOf(source);
+    const made = await sandboxes.list(caller, { limit: 1, ...(source.kind === "env" ? { env: name } : { pool: name }) });
+    return made.sandboxes[0]?.claimedAt;
+  };
+  const used = sources.filter((source) => countOf(source) > 0);
+  const times = new Map(await Promise.all(used.map((source) => limiter.run(async () => [source, await newestOf(source)] as const))));
+  return (source) => ({ spawnCount: countOf(source), lastSpawnedAt: times.get(source) ?? null });
+}
+
+const lookedUpAtOnce = 4;
+
+/** Nothing is built for a pool: its image is ready when a pod of it was. */
+function buildStatusOf({ pools }: ShownSource): "ready" | "error" | "building" {
+  if (pools.some(hadReadyPod)) return "ready";
+  return pools.length > 0 && pools.every(({ status }) => status?.phase === "Degraded") ? "error" : "building";
+}
+
+function hadReadyPod({ status }: SandboxPool): boolean {
+  return status?.serving !== undefined || (status?.idleReplicas ?? 0) > (status?.unavailableIdleReplicas ?? 0);
+}
+
+function updatedAt({ object: { metadata }, pools }: ShownSource): string {
+  const { creationTimestamp = "" } = metadata;
+  const changes = pools.flatMap(({ status }) => (status?.resolvedImages ?? []).map(({ resolvedAt }) => resolvedAt ?? ""));
+  return [creationTimestamp, ...changes].sort().at(-1) ?? creationTimestamp;
+}
+
+/** The size shown is that of a sandbox whose create names no size. */
+function templateBody({ sizeOf }: E2bServices, source: ShownSource, spawns: Spawns) {
+  const { creationTimestamp = "", uid = "" } = source.object.metadata;
+  const name = nameOf(source);
   return {
     templateID: name,
     buildID: uid,
     names: [name],
     aliases: [name],
-    public: isPublic(pool),
-    ...sizeBody(size),
+    public: isPublic(source),
+    ...sizeBody(source.defaultPool === undefined ? {} : sizeOf(source.defaultPool)),
     createdAt: creationTimestamp,
-    updatedAt: creationTimestamp,
+    updatedAt: updatedAt(source),
     createdBy: null,
-    lastSpawnedAt: null,
-    spawnCount: 0,
-    buildCount: 1,
-    buildStatus: "ready",
+    ...spawns,
+    buildCount: 0,
+    buildStatus: buildStatusOf(source),
     envdVersion,
   };
 }
 
-/** Everybody's when nobody owns it. */
-function isPublic({ metadata: { labels = {} } }: SandboxPool): boolean {
-  return !Object.keys(labels).some((key) => key.endsWith("/team"));
+/** Every team may use it when it has no owner. */
+function isPublic({ object: { metadata } }: ShownSource): boolean {
+  return !Object.keys(metadata.labels ?? {}).some((key) => key.endsWith("/team"));
 }

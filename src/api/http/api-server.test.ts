@@ -65,7 +65,7 @@ async function start(more: Partial<ApiServerDeps> = {}): Promise<Bench> {
   const clock = new SteppedClock();
   const { log, lines } = recordedLog();
   const app = await apiServer({
-    keys: { authenticate: (key) => callers[key] },
+    keys: { authenticate: (key) => callers[key], whenEnded: () => () => {} },
     clock,
     log,
     metrics: prometheusMetrics(registry),
@@ -170,12 +170,19 @@ describe("failures", () => {
   test.for<[string, string, string, number, Record<string, unknown>]>([
     ["broken JSON", "{oops", "application/json", 400, { code: "invalid_request", field: "body" }],
     ["no body", "", "application/json", 400, { code: "invalid_request", field: "body" }],
+    [
+      "plain text",
+      '{"from":"x"}',
+      "text/plain",
+      415,
+      { field: "header.content-type", detail: expect.stringContaining("application/json") },
+    ],
     ["another type", "a=b", "application/x-www-form-urlencoded", 415, { code: "invalid_request", field: "header.content-type" }],
     ["too much", JSON.stringify({ from: "x".repeat(1024 * 1024) }), "application/json", 413, { code: "too_large" }],
     ["a missing field", "{}", "application/json", 400, { field: "from", detail: "from: is required" }],
     ["an unknown field", '{"from":"x","form":1}', "application/json", 400, { field: "form", detail: "form: is not known here" }],
     ["a wrong word", '{"from":"x","on":"stop"}', "application/json", 400, { field: "on", detail: "on: must be one of kill, pause" }],
-    ["a mistake deep inside", '{"from":"x","list":[{"x":1},{}]}', "application/json", 400, { field: "list.1.x" }],
+    ["a mistake deep inside", '{"from":"x","list":[{"x":1},{}]}', "application/json", 400, { field: "list[1].x" }],
   ])("of the body are told: %s", async ([, payload, type, status, body]) => {
     const { app } = await start();
     const reply = await app.inject({ method: "POST", url: "/v1/things", headers: { ...asAdmin, "content-type": type }, payload });

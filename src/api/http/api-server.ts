@@ -1,15 +1,16 @@
 /**
  * The HTTP server of all our APIs. Each API is a face: a plugin with its own error shape; what they have in common is here.
  *
- * - `authenticate.ts`     who asks: API keys, impersonation     - `presented-key.ts`   where a key stands in a request
- * - `caller-of.ts`        the caller, as routes see him         - `rate-limiter.ts`    how often a key may ask
+ * - `authenticate.ts`     the caller: API keys, impersonation   - `caller-of.ts`       the caller, for routes
+ * - `rate-limiter.ts`     how often a key may ask               - `team-gate.ts`       … and the keys of a team together
  * - `failure.ts`          errors of all sorts as one            - `status.ts`          codes as HTTP
- * - `error-shape.ts`      failures as an API writes them        - `problem.ts`         … and how the native one does
+ * - `error-shape.ts`      failures as an API writes them        - `problem.ts`         … and as the native API does
  * - `unknown-routes.ts`   404 and 405                           - `status-routes.ts`   health and metrics
- * - `observe-requests.ts` metrics and the audit log             - `request-signal.ts`  when nobody waits any more
- * - `listen.ts`           its address, and its end             - `upgrades.ts`        WebSockets
+ * - `observe-requests.ts` metrics and the audit log             - `request-signal.ts`  a signal for a client that left
+ * - `listen.ts`           its address, and its end              - `upgrades.ts`        WebSockets
+ * - `session-cookie.ts`   sessions of the console
  *
- * There is no CORS: browsers are not to send keys from pages that we do not serve.
+ * There is no CORS: browsers must not send keys from pages that we do not serve.
  */
 import { randomUUID } from "node:crypto";
 import { maxHeaderSize } from "node:http";
@@ -22,22 +23,30 @@ import { mayHandOver } from "./listen.ts";
 import { type ObserveDeps, observeRequests } from "./observe-requests.ts";
 import { problemShape } from "./problem.ts";
 import { type RateLimit, rateLimiter } from "./rate-limiter.ts";
-import { endStreamsOnClose } from "./request-signal.ts";
+import { endStreamsOnClose, endWithKeys } from "./request-signal.ts";
 import { type StatusDeps, statusRoutes } from "./status-routes.ts";
+import { countTerminals, TeamGate, type TeamGateDeps } from "./team-gate.ts";
 import { answerUnknownRoutes, rememberRoutes } from "./unknown-routes.ts";
 import { isWebSocket, routeUpgrades } from "./upgrades.ts";
+import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 
 export interface ApiServerDeps extends ObserveDeps, StatusDeps {
-  readonly keys: Pick<KeyService, "authenticate">;
+  readonly keys: Pick<KeyService, "authenticate" | "whenEnded">;
+  /** Of the console; none when left out. */
+  readonly sessions?: Pick<ConsoleSessions, "callerOf"> | undefined;
   readonly clock: Clock;
   readonly rateLimit: RateLimit;
+  /** Of teams; none when left out. */
+  readonly limits?: TeamGateDeps["limits"];
   readonly faces: readonly ApiFace[];
 }
 
-/** One API on the server. Its routes want a key, but those whose config says `public`. */
+/** One API on the server. Its routes need a key, except those whose config says `public`. */
 export interface ApiFace {
   readonly errors: ErrorShape;
+  /** Whether the console may ask it with its session in place of a key. */
+  readonly acceptsSessions?: boolean;
   readonly routes: (app: FastifyInstance) => void | Promise<void>;
 }
 
@@ -66,6 +75,7 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
   allowEmptyJson(app);
   mayHandOver(app);
   endStreamsOnClose(app);
+  endWithKeys(app, (id, ended) => deps.keys.whenEnded(id, ended));
   routeUpgrades(app);
   const routes = rememberRoutes(app);
   observeRequests(app, deps);
@@ -73,10 +83,12 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
   answerUnknownRoutes(app, routes, problemShape);
   statusRoutes(app, deps);
   const limiter = rateLimiter(deps.rateLimit, deps.clock);
+  const teams = new TeamGate({ ...deps, processes: deps.rateLimit.processes });
+  countTerminals(app, teams);
   for (const face of deps.faces) {
     await app.register(async (inside) => {
       useErrorShape(inside, face.errors, deps.log);
-      requireKey(inside, { keys: deps.keys, limiter });
+      requireKey(inside, { keys: deps.keys, sessions: face.acceptsSessions === true ? deps.sessions : undefined, limiter, teams });
       await face.routes(inside);
     });
   }
@@ -86,13 +98,15 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
 /** Many clients always say that they send JSON, also with nothing to send. Where a body is needed, its check says so. */
 function allowEmptyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
+  // Fastify takes it as a text, which then is said to be no object.
+  app.removeContentTypeParser("text/plain");
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body: string, done) => {
     if (body === "") done(null);
     else void parse(request, body, done);
   });
 }
 
-/** A caller's own id is kept, so that he finds his request in our log; nothing of it may break a line there. */
+/** A client's own request id is kept, so that the client finds its request in our log. An id that could break a log line is replaced. */
 function requestId(given: string | readonly string[] | undefined): string {
   return typeof given === "string" && /^[\w.:-]{1,100}$/.test(given) ? given : randomUUID();
 }

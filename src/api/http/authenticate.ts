@@ -1,12 +1,14 @@
-/** Who asks: an API key, and for admins the headers with which they act as somebody else. */
+/** Finds the caller of a request: by its API key or its session of the console, and for admins by the headers with which they act as another team or user. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
+import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { setCaller } from "./caller-of.ts";
-import { presentedKey } from "./presented-key.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
+import { sessionCaller } from "./session-cookie.ts";
+import type { TeamGate } from "./team-gate.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -17,23 +19,31 @@ declare module "fastify" {
 
 export interface AuthenticationDeps {
   readonly keys: Pick<KeyService, "authenticate">;
+  /** Of the console; left out: only keys are accepted here. */
+  readonly sessions?: Pick<ConsoleSessions, "callerOf"> | undefined;
   readonly limiter: RateLimiter;
+  readonly teams: TeamGate;
 }
 
-/** Every route of this instance wants a key, but those whose config says `public`. */
-export function requireKey(app: FastifyInstance, { keys, limiter }: AuthenticationDeps): void {
-  // Before the body is read: whoever has no key, or asks too often, costs us nothing more than his headers.
-  app.addHook("onRequest", async (request) => {
+/** Every route of this instance needs a key, except those whose config says `public`. */
+export function requireKey(app: FastifyInstance, { keys, sessions, limiter, teams }: AuthenticationDeps): void {
+  // Before the body is read: a request without a key, or over the rate limit, costs us no more than its headers.
+  app.addHook("onRequest", async (request, reply) => {
     if (request.routeOptions.config.public === true || request.is404) return;
-    const caller = authenticated(keys, request.headers);
+    const caller = authenticated({ keys, sessions }, request.headers);
     limiter.take(caller.keyId);
+    teams.enter(caller, reply);
     setCaller(request, actingAs(caller, request.headers));
   });
 }
 
-function authenticated(keys: Pick<KeyService, "authenticate">, headers: IncomingHttpHeaders): Caller {
+type Known = Pick<AuthenticationDeps, "keys" | "sessions">;
+
+function authenticated({ keys, sessions }: Known, headers: IncomingHttpHeaders): Caller {
   const key = presentedKey(headers);
   if (key === undefined) {
+    const caller = sessions && sessionCaller(sessions, headers);
+    if (caller !== undefined) return caller;
     throw new ServiceError(
       "unauthenticated",
       "send an API key as AGENTBOX-API-KEY: e2b_…, X-API-Key: e2b_… or Authorization: Bearer e2b_…",
@@ -45,12 +55,12 @@ function authenticated(keys: Pick<KeyService, "authenticate">, headers: Incoming
   return caller;
 }
 
-/** An admin who acts as somebody is that caller and nothing more; only his key stays what logs know him by. */
+/** An admin who acts as a team or user has the rights of that caller and no more. Logs show the admin's key. */
 function actingAs(caller: Caller, headers: IncomingHttpHeaders): Caller {
   const team = single(headers["x-impersonate-team"]);
   const user = single(headers["x-impersonate-user"]);
   if (team === undefined && user === undefined) return caller;
-  if (caller.role !== "admin") throw new ServiceError("forbidden", "only an admin key can act as somebody else");
+  if (caller.role !== "admin") throw new ServiceError("forbidden", "only an admin key can act as another team or user");
   if (team === undefined) {
     throw new ServiceError("invalid_request", "X-Impersonate-User needs X-Impersonate-Team beside it", {
       field: "header.x-impersonate-team",
@@ -62,4 +72,28 @@ function actingAs(caller: Caller, headers: IncomingHttpHeaders): Caller {
 function single(header: string | readonly string[] | undefined): string | undefined {
   const text = (typeof header === "string" ? header : header?.[0])?.trim();
   return text === "" ? undefined : text;
+}
+
+/**
+ * The API key in a request's headers. Pure.
+ *
+ * Several headers may contain a key. One is enough; several must be the same, because a client with two keys cannot know which counts.
+ */
+function presentedKey(headers: IncomingHttpHeaders): string | undefined {
+  const found = [headers["agentbox-api-key"], headers["x-api-key"], bearer(headers.authorization)]
+    .flat()
+    .map((text) => text?.trim())
+    .filter((text) => text !== undefined && text !== "");
+  const [first, ...others] = new Set(found);
+  if (others.length > 0) {
+    throw new ServiceError("invalid_request", "two different API keys in AGENTBOX-API-KEY, X-API-Key and Authorization: send one", {
+      field: "header.authorization",
+    });
+  }
+  return first;
+}
+
+/** Other schemes are ignored: they may be meant for a proxy. */
+function bearer(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
 }

@@ -1,4 +1,4 @@
-/** Who asks, on the request: set once by authentication, read by every route. */
+/** The caller of a request, kept on the request: set once by authentication, read by every route. */
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -17,7 +17,7 @@ export function callerOf(request: FastifyRequest): Caller {
   return caller;
 }
 
-/** For logs and metrics, which are also about requests that nobody is known for. */
+/** For logs and metrics, which also cover requests without a known caller. */
 export function callerIfKnown(request: FastifyRequest): Caller | undefined {
   return callers.get(request);
 }

@@ -10,7 +10,7 @@ export interface ErrorBody {
   readonly body: object;
 }
 
-/** What was answered, for the audit line and whoever else looks at a request after its end. */
+/** The failure that was answered, for the audit line and other code that reads a request after its end. */
 const failures = new WeakMap<FastifyRequest, Failure>();
 
 export function failureAnswered(request: FastifyRequest): Failure | undefined {
@@ -21,7 +21,7 @@ export function failureAnswered(request: FastifyRequest): Failure | undefined {
 export function useErrorShape(app: FastifyInstance, shape: ErrorShape, log: Logger): void {
   app.setErrorHandler((error, request, reply) => {
     const failure = failureOf(error);
-    // With the route and not the path: a query may hold what is nobody's business.
+    // Logs the route and not the path: a query may contain private data.
     if (failure.defect)
       log.error({ error, requestId: request.id, route: request.routeOptions.url, method: request.method }, "request failed");
     return answerFailure(reply, failure, shape);

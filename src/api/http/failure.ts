@@ -14,7 +14,7 @@ export interface Failure {
   readonly details: ErrorDetails;
   /** Methods that there are, for 405. */
   readonly allow?: readonly string[];
-  /** True when somebody has to look at the log. */
+  /** True for a fault of the server, which an operator must look up in the log. */
   readonly defect: boolean;
 }
 
@@ -66,8 +66,16 @@ function ofValidation(error: FastifyError): Failure {
   const path = [...inside, ...(typeof named === "string" ? [named] : [])];
   const where =
     error.validationContext === "body" || error.validationContext === undefined ? path : [placeOf(error.validationContext), ...path];
-  const field = where.length === 0 ? "body" : where.join(".");
+  const field = where.length === 0 ? "body" : fieldPath(where);
   return badRequest(`${field}: ${complaint(first.keyword, first.message, first.params)}`, { details: { field } });
+}
+
+/** As objects' own rules name fields: `spec.clusters[0].members[1].name`. */
+export function fieldPath(parts: readonly string[]): string {
+  return parts.reduce(
+    (path, part) => (/^\d+$/.test(part) && path !== "" ? `${path}[${part}]` : `${path}${path === "" ? "" : "."}${part || '""'}`),
+    "",
+  );
 }
 
 function placeOf(context: string): string {

@@ -17,7 +17,7 @@ const open = { config: { public: true } };
 
 function serve(routes: (app: FastifyInstance) => void): Promise<FastifyInstance> {
   return apiServer({
-    keys: { authenticate: () => undefined },
+    keys: { authenticate: () => undefined, whenEnded: () => () => {} },
     clock: new SteppedClock(),
     log: recordedLog().log,
     metrics: prometheusMetrics(new Registry()),

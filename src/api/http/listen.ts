@@ -17,12 +17,12 @@ export async function listenAt(app: FastifyInstance, { host, port }: ListenAt): 
   return `http://${name}:${address.port}`;
 }
 
-/** Servers whose answers are the last ones on their connections. */
+/** Servers that close each connection after its current answer. */
 const leaving = new WeakSet<Server>();
-/** How long a connection is kept whose answer went on for longer than that: its client may be about to use it. */
+/** How long a connection is kept after an answer that was still being sent: its client may be about to use it. */
 const lastKeepMs = 1000;
 
-/** To be called once by whoever makes the server. */
+/** Call it once, where the server is made. */
 export function mayHandOver(app: FastifyInstance): void {
   app.addHook("onSend", (_request, reply, payload, done) => {
     // Node then says so in the head.

@@ -32,14 +32,14 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveD
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     if (seen.has(request)) return;
     seen.add(request);
-    // Paths that nobody serves are one label: callers must not be able to make up new ones.
+    // Paths without a route share one label: callers must not be able to make up new ones.
     const labels = { route: routeOf(request), method: request.method, code: String(reply.statusCode) };
     requests.add(labels);
     seconds.observe(labels, reply.elapsedTime / 1000);
     if (mayChange(request)) log.info(auditFields(request, reply), "change");
   };
   app.addHook("onResponse", async (request, reply) => observe(request, reply));
-  // Fastify says nothing of answers that nobody took: those that came too late, and those that were broken off.
+  // Fastify does not report answers that the client did not take: those that came too late, and those that were broken off.
   app.addHook("onSend", async (request, reply) => {
     if (reply.raw.destroyed) observe(request, reply);
   });

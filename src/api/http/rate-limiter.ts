@@ -3,6 +3,7 @@
  * keys, each gives out its share of the rate, so that a key has no more than its rate in all of them together.
  */
 import type { Clock } from "#lib/clock.ts";
+import { TokenBuckets } from "#lib/token-buckets.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 export interface RateLimit {
@@ -19,35 +20,15 @@ export interface RateLimiter {
   take(keyId: string): void;
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
-}
-
-/** Keys come and go; full buckets say nothing, and are dropped when there are so many. */
-const sweepAt = 10_000;
-
 export function rateLimiter({ perSecond, burst, processes = () => 1 }: RateLimit, clock: Clock): RateLimiter {
   if (perSecond <= 0) return { take: () => {} };
-  const buckets = new Map<string, Bucket>();
+  const buckets = new TokenBuckets(clock);
   return {
     take: (keyId) => {
-      const now = clock.now();
       const among = Math.max(1, processes());
-      const rate = perSecond / among;
-      const most = Math.max(1, burst / among);
-      // A clock that was set back takes nothing away.
-      const filled = ({ tokens, at }: Bucket): number => Math.min(most, tokens + (Math.max(0, now - at) / 1000) * rate);
-      if (buckets.size >= sweepAt) {
-        for (const [id, bucket] of buckets) if (filled(bucket) >= most) buckets.delete(id);
-      }
-      const bucket = buckets.get(keyId);
-      const tokens = bucket === undefined ? most : filled(bucket);
-      if (tokens < 1) {
-        const retryAfterSeconds = Math.ceil((1 - tokens) / rate);
-        throw new ServiceError("rate_limited", `this key may ask ${perSecond} times a second`, { retryAfterSeconds });
-      }
-      buckets.set(keyId, { tokens: tokens - 1, at: now });
+      const wait = buckets.take(keyId, { perSecond: perSecond / among, burst: Math.max(1, burst / among) });
+      if (wait === undefined) return;
+      throw new ServiceError("rate_limited", `this key may ask ${perSecond} times a second`, { retryAfterSeconds: Math.ceil(wait) });
     },
   };
 }

@@ -1,25 +1,46 @@
-/** Ends what a request started when nobody waits for it any more. */
+/** Ends what a request started when its client has disconnected. */
 import type { Server } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { KeyService } from "#services/keys/key-service.ts";
+import { callerIfKnown } from "./caller-of.ts";
 
 /** By server, as plugins see instances of their own. */
 const closing = new WeakMap<object, AbortController>();
 
-/** Aborted when the caller goes away before the answer is complete. A server that ends lets the request come to its end. */
-export function requestSignal(reply: FastifyReply): AbortSignal {
+type WhenKeyEnds = KeyService["whenEnded"];
+
+/** By server, too. */
+const keyEnds = new WeakMap<object, WhenKeyEnds>();
+
+/**
+ * Aborted when the caller goes away before the answer is complete, and when its key is revoked or expires. A server that ends lets the
+ * request come to its end. `keyId`: of the request's own key when left out.
+ */
+export function requestSignal(reply: FastifyReply, keyId = callerIfKnown(reply.request)?.keyId): AbortSignal {
   const gone = new AbortController();
+  const whenEnded = keyEnds.get(reply.server.server);
+  const forget =
+    keyId === undefined || whenEnded === undefined
+      ? undefined
+      : whenEnded(keyId, () => gone.abort(new Error("its API key was revoked or has expired")));
   reply.raw.once("close", () => {
+    forget?.();
     if (!reply.raw.writableFinished) gone.abort(new Error("the caller went away"));
   });
   return gone.signal;
 }
 
 /** For answers that go on by themselves (watches, followed logs, terminals): also aborted when the server ends. */
-export function streamSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  return AbortSignal.any([requestSignal(reply), closingOf(request.server.server).signal]);
+export function streamSignal(request: FastifyRequest, reply: FastifyReply, keyId?: string): AbortSignal {
+  return AbortSignal.any([requestSignal(reply, keyId), closingOf(request.server.server).signal]);
 }
 
-/** To be called once by whoever makes the server. */
+/** From now on requests end with their keys. */
+export function endWithKeys(app: FastifyInstance, whenEnded: WhenKeyEnds): void {
+  keyEnds.set(app.server, whenEnded);
+}
+
+/** Call it once, where the server is made. */
 export function endStreamsOnClose(app: FastifyInstance): void {
   app.addHook("preClose", async () => {
     closingOf(app.server).abort(new Error("the server ends"));

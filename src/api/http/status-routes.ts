@@ -1,11 +1,11 @@
-/** Health and metrics, for whoever watches over the server. No key is needed: they say nothing about anybody's sandboxes. */
+/** Health and metrics, for the monitoring of the server. No key is needed: they reveal nothing about a tenant's sandboxes. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 export interface StatusDeps {
   /** True, or why not. */
   readonly ready: () => true | string;
   readonly metricsText: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Metrics only for callers who name the server by one of these (without port); everybody when left out. */
+  /** Metrics only for requests that name the server by one of these hosts (without port); for all requests when left out. */
   readonly metricsHosts?: readonly string[];
 }
 

@@ -12,7 +12,7 @@ export const httpStatus = {
   no_capacity: 429,
   queue_full: 429,
   limit_reached: 429,
-  // Nobody reads it, but logs and metrics are to tell it from a failure of ours; nginx has made it known.
+  // No client reads it, but logs and metrics must distinguish it from a failure of ours. The code is known from nginx.
   canceled: 499,
   image_unavailable: 422,
   start_failed: 502,

@@ -19,18 +19,18 @@ export function isWebSocket({ headers }: Pick<IncomingMessage, "headers">): bool
   return headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** To be called once by whoever makes the server. */
+/** Call it once, where the server is made. */
 export function routeUpgrades(app: FastifyInstance): void {
   app.server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     upgrades.set(request, { socket, head });
-    // Nobody else listens from here on; what broke is also closed, and that is heard.
+    // Node has no listener for errors on this socket from here on. A broken socket is also closed, and "close" is handled.
     socket.on("error", () => {});
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     try {
       response.assignSocket(socket);
     } catch {
-      // An answer to a request before it is still under way. Nobody asks so who waits for answers, and there is no right order of them.
+      // The answer to an earlier request on this socket is still being sent. No correct client upgrades before it has that answer.
       socket.destroy();
       return;
     }

@@ -5,13 +5,14 @@ import { expect, test } from "vitest";
 import { type Answered, NativeApi } from "../../../test/world/native-api.ts";
 import { ServiceScene } from "../../../test/world/service-scene.ts";
 import { PodAccessError } from "#kube/pod-access.ts";
-import { ExecTokens } from "#services/exec-tokens.ts";
+import { ExecTokens } from "#services/inside/exec-tokens.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
-import { poolService } from "#services/pool-service.ts";
+import { envService } from "#services/envs/env-service.ts";
+import { poolService } from "#services/pools/pool-service.ts";
 import type { ExecRequest } from "#services/sandbox-service.ts";
-import { sandboxStatistics } from "#services/sandbox-statistics.ts";
+import { sandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { templateService } from "#services/template-service.ts";
+import { templateService } from "#services/templates/template-service.ts";
 import { fleetRoutes, type FleetServices, wholeApi } from "./fleet-routes.ts";
 import { nativeRoutes } from "./native-routes.ts";
 import type { Route } from "./route.ts";
@@ -19,6 +20,12 @@ import type { Route } from "./route.ts";
 function servicesOf(scene: ServiceScene): FleetServices {
   return {
     pools: poolService(scene),
+    envs: envService({
+      client: scene.client,
+      cache: scene.cache,
+      namespace: scene.namespace,
+      cluster: { engine: "embedded", id: "local" },
+    }),
     templates: templateService(scene),
     statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted),
   };
@@ -102,7 +109,11 @@ function sandboxesOver(scene: ServiceScene): Parameters<typeof nativeRoutes>[0] 
   const claims = { create: noRoom, createMany: noRoom, end: async () => {} };
   const { client, cache, history, pods, live, activity, clock, log } = scene;
   const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
-  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey: generateKeyPairSync("ed25519").privateKey });
+  const execTokens = new ExecTokens<ExecRequest>({
+    clock,
+    privateKey: generateKeyPairSync("ed25519").privateKey,
+    keys: { isLive: () => true },
+  });
   return { sandboxes, execTokens, clock, log };
 }
 

@@ -6,9 +6,10 @@ import { Events } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
-import { poolService } from "#services/pool-service.ts";
-import { sandboxStatistics } from "#services/sandbox-statistics.ts";
-import { templateService } from "#services/template-service.ts";
+import { envService } from "#services/envs/env-service.ts";
+import { poolService } from "#services/pools/pool-service.ts";
+import { sandboxStatistics } from "#services/reading/sandbox-statistics.ts";
+import { templateService } from "#services/templates/template-service.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 import { eventsSchema, poolPageSchema, poolSchema, templatePageSchema, templateSchema } from "./schemas/objects.ts";
@@ -31,6 +32,12 @@ class Fleet implements AsyncDisposable {
     const scene = await ServiceScene.open();
     const services = {
       pools: poolService(scene),
+      envs: envService({
+        client: scene.client,
+        cache: scene.cache,
+        namespace: scene.namespace,
+        cluster: { engine: "embedded", id: "local" },
+      }),
       templates: templateService(scene),
       statistics: (...asked: Parameters<Parameters<typeof fleetRoutes>[0]["statistics"]>) => sandboxStatistics(scene, ...asked),
     };
@@ -92,6 +99,18 @@ test("a template is made, listed, read, replaced and deleted by admins, and seen
   expect(await fleet.problem("POST /v1/templates", { by: "admin", body: template })).toEqual([409, "conflict", "metadata.name"]);
   expect((await api.ask("DELETE /v1/templates/base", { by: "admin" })).status).toBe(204);
   expect(await fleet.problem("GET /v1/templates/base")).toEqual([404, "not_found", undefined]);
+});
+
+test("a template's docs are shown to the users who see it, with what holds for them filled in", async () => {
+  await using fleet = await Fleet.open();
+  const { api } = fleet;
+  expect((await api.ask("GET /v1/templates/base/docs")).json).toEqual({ markdown: "" });
+  const docs = { "agentbox.navix.sh/docs": "# {{template}}\nFor {{team}}, at {{apiUrl}}" };
+  const body = { ...template, metadata: { ...template.metadata, annotations: docs } };
+  expect((await api.ask("PUT /v1/templates/base", { by: "admin", body })).status).toBe(200);
+  const { markdown } = (await api.ask("GET /v1/templates/base/docs")).json as { readonly markdown: string };
+  expect(markdown).toMatch(/^# base\nFor red, at https?:\/\/\S+$/);
+  expect(await fleet.problem("GET /v1/templates/none/docs")).toEqual([404, "not_found", undefined]);
 });
 
 test("what is wrong with a request is named where it stands, and nothing is changed", async () => {

@@ -13,7 +13,7 @@ const wishSchema = named(
   closed(
     {
       role: optional(choice(["admin", "tenant"], "What it may do; tenant when left out.")),
-      team: optional(text("Whose it is; the caller's own team when left out.")),
+      team: optional(text("The team that it belongs to; the caller's own team when left out.")),
       user: optional(text("Only this user of the team.")),
       name: optional(text("What it is for.")),
       expiresAt: optional(text("RFC 3339; never when left out.")),
@@ -25,11 +25,13 @@ const wishSchema = named(
 const keyProperties = {
   id: text("What it is called where it must not be seen."),
   role: choice(["admin", "tenant"], "What it may do."),
-  team: optional(text("Whose it is; absent for an admin's.")),
-  user: optional(text("Whose it is; absent for a key of the whole team.")),
+  team: optional(text("The team that it belongs to; absent for an admin's key.")),
+  user: optional(text("The user that it belongs to; absent for a key of the whole team.")),
   name: text("What it is for."),
   createdAt: time("When it was made."),
   expiresAt: optional(time("Until when it is good; absent: for ever.")),
+  createdBy: optional(text("The id of the key that made it; absent for the first one.")),
+  source: optional(choice(["global"], "Present on a key that a hub keeps in all of its clusters: it is revoked there.")),
 };
 const keySchema = named("Key", open(keyProperties, "A key, without the key itself."));
 const createdSchema = named(
@@ -37,6 +39,17 @@ const createdSchema = named(
   open({ ...keyProperties, key: text("The key itself, shown here and never again.") }, "A key that was made."),
 );
 const keysSchema = open({ keys: Type.Array(keySchema, { description: "Oldest first." }) }, "Keys.");
+const revokeQuery = closed(
+  {
+    made: optional(
+      choice(
+        ["revoke", "keep"],
+        "What becomes of the keys that it made, and of those that these made: revoke when left out. For an admin key that made some, it must be said.",
+      ),
+    ),
+  },
+  "What else ends.",
+);
 const keyParams = Type.Object({ id: text("The id of a key.") });
 
 export function keyRoutes(app: FastifyInstance, keys: KeyService): void {
@@ -53,7 +66,7 @@ export function keyRouteList({ keys }: { readonly keys: KeyService }): readonly 
       description: "Never one with more rights than the caller's, nor one that outlives it.",
       body: wishSchema,
       answers: [{ status: 201, description: "The key, for the only time.", schema: createdSchema }],
-      errors: [],
+      errors: ["limit_reached"],
       handle: async ({ caller, body, request }) => {
         const created = await keys.create(caller(), body);
         noteSubject(request, { id: created.id });
@@ -74,10 +87,12 @@ export function keyRouteList({ keys }: { readonly keys: KeyService }): readonly 
       path: "/keys/{id}",
       name: "revokeKey",
       summary: "Revoke an API key",
+      description: "Its requests under way and its terminal tokens end with it, and so do the keys that it made, unless they are kept.",
       params: keyParams,
+      query: revokeQuery,
       answers: [{ status: 204, description: "It is of no use any more." }],
       errors: ["not_found", "conflict"],
-      handle: ({ caller, params }) => keys.revoke(caller(), params.id),
+      handle: ({ caller, params, query }) => keys.revoke(caller(), params.id, query.made),
     }),
   ];
 }

@@ -35,7 +35,7 @@ const securitySchemes = {
 const withKey = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
 
 const about =
-  "Isolated sandboxes for AI agents, out of warm pools. What is somebody else's is answered as if it did not exist. Every error is a " +
+  "Isolated sandboxes for AI agents, out of warm pools. Objects of other tenants are answered as if they did not exist. Every error is a " +
   "problem (RFC 9457) with a code out of a closed list.";
 
 export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
@@ -58,7 +58,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
 }
 
 function operationOf(one: Route, printer: SchemaPrinter, problems: Problems): Operation {
-  const { name, summary, description, params, query, headers, body } = one;
+  const { name, summary, description, params, query, headers, body, bytes } = one;
   const parameters = [...fieldsOf(params, "path", printer), ...fieldsOf(query, "query", printer), ...fieldsOf(headers, "header", printer)];
   return {
     operationId: name,
@@ -67,6 +67,7 @@ function operationOf(one: Route, printer: SchemaPrinter, problems: Problems): Op
     tags: [tagOf(one)],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: requestBody(body, printer) }),
+    ...(bytes === undefined ? {} : { requestBody: bytesBody }),
     responses: { ...answersOf(one, printer), ...problems.of(one) },
     security: one.public === true ? [] : withKey,
   };
@@ -95,6 +96,8 @@ function requestBody(body: TSchema, printer: SchemaPrinter): object {
   const { required = [] } = body as { readonly required?: readonly string[] };
   return { required: required.length > 0, content: { "application/json": { schema: printer.print(body) } } };
 }
+
+const bytesBody = { required: true, content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } } };
 
 function answersOf({ answers }: Route, printer: SchemaPrinter): Readonly<Record<string, object>> {
   return Object.fromEntries(answers.map((answer) => [String(answer.status), responseOf(answer, printer)]));

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { text } from "#model/schema-builders.ts";
-import type { PoolName, PoolService } from "#services/pool-service.ts";
+import type { PoolName, PoolService } from "#services/pools/pool-service.ts";
 import { noteSubject } from "../http/observe-requests.ts";
 import { type Route, route } from "./route.ts";
 import { eventsSchema, poolListQuery, poolPageSchema, poolQuery, poolSchema, scaleSchema } from "./schemas/objects.ts";
@@ -71,7 +71,7 @@ function writePools(pools: PoolService): readonly Route[] {
       query: poolQuery,
       body: poolSchema,
       answers: [asItIs],
-      errors: ["not_found", "conflict", "too_large"],
+      errors: ["not_found", "conflict", "too_large", "limit_reached"],
       handle: ({ caller, params, query, body }) => pools.replace(caller(), meant(params, query), body),
     }),
     route({
@@ -83,7 +83,7 @@ function writePools(pools: PoolService): readonly Route[] {
       query: poolQuery,
       body: scaleSchema,
       answers: [asItIs],
-      errors: ["not_found", "conflict"],
+      errors: ["not_found", "conflict", "limit_reached"],
       fieldOf: (field) => (field === "spec.replicas" ? "replicas" : field),
       handle: ({ caller, params, query, body }) => pools.scale(caller(), meant(params, query), body.replicas),
     }),
@@ -109,11 +109,11 @@ function createPool(pools: PoolService): Route {
     name: "createPool",
     summary: "Make a pool",
     description:
-      "An admin's pool is everybody's, unless its labels name an owner. A tenant's is his own, made from a template that he sees, and " +
-      "its name ends in a mark that the server adds: use the name that is answered.",
+      "An admin's pool is for all tenants, unless its labels name an owner. A tenant's pool is its own, made from a template that it sees, " +
+      "and its name ends in a suffix that the server adds: use the name in the answer.",
     body: poolSchema,
     answers: [{ status: 201, description: "It is there, and fills.", schema: poolSchema }],
-    errors: ["conflict", "too_large"],
+    errors: ["conflict", "too_large", "limit_reached"],
     handle: async ({ caller, body, request, reply }) => {
       const pool = await pools.create(caller(), body);
       const { name = "" } = pool.metadata;

@@ -11,14 +11,18 @@ export const apiBase = "/v1";
 /** The checks of this instance become ours, so it should be one of its own. */
 export function registerRoutes(app: FastifyInstance, routes: readonly Route[]): void {
   app.setValidatorCompiler(({ schema, httpPart }) => requestValidator(schema as TObject, httpPart ?? "body"));
+  if (routes.some(({ bytes }) => bytes !== undefined)) {
+    app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  }
   for (const one of routes) {
     const { params, query: querystring, headers, body } = one;
     app.route({
       method: one.method,
       url: `${apiBase}${one.path.replaceAll(/\{(\w+)\}/g, ":$1")}`,
-      // A stream that nobody reads would go on for ever.
+      // A HEAD request would start a stream that is never read and never ends.
       exposeHeadRoute: false,
       config: { public: one.public ?? false },
+      ...(one.bytes !== undefined && { bodyLimit: one.bytes }),
       schema: {
         ...(params && { params }),
         ...(querystring && { querystring }),
@@ -41,7 +45,7 @@ async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): 
   }
 }
 
-/** What was given up because nobody waited for it is no failure of ours. */
+/** Work that was given up because its client disconnected is no failure of ours. */
 function ofGone({ raw }: FastifyRequest, error: unknown): unknown {
   return raw.socket.destroyed ? new ServiceError("canceled", "the caller went away", { cause: error }) : error;
 }

@@ -1,6 +1,6 @@
 /**
- * One operation of the native API: what is asked, what is answered, what can go wrong, and who does it. The server's routes
- * (register-routes.ts) and the OpenAPI document are made from the same definition, so that neither can say what the other does not.
+ * One operation of the native API: its request, its answers, its errors, and its handler. The server's routes (register-routes.ts) and
+ * the OpenAPI document are made from the same definition, so that they cannot differ.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TObject, TSchema } from "typebox";
@@ -8,7 +8,7 @@ import type { ErrorCode } from "#model/error-codes.ts";
 import type { Caller } from "#services/caller.ts";
 
 export interface Route {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below /v1, as OpenAPI writes it: `/sandboxes/{sandboxId}`. */
   readonly path: string;
   /** One word for programs that are made from the document, such as `createSandbox`. */
@@ -21,6 +21,8 @@ export interface Route {
   readonly headers?: TObject;
   /** May be left out where it has no required fields. */
   readonly body?: TSchema;
+  /** The body is bytes, so many at most, and no JSON. */
+  readonly bytes?: number;
   /** The first is what is answered when the handler says nothing else. */
   readonly answers: readonly [Answer, ...Answer[]];
   /** What can go wrong beside `commonErrors`. */
@@ -44,7 +46,7 @@ export interface Answer {
 
 /** One request under way; the parts are what the schemas say. */
 export interface Exchange<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
-  /** Throws unauthenticated where nobody is known. */
+  /** Throws unauthenticated when the request has no known caller. */
   readonly caller: () => Caller;
   readonly params: Params;
   readonly query: Query;

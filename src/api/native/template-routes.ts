@@ -1,10 +1,11 @@
-/** Templates: everybody sees those that are meant for him, admins make and change them. */
+/** Templates: a caller sees those that are meant for it; admins make and change them. */
 import { Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { text } from "#model/schema-builders.ts";
-import type { TemplateService } from "#services/template-service.ts";
+import type { TemplateService } from "#services/templates/template-service.ts";
 import { noteSubject } from "../http/observe-requests.ts";
 import { type Route, route } from "./route.ts";
+import { named, open } from "./schemas/builders.ts";
 import { templateListQuery, templatePageSchema, templateSchema } from "./schemas/objects.ts";
 
 export interface TemplateRoutesDeps {
@@ -12,6 +13,8 @@ export interface TemplateRoutesDeps {
 }
 
 const templateParams = Type.Object({ templateName: text("The name of a template.") });
+
+const docsSchema = named("TemplateDocs", open({ markdown: text("Markdown.") }, "A document for the users of a template."));
 
 export function templateRoutes({ templates }: TemplateRoutesDeps): readonly Route[] {
   return [...readTemplates(templates), ...writeTemplates(templates)];
@@ -42,6 +45,21 @@ function readTemplates(templates: TemplateService): readonly Route[] {
       errors: ["not_found"],
       handle: ({ caller, params }) => templates.get(caller(), params.templateName),
     }),
+    route({
+      method: "GET",
+      path: "/templates/{templateName}/docs",
+      name: "getTemplateDocs",
+      summary: "What a template's author wrote for its users",
+      description:
+        "The annotation agentbox.navix.sh/docs, with {{template}}, {{apiUrl}}, {{team}} and {{user}} filled in for the caller. Empty when there is none.",
+      params: templateParams,
+      answers: [{ status: 200, description: "The document.", schema: docsSchema }],
+      errors: ["not_found"],
+      handle: async ({ caller, params, request }) => {
+        const reader = { caller: caller(), apiUrl: `${request.protocol}://${request.host}` };
+        return { markdown: await templates.docs(reader, params.templateName) };
+      },
+    }),
   ];
 }
 
@@ -54,7 +72,7 @@ function writeTemplates(templates: TemplateService): readonly Route[] {
       summary: "Make a template (admins)",
       body: templateSchema,
       answers: [{ status: 201, description: "It is there.", schema: templateSchema }],
-      errors: ["conflict", "too_large"],
+      errors: ["conflict", "too_large", "limit_reached"],
       handle: async ({ caller, body, request, reply }) => {
         const template = await templates.create(caller(), body);
         const { name = "" } = template.metadata;
@@ -83,7 +101,7 @@ function writeTemplates(templates: TemplateService): readonly Route[] {
       description: "Pools made from it keep the pods that they have, and make no new ones.",
       params: templateParams,
       answers: [{ status: 204, description: "It has gone." }],
-      errors: ["not_found"],
+      errors: ["not_found", "conflict"],
       handle: ({ caller, params }) => templates.delete(caller(), params.templateName),
     }),
   ];

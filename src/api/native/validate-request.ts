@@ -1,8 +1,9 @@
 /** Checks one part of a request by its schema, and says what is wrong with it and where. */
 import type { TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import { labelValuePattern, objectNamePattern, quantityPattern, versionPattern } from "#model/schema-builders.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { queryValues } from "./query-values.ts";
+import { fieldPath } from "../http/failure.ts";
 
 type Checked = { readonly value: unknown } | { readonly error: ServiceError };
 type Complaint = ReturnType<Validator["Errors"]>[number];
@@ -31,8 +32,8 @@ function invalid(part: string, complaints: readonly Complaint[]): ServiceError {
   const found = complaints.filter(({ keyword }) => keyword !== "boolean");
   const { path, text } = chosen(found.length === 0 ? complaints : found);
   const prefix = prefixes[part];
-  const whole = [...(prefix === undefined ? [] : [prefix]), ...path];
-  const field = whole.length === 0 ? "body" : whole.map((name) => (name === "" ? '""' : name)).join(".");
+  const inside = path.length === 0 ? [] : [fieldPath(path)];
+  const field = [...(prefix === undefined ? [] : [prefix]), ...inside].join(".") || "body";
   return new ServiceError("invalid_request", `${field}: ${text}`, { field });
 }
 
@@ -48,7 +49,7 @@ function chosen(complaints: readonly Complaint[]): Chosen {
   const choice = complaints.find(({ keyword, schemaPath }) => keyword === "anyOf" && first.schemaPath.startsWith(`${schemaPath}/anyOf/`));
   if (choice === undefined) return { path: pathOf(first), text: textOf(first) };
   const ofForms = complaints.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/anyOf/`));
-  // Who wrote something inside of a form meant this form.
+  // If the request has a wrong value inside of one form, the caller most likely meant that form.
   const inside = ofForms.find(({ instancePath }) => instancePath.startsWith(`${choice.instancePath}/`));
   if (inside !== undefined) return { path: pathOf(inside), text: textOf(inside) };
   const here = ofForms.filter(({ instancePath }) => instancePath === choice.instancePath);
@@ -76,10 +77,57 @@ function textOf(complaint: Complaint): string {
   if (complaint.keyword === "required") return "is required";
   if (complaint.keyword === "additionalProperties" || complaint.keyword === "boolean") return "is not known here";
   if (complaint.keyword === "enum") return `must be one of ${complaint.params.allowedValues.join(", ")}`;
+  if (complaint.keyword === "pattern") return patternText(String(complaint.params.pattern));
   return complaint.message;
+}
+
+/** What a pattern asks for, in words: its own form is for machines. */
+const patterns: Readonly<Record<string, string>> = {
+  "^/": "must begin with /",
+  "^[^=]+=": "must be key=value",
+  [versionPattern]: "must be a semantic version such as v1.2.0",
+  [quantityPattern]: "must be a quantity such as 500m, 2 or 512Mi",
+  [objectNamePattern]: "must have only small letters, digits, - and ., and begin and end with a letter or digit",
+  [labelValuePattern]: "must have only letters, digits, -, _ and ., and begin and end with a letter or digit",
+};
+
+function patternText(pattern: string): string {
+  const known = patterns[pattern.replaceAll(/^\/|\/[a-z]*$/g, "")] ?? patterns[pattern];
+  return (
+    known ??
+    (pattern.includes("h|m|s") || pattern.includes("ms")
+      ? "must be a time span such as 90s, 30m or 1h30m"
+      : "is not of the form that is wanted here")
+  );
 }
 
 function formText(complaint: Complaint): string {
   const named = namedIn(complaint);
   return named === undefined ? textOf(complaint) : `${named} ${textOf(complaint)}`;
+}
+
+/** The texts of a query as the values that its schema is about. What is none of them stays as it is, for the check to refuse. Pure. */
+interface Form {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Form>>;
+  readonly items?: { readonly enum?: readonly unknown[] };
+}
+
+function queryValues(schema: TSchema, query: unknown): Readonly<Record<string, unknown>> {
+  const { properties = {} } = schema as Form;
+  return Object.fromEntries(Object.entries(query as object).map(([name, given]) => [name, valueOf(properties[name], given)]));
+}
+
+function valueOf(form: Form | undefined, given: unknown): unknown {
+  if (form?.type === "array") return listOf(form, given);
+  if (typeof given !== "string") return given;
+  if (form?.type === "integer" && /^-?\d{1,15}$/.test(given)) return Number(given);
+  if (form?.type === "boolean" && (given === "true" || given === "false")) return given === "true";
+  return given;
+}
+
+/** May be given several times. Words out of a closed list may also stand in one text, with commas; other texts may have commas inside. */
+function listOf({ items }: Form, given: unknown): unknown {
+  const texts = Array.isArray(given) ? given : [given];
+  return items?.enum === undefined ? texts : texts.flatMap((text) => (typeof text === "string" ? text.split(",") : [text]));
 }

@@ -1,4 +1,5 @@
 import { applyObject, type Applying } from "../apply/apply-object.ts";
+import { objectClient } from "../api-client.ts";
 import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, throwCollected, UsageError } from "../failure.ts";
@@ -9,7 +10,7 @@ import { type Manifest, readManifests } from "../manifest/read-manifests.ts";
 export const apply: Command = {
   usage: ["apply -f FILE [-f FILE …] [-n NAMESPACE] [--dry-run]"],
   about:
-    "Creates the objects of the files, or changes those that are there to what the files say. Fields that were applied\n" +
+    "Creates the objects of the files, or changes those that are there to what the files say. Fields that were applied " +
     "before and are gone from the file are removed; fields that others have set stay. YAML (several documents, lists) and JSON.",
   examples: [
     { does: "All examples", line: "agentbox apply -f deploy/examples" },
@@ -83,7 +84,7 @@ const validations: Readonly<Record<string, Applying["fieldValidation"]>> = {
 async function applyingWith(context: CliContext, args: Arguments): Promise<Applying> {
   const dryRun = args.text("dry-run") ?? "none";
   return {
-    client: await context.connect(),
+    client: await objectClient(context),
     clock: context.clock,
     signal: context.signal,
     dryRun: dryRun === "client" || dryRun === "server" ? dryRun : "none",

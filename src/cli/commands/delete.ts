@@ -2,6 +2,7 @@ import { ApiError, isApiError } from "#kube/api-error.ts";
 import type { DeleteOptions, ObjectClient } from "#kube/object-client.ts";
 import { parseDuration } from "#model/duration.ts";
 import type { ResourceType } from "#model/resource.ts";
+import { objectClient } from "../api-client.ts";
 import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, throwCollected, UsageError } from "../failure.ts";
@@ -45,7 +46,7 @@ export const deleteObjects: Command = {
   },
   run: async (context, args) => {
     const request = requestOf(args);
-    const client = await context.connect();
+    const client = await objectClient(context);
     const targets = await findTargets(context, client, args);
     const doomed = await deleteAll(context, client, { request, targets });
     if (doomed.length === 0 && targets.length === 0) context.stdout.write("No resources found\n");

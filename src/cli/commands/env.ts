@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
+import { NoPrefix } from "../failure-text.ts";
 
 const formats: Readonly<Record<string, (name: string, value: string) => string>> = {
   sh: (name, value) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'`,
@@ -16,8 +17,8 @@ const unset: Readonly<Record<string, readonly string[]>> = {
 export const env: Command = {
   usage: ["env [--hosts] [-o FORMAT]"],
   about:
-    "Prints the data folder and the addresses of AgentBox as environment variables. Addresses are there while AgentBox runs.\n" +
-    "Those with E2B in their names, this user's key among them, point E2B's SDKs here. With --hosts, SDKs are told the domain alone, and\n" +
+    "Prints where a running AgentBox is, and this user's key, as environment variables; fails when none runs.\n" +
+    "Those with E2B in their names point E2B's SDKs here. With --hosts, SDKs are told the domain alone, and\n" +
     "reach the API and each sandbox as hosts of it, encrypted; without, they name sandboxes in headers of plain requests.",
   examples: [
     { does: "Set them in this shell", line: 'eval "$(agentbox env)"' },
@@ -32,6 +33,7 @@ export const env: Command = {
   },
   run: async (context, args) => {
     const byHosts = args.isOn("hosts");
+    if ((await context.home.httpAddress()) === undefined) throw new NoPrefix("AgentBox is not running here. Start it with: make up");
     const variables = await environmentOf(context, byHosts);
     const output = args.text("output") ?? "sh";
     const format = formats[output];
@@ -49,7 +51,8 @@ async function environmentOf({ home }: CliContext, byHosts: boolean): Promise<re
   const variables: readonly (readonly [string, string | undefined])[] = [
     ["AGENTBOX_HOME", home.folder],
     ["AGENTBOX_SOCKET", home.socketPath],
-    ["AGENTBOX_URL", address],
+    ["AGENTBOX_API_URL", address],
+    ["AGENTBOX_API_KEY", key],
     // Without sandboxes there is nothing here for E2B's SDKs.
     ["E2B_API_KEY", gateway === undefined ? undefined : key],
     ["E2B_API_URL", gateway === undefined || byHosts ? undefined : address],

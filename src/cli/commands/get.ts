@@ -1,8 +1,10 @@
 import type { ObjectClient } from "#kube/object-client.ts";
+import { objectClient } from "../api-client.ts";
 import type { Command } from "../command.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, throwCollected } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
+import { outputHelp, outputOf } from "../print/listing.ts";
 import { printObjects } from "../print/print-objects.ts";
 import { printTables } from "../print/print-tables.ts";
 import { fetchAll, type GetRequest } from "../fetch-objects.ts";
@@ -12,7 +14,7 @@ import { watchObjects } from "../watch-objects.ts";
 export const get: Command = {
   usage: ["get KIND [NAME …] [-n NAMESPACE | -A] [-l SELECTOR] [-o FORMAT] [-w]", "get KIND/NAME [KIND/NAME …]", "get KIND,KIND"],
   about:
-    "Shows objects as a table, or whole with -o. KIND may be a plural (sandboxpools), a singular, a short name (sbp, sbe, sbt, sbc),\n" +
+    "Shows objects as a table, or whole with -o. KIND may be a plural (sandboxpools), a singular, a short name (sbp, sbe, sbt, sbc), " +
     "with a group behind it if need be, or `agentbox` for all kinds of AgentBox.",
   examples: [
     { does: "All pools in the default namespace", line: "agentbox get sandboxpools" },
@@ -25,7 +27,7 @@ export const get: Command = {
     "all-namespaces": { short: "A", help: "Look in all namespaces" },
     selector: { short: "l", value: "SELECTOR", help: "Only objects with these labels: a=b,c!=d,'e in (f,g)'" },
     "field-selector": { value: "SELECTOR", help: "Only objects with these fields: metadata.name=a" },
-    output: { short: "o", value: "FORMAT", choices: ["table", "wide", "yaml", "json", "name"], help: "How they are shown" },
+    output: { short: "o", value: "FORMAT", help: `How they are shown: ${outputHelp}` },
     watch: { short: "w", help: "Then show changes as they happen, until Ctrl-C" },
     "no-headers": { help: "Leave out the headers of tables" },
     "ignore-not-found": { help: "Say nothing of objects that are not there" },
@@ -33,7 +35,7 @@ export const get: Command = {
   run: async (context, args) => {
     if (args.words.length === 0) throw new CliError("Required resource not specified. Name a kind, such as sandboxpools");
     const request = requestOf(args);
-    const client = await context.connect();
+    const client = await objectClient(context);
     if (args.isOn("watch")) return await watch(context, client, request);
     await show(context, client, request);
     return 0;
@@ -52,7 +54,7 @@ function requestOf(args: Arguments): GetRequest {
     namespace: everywhere ? undefined : (args.text("namespace") ?? "default"),
     labelSelector: args.text("selector"),
     fieldSelector: args.text("field-selector"),
-    output: (args.text("output") ?? "table") as GetRequest["output"],
+    output: outputOf(args) as GetRequest["output"],
     headers: !args.isOn("no-headers"),
     ignoreNotFound: args.isOn("ignore-not-found"),
   };

@@ -5,7 +5,10 @@ import { importImage } from "../image/import-image.ts";
 import { listImages } from "../image/list-images.ts";
 import { pullImages } from "../image/pull-images.ts";
 import { removeImages } from "../image/remove-images.ts";
+import { listingFlags } from "../print/listing.ts";
 import { runWordAction } from "../word-action.ts";
+
+const actions = { ls: listImages, pull: pullImages, rm: removeImages, gc: collectImages, import: importImage };
 
 export const image: Command = {
   usage: [
@@ -41,7 +44,10 @@ export const image: Command = {
     label: { value: "NAME=VALUE", many: true, help: "With --rootfs: a label" },
     "older-than": { value: "DURATION", help: "Only what was not used for so long (default: 1m)" },
     keep: { value: "SIZE", help: "Remove only as much as is needed to get below this size, such as 20GB (default: 0)" },
-    output: { short: "o", value: "FORMAT", choices: ["json"], help: "Print the result for programs" },
+    ...listingFlags,
+    // -w is --workdir here.
+    watch: { help: "Then show what changes, until Ctrl-C" },
   },
-  run: runWordAction("image", { ls: listImages, pull: pullImages, rm: removeImages, gc: collectImages, import: importImage }),
+  words: Object.keys(actions),
+  run: runWordAction("image", actions),
 };

@@ -1,19 +1,49 @@
+import type { AgentBoxClient } from "#client/agentbox-client.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import { apiClient } from "../api-client.ts";
 import type { Command } from "../command.ts";
 import { yamlText } from "../print/yaml-text.ts";
 import { oneId } from "../sandbox/one-id.ts";
 
 export const inspect: Command = {
-  usage: ["inspect ID [-o FORMAT]"],
+  usage: ["inspect ID [-o FORMAT]", "inspect template/NAME [-o FORMAT]"],
   about:
-    "Shows all there is to know about a sandbox, live or ended. Of one that is stuck also why: what its pod waits for or failed with,\n" +
-    "and the warnings about it.",
-  examples: [{ does: "Why it does not start", line: "agentbox inspect ID" }],
+    "Shows all there is to know about a sandbox, live or ended. Of one that is stuck also why: what its pod waits for or failed with, " +
+    "and the warnings about it. Of a template: what it is for, and what its author wrote for its users.",
+  examples: [
+    { does: "Why it does not start", line: "agentbox inspect ID" },
+    { does: "How a template is used", line: "agentbox inspect template/base" },
+  ],
   flags: { output: { short: "o", value: "FORMAT", choices: ["yaml", "json"], help: "How it is shown" } },
   run: async (context, args) => {
     const id = oneId("inspect", args.words);
-    const sandbox = await (await apiClient(context)).sandboxes.get(id, context.signal);
+    const client = await apiClient(context);
+    const template = templateIn(id);
+    if (template !== undefined) {
+      context.stdout.write(await templateText(client, template, { format: args.text("output"), signal: context.signal }));
+      return 0;
+    }
+    const sandbox = await client.sandboxes.get(id, context.signal);
     context.stdout.write(args.text("output") === "json" ? `${JSON.stringify(sandbox, null, 2)}\n` : yamlText(sandbox));
     return 0;
   },
 };
+
+/** Ids of sandboxes have no slash. */
+function templateIn(word: string): string | undefined {
+  return /^(?:sandboxtemplates?|templates?|sbt)\/(.+)$/.exec(word)?.[1];
+}
+
+interface Shown {
+  readonly format: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** For people the document stands by itself under what the template is; programs get one object. */
+async function templateText({ templates }: AgentBoxClient, name: string, { format, signal }: Shown): Promise<string> {
+  const [template, { markdown }] = await Promise.all([templates.get(name, signal), templates.docs(name, signal)]);
+  const { version, description } = template.spec;
+  if (format === "json") return `${JSON.stringify({ name, version, description, docs: markdown }, null, 2)}\n`;
+  const head = yamlText({ name, ...withoutUndefined({ version, description }) });
+  return markdown === "" ? `${head}This template has no docs (annotation agentbox.navix.sh/docs).\n` : `${head}\n${markdown.trimEnd()}\n`;
+}

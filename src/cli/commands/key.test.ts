@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "#lib/clock.ts";
-import { runAllInOne } from "../../cmd/all-in-one.ts";
-import { readAdminKey } from "../../cmd/admin-key-file.ts";
-import { homeFolder, type HomeFolder } from "../../cmd/home-folder.ts";
-import { readServerFile } from "../../cmd/server-file.ts";
+import { runAllInOne } from "#cmd/machine/all-in-one.ts";
+import { readAdminKey } from "#cmd/machine/admin-key-file.ts";
+import { homeFolder, type HomeFolder } from "#cmd/parts/home-folder.ts";
+import { readServerFile } from "#cmd/machine/server-file.ts";
 import { agentbox, type Said } from "../../../test/world/run-cli.ts";
 
 let folder: string;
@@ -52,7 +52,9 @@ describe("agentbox key", () => {
     expect([made.code, key]).toEqual([0, expect.stringMatching(/^e2b_[0-9a-f]{40}$/)]);
     const asRed = { AGENTBOX_API_KEY: key };
     const listed = await run(["key", "ls"], asRed);
-    expect(listed.stdout).toMatch(new RegExp(`^ID +ROLE +TEAM +USER +AGE +EXPIRES +NAME\n${id} +tenant +red +- +\\d+s +20\\S+Z +ci\n$`));
+    expect(listed.stdout).toMatch(
+      new RegExp(`^ID +ROLE +TEAM +USER +AGE +EXPIRES +MADE-BY +NAME\n${id} +tenant +red +- +\\d+s +20\\S+Z +[0-9a-f]{16} +ci\n$`),
+    );
     expect((await run(["key", "ls"])).stdout).toContain("first admin key");
     expect(await run(["key", "revoke", id])).toEqual({ stdout: `key ${id} is revoked\n`, stderr: "", code: 0 });
     expect(await run(["key", "ls"], asRed)).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown, revoked or expired") });
@@ -80,7 +82,9 @@ describe("agentbox key", () => {
     expect((await run(["key", "ls"], { AGENTBOX_API_KEY: "wrong" })).stderr).toContain("not valid");
     expect((await run(["key", "ls"], { AGENTBOX_API_URL: url })).stderr).toContain("AGENTBOX_API_KEY is not");
     const nowhere = { AGENTBOX_API_URL: "http://127.0.0.1:59998", AGENTBOX_API_KEY: "x" };
-    expect((await run(["key", "ls"], nowhere)).stderr).toContain("nobody answers at http://127.0.0.1:59998: ECONNREFUSED");
+    expect((await run(["key", "ls"], nowhere)).stderr).toContain(
+      "the server at http://127.0.0.1:59998 cannot be reached: the connection is refused: no server listens there",
+    );
     expect((await agentbox(["key", "ls"])).stderr).toContain("AgentBox is not running here. Start it with: make up");
   });
 });

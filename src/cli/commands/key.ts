@@ -3,17 +3,26 @@ import type { Command } from "../command.ts";
 import { createKey } from "../key/create-key.ts";
 import { listKeys } from "../key/list-keys.ts";
 import { revokeKeys } from "../key/revoke-keys.ts";
+import { listingFlags } from "../print/listing.ts";
 import { runWordAction } from "../word-action.ts";
 
+const actions = { create: createKey, ls: listKeys, revoke: revokeKeys };
+
 export const key: Command = {
-  usage: ["key create [--role ROLE] [--team TEAM] [--user USER] [--name TEXT] [--expires-in DURATION]", "key ls", "key revoke ID …"],
+  usage: [
+    "key create [--role ROLE] [--team TEAM] [--user USER] [--name TEXT] [--expires-in DURATION]",
+    "key ls",
+    "key revoke [--made FATE] ID …",
+  ],
   about:
-    "API keys say who asks. An admin key may do everything; a tenant key is of a team, or of one user in it, and sees only what is\n" +
-    "theirs. A key can make others for its own team and user, and is shown only when it is made: the server keeps a hash.\n" +
+    "API keys say who asks. An admin key may do everything; a tenant key is of a team, or of one user in it, and sees only what is " +
+    "theirs. A key can make others for its own team and user, and is shown only when it is made: the server keeps a hash. " +
+    "Revoking a key also revokes the keys that it made, unless --made keep says otherwise; an admin key that made some needs the choice. " +
     "Commands use AGENTBOX_API_KEY, or the key that the first start put into keys/admin.key in the data folder.",
   examples: [
     { does: "A key for a team", line: "agentbox key create --team red --name 'CI of red'" },
     { does: "One that ends by itself", line: "agentbox key create --team red --user ann --expires-in 24h" },
+    { does: "End a key, and keep those that it made", line: "agentbox key revoke --made keep 0123456789abcdef" },
     { does: "Which ones there are", line: "agentbox key ls" },
   ],
   flags: {
@@ -22,7 +31,9 @@ export const key: Command = {
     user: { value: "USER", help: "Only this user of the team" },
     name: { value: "TEXT", help: "What it is for" },
     "expires-in": { value: "DURATION", help: "It ends after so long, such as 720h (default: never)" },
-    output: { short: "o", value: "FORMAT", choices: ["json"], help: "Print the result for programs" },
+    made: { value: "FATE", choices: ["revoke", "keep"], help: "What becomes of the keys that it made (default: revoke)" },
+    ...listingFlags,
   },
-  run: runWordAction("key", { create: createKey, ls: listKeys, revoke: revokeKeys }),
+  words: Object.keys(actions),
+  run: runWordAction("key", actions),
 };

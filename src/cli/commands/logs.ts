@@ -9,7 +9,7 @@ import { oneId } from "../sandbox/one-id.ts";
 import { spanOf } from "../sandbox/spans.ts";
 
 export const logs: Command = {
-  usage: ["logs ID [-f] [--tail LINES] [--since DURATION] [-c NAME]"],
+  usage: ["logs ID [-f] [--tail LINES] [--since DURATION] [-c NAME | --source RUNTIME]"],
   about: "Shows what a live sandbox's own program wrote, from its claim on. What commands wrote that were run in it is not among it.",
   examples: [
     { does: "The last hundred lines", line: "agentbox logs ID --tail 100" },
@@ -20,6 +20,7 @@ export const logs: Command = {
     tail: { value: "LINES", help: "Only so many lines from the end (default: 1000)" },
     since: { value: "DURATION", help: "Only of this last while, such as 5m" },
     container: { short: "c", value: "NAME", help: "Of this container (default: the first)" },
+    source: { value: "RUNTIME", help: "The file that this runtime of the template logs to (default: stdout)" },
   },
   run: async (context, args) => {
     const id = oneId("logs", args.words);
@@ -27,6 +28,7 @@ export const logs: Command = {
       tail: args.number("tail"),
       since: spanOf(args, "since"),
       container: args.text("container"),
+      source: args.text("source"),
     });
     const { sandboxes } = await apiClient(context);
     if (args.isOn("follow")) return await follow(context, sandboxes, id, query);

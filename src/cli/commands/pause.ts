@@ -7,7 +7,7 @@ export const pause: Command = {
   examples: [{ does: "Freeze one", line: "agentbox pause ID" }],
   flags: {},
   run: (context, args) =>
-    eachSandbox(context, args, {
+    eachSandbox(context, args.words, {
       command: "pause",
       doing: "Pausing",
       act: async (sandboxes, id) => {

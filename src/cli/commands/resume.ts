@@ -7,7 +7,7 @@ export const resume: Command = {
   examples: [{ does: "Go on with one", line: "agentbox resume ID" }],
   flags: {},
   run: (context, args) =>
-    eachSandbox(context, args, {
+    eachSandbox(context, args.words, {
       command: "resume",
       doing: "Resuming",
       act: async (sandboxes, id) => {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { agentbox, type CliSurroundings, type Said } from "../../../test/world/run-cli.ts";
 import { type AskedRequest, problem, type ScriptedAnswer, type ScriptedApi, scriptedApi } from "../../../test/world/scripted-api.ts";
@@ -22,19 +22,30 @@ function run(api: ScriptedApi, argv: readonly string[], more: CliSurroundings = 
   return agentbox(argv, { env: { AGENTBOX_API_URL: api.url, AGENTBOX_API_KEY: "e2b_x" }, ...more });
 }
 
-/** Answers a create, an exec and a delete; the exec with `exec`. */
-function life(exec: ScriptedAnswer): (request: AskedRequest) => ScriptedAnswer {
-  return ({ method, path }) => {
-    if (method === "DELETE") return { status: 202 };
-    return path.endsWith("/exec") ? exec : { status: 201, body: { sandbox } };
+/** Answers a create and a delete. */
+function life({ method }: AskedRequest): ScriptedAnswer {
+  return method === "DELETE" ? { status: 202 } : { status: 201, body: { sandbox } };
+}
+
+/** A command that ends when its input does, and what it was sent. */
+function streamed(...answers: readonly (Buffer | object)[]) {
+  const sent: unknown[] = [];
+  const onSocket = (socket: WebSocket): void => {
+    socket.on("message", (data: Buffer, isBinary) => {
+      const message = isBinary ? data.toString() : (JSON.parse(data.toString()) as { readonly type?: string });
+      sent.push(message);
+      if (typeof message === "string") socket.send(JSON.stringify({ type: "taken", bytes: message.length }));
+      else if (message.type === "eof") for (const answer of answers) socket.send(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
+    });
   };
+  return { sent, onSocket };
 }
 
 const calls = (api: ScriptedApi): string[] => api.asked.map(({ method, path }) => `${method} ${path}`);
 
 describe("agentbox run", () => {
   test("prints the ID and nothing else, and asks for what the flags say", async () => {
-    await using api = await scriptedApi(life({}));
+    await using api = await scriptedApi(life);
     const flags = [
       "--image",
       "py",
@@ -65,37 +76,41 @@ describe("agentbox run", () => {
     expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes?wait=true", body }]);
   });
 
+  test("asks for pools of an Env by their size or group", async () => {
+    await using api = await scriptedApi(life);
+    await run(api, ["run", "base", "--instance-type", "cpu", "--multiplier", "4", "--scaling-group", "large"]);
+    const body = { poolName: "base", instanceType: "cpu", multiplier: 4, scalingGroup: "large" };
+    expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes?wait=true", body }]);
+    expect((await run(api, ["run", "base", "--multiplier", "many"])).stderr).toContain("--multiplier");
+  });
+
   test("takes the pool of a first start where none is named, and need not wait", async () => {
-    await using api = await scriptedApi(life({}));
+    await using api = await scriptedApi(life);
     expect(JSON.parse((await run(api, ["run", "--no-wait", "-o", "json"])).stdout)).toEqual({ sandbox });
     expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes?wait=false", body: { poolName: "base" } }]);
   });
 
   test("runs a command in it, passes its end on, and ends the sandbox", async () => {
-    await using api = await scriptedApi(life({ body: { exitCode: 3, stdout: "out", stderr: "err", truncated: false } }));
+    const { sent, onSocket } = streamed(Buffer.from("\u0001out"), Buffer.from("\u0002err"), { type: "exit", exitCode: 3 });
+    await using api = await scriptedApi(life, onSocket);
     const said = await run(api, ["run", "-e", "K=v", "--", "sh", "-c", "exit 3", "--keep"]);
     expect(said).toEqual({ stdout: "out", stderr: "err", code: 3 });
-    expect(api.asked[1]?.body).toEqual({ command: ["sh", "-c", "exit 3", "--keep"], env: { K: "v" }, timeout: "5m" });
-    expect(calls(api)).toEqual(["POST /v1/sandboxes?wait=true", "POST /v1/sandboxes/sb1/exec", "DELETE /v1/sandboxes/sb1"]);
+    expect(sent).toEqual([{ command: ["sh", "-c", "exit 3", "--keep"], env: { K: "v" } }, { type: "eof" }]);
+    expect(calls(api)).toEqual(["POST /v1/sandboxes?wait=true", "GET /v1/sandboxes/sb1/exec/stream", "DELETE /v1/sandboxes/sb1"]);
   });
 
   test("ends the sandbox also when the command cannot be run, and keeps it where that is wished", async () => {
-    await using api = await scriptedApi(life(problem(409, "conflict", "no such container")));
+    await using api = await scriptedApi(life);
     expect(await run(api, ["run", "--", "ls"])).toEqual({ stdout: "", stderr: "error: no such container\n", code: 1 });
     expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
     const kept = await run(api, ["run", "--keep", "--", "ls"]);
     expect(kept.stderr).toBe("Sandbox sb1 is kept. End it with: agentbox rm sb1\nerror: no such container\n");
-    expect(calls(api).at(-1)).toBe("POST /v1/sandboxes/sb1/exec");
+    expect(calls(api).at(-1)).toBe("GET /v1/sandboxes/sb1/exec/stream");
   });
 
   test("ends the sandbox also when the user presses Ctrl-C", async () => {
     const stop = new AbortController();
-    const never = new Promise<ScriptedAnswer>(() => {});
-    await using api = await scriptedApi((request) => {
-      if (!request.path.endsWith("/exec")) return life({})(request);
-      stop.abort(new Error("Ctrl-C"));
-      return never;
-    });
+    await using api = await scriptedApi(life, (socket) => socket.once("message", () => stop.abort(new Error("Ctrl-C"))));
     expect((await run(api, ["run", "--", "sleep", "9"], { signal: stop.signal })).code).toBe(130);
     expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
   });
@@ -110,7 +125,7 @@ describe("agentbox run", () => {
     expect(await run(api, ["run"], { clock })).toEqual({
       stdout: "",
       stderr:
-        "Waiting for a sandbox of pool base …\n" +
+        "Waiting for a sandbox of base …\n" +
         "error: no pod became free; the pool has 0 idle pods, 1 starting, 3 running, 0 stopping, and 2 requests wait; try again in 1 s; " +
         "or make the pool larger with: agentbox scale POOL NUMBER\n",
       code: 1,
@@ -146,22 +161,7 @@ describe("agentbox ls", () => {
 
   test("asks for what the flags say, and says when there is nothing", async () => {
     await using api = await scriptedApi(() => ({ body: { sandboxes: [] } }));
-    const flags = [
-      "--pool",
-      "p",
-      "--template",
-      "t",
-      "--status",
-      "Failed",
-      "--status",
-      "Running",
-      "-m",
-      "a=b",
-      "-m",
-      "c=d",
-      "--prefix",
-      "x",
-    ];
+    const flags = "--pool p --template t --status Failed --status Running -m a=b -m c=d --prefix x".split(" ");
     expect((await run(api, ["ls", ...flags])).stderr).toBe("No live sandboxes (ended ones: agentbox ls --all)\n");
     expect(calls(api)[0]).toBe(
       "GET /v1/sandboxes?status=Failed%2CRunning&metadata=a%3Db&metadata=c%3Dd&poolName=p&templateName=t&idPrefix=x&limit=100",
@@ -171,20 +171,53 @@ describe("agentbox ls", () => {
 });
 
 describe("agentbox exec", () => {
-  test("gives the command its input, and tells of what is missing of its output", async () => {
-    await using api = await scriptedApi(() => ({ body: { exitCode: 0, stdout: "x", stderr: "", truncated: true } }));
-    const flags = ["-i", "-u", "me", "-w", "/tmp", "-c", "side", "--command-timeout", "9s"];
-    expect(await run(api, ["exec", "sb1", ...flags, "--", "cat", "-u"], { stdin: "in" })).toMatchObject({
-      stdout: "x",
-      stderr: "agentbox: it wrote more than the API passes on; the rest is missing here\n",
+  const exit = { type: "exit", exitCode: 0 };
+
+  test("gives the command its input, to the end of it", async () => {
+    const { sent, onSocket } = streamed(Buffer.from("\u0001x"), exit);
+    await using api = await scriptedApi(life, onSocket);
+    const flags = ["-u", "me", "-w", "/tmp", "-c", "side", "--command-timeout", "9s"];
+    expect(await run(api, ["exec", "sb1", ...flags, "--", "cat", "-u"], { stdin: "in" })).toEqual({ stdout: "x", stderr: "", code: 0 });
+    const wish = { command: ["cat", "-u"], timeout: "9s", user: "me", workingDir: "/tmp", container: "side" };
+    expect(sent).toEqual([wish, "in", { type: "eof" }]);
+  });
+
+  test("gives it none with -n, and what is at a terminal only with -i", async () => {
+    const { sent, onSocket } = streamed(exit);
+    await using api = await scriptedApi(life, onSocket);
+    await run(api, ["exec", "sb1", "-n", "--", "cat"], { stdin: "in" });
+    await run(api, ["exec", "sb1", "--", "cat"], { stdin: "in", isStdinTerminal: true });
+    await run(api, ["exec", "sb1", "-i", "--", "cat"], { stdin: "in", isStdinTerminal: true });
+    expect(sent.filter((message) => message === "in")).toHaveLength(1);
+  });
+
+  test("says why a program could not be started, and ends as a shell would", async () => {
+    const { onSocket } = streamed({ type: "exit", exitCode: 127, startError: 'there is no program "x" in PATH' });
+    await using api = await scriptedApi(life, onSocket);
+    const stderr = 'agentbox: there is no program "x" in PATH\n';
+    expect(await run(api, ["exec", "sb1", "--", "x"])).toEqual({ stdout: "", stderr, code: 127 });
+  });
+
+  test("fails when the server says so, or is gone before the command has ended", async () => {
+    const { onSocket } = streamed({ type: "error", code: "invalid_request", detail: 'the image has no user "x"' });
+    await using api = await scriptedApi(life, onSocket);
+    expect(await run(api, ["exec", "sb1", "--", "x"])).toEqual({ stdout: "", stderr: 'error: the image has no user "x"\n', code: 1 });
+    await using gone = await scriptedApi(life, (socket) => socket.once("message", () => socket.terminate()));
+    const said = await run(gone, ["exec", "sb1", "--", "x"]);
+    expect(said).toMatchObject({ stderr: "error: the connection ended before the command did\n", code: 1 });
+  });
+
+  test("passes signals on to the command", async () => {
+    let signal = (_name: "SIGINT"): void => {};
+    await using api = await scriptedApi(life, (socket) => {
+      socket.on("message", (data: Buffer) => {
+        const { type } = JSON.parse(data.toString()) as { readonly type?: string };
+        if (type === "eof") signal("SIGINT");
+        if (type === "signal") socket.send(JSON.stringify({ type: "exit", exitCode: 130 }));
+      });
     });
-    expect(api.asked).toEqual([
-      {
-        method: "POST",
-        path: "/v1/sandboxes/sb1/exec",
-        body: { command: ["cat", "-u"], timeout: "9s", user: "me", workingDir: "/tmp", container: "side", stdin: "in" },
-      },
-    ]);
+    const onSignal = (handler: typeof signal): void => void (signal = handler);
+    expect(await run(api, ["exec", "sb1", "--", "sleep", "9"], { onSignal })).toEqual({ stdout: "", stderr: "", code: 130 });
   });
 });
 
@@ -196,20 +229,19 @@ describe("a terminal", () => {
     await new Promise((resolve) => sockets.once("listening", resolve));
     sockets.on("connection", (socket) => {
       socket.send(Buffer.from("$ "), { binary: true });
-      socket.on("message", (data: Buffer) => {
-        const message = JSON.parse(data.toString()) as { readonly data?: string };
+      socket.on("message", (data: Buffer, isBinary) => {
+        const message = isBinary ? data.toString() : (JSON.parse(data.toString()) as unknown);
         sent.push(message);
-        if (message.data === "q") socket.send(JSON.stringify({ type: "exit", exitCode: 4 }));
-        if (message.data === "x") socket.close(1001, "the server ends");
+        if (message === "q") socket.send(JSON.stringify({ type: "exit", exitCode: 4 }));
+        if (message === "x") socket.close(1001, "the server ends");
       });
     });
     const { port } = sockets.address() as AddressInfo;
-    const answer = life({ status: 201, body: {} });
     // The right is asked for here, and leads to the sockets there.
     const api = await scriptedApi((request) =>
       request.path.endsWith("/exec-token")
         ? { status: 201, body: { path: `@127.0.0.1:${port}/v1/sandboxes/sb1/terminal?token=t` } }
-        : answer(request),
+        : life(request),
     );
     return {
       ...api,
@@ -224,34 +256,31 @@ describe("a terminal", () => {
 
   /** Types when the prompt is there. */
   function atTerminal(keys: string): CliSurroundings {
-    let type = (_text: string): void => {};
+    let type = (_bytes: Uint8Array<ArrayBuffer>): void => {};
     let resize = (): void => {};
     const terminal = {
       rows: 30,
       cols: 90,
+      show: (bytes: Uint8Array) => show(bytes),
       onTyped: (handler: typeof type) => void (type = handler),
       onResize: (handler: typeof resize) => void (resize = handler),
       [Symbol.dispose]: () => {},
     };
-    const onOutput = (text: string): void => {
-      if (!text.includes("$")) return;
+    const show = (bytes: Uint8Array): void => {
+      if (!Buffer.from(bytes).toString().includes("$")) return;
       setImmediate(() => {
         resize();
-        for (const key of keys) type(key);
+        for (const key of keys) type(new TextEncoder().encode(key));
       });
     };
-    return { terminal: () => terminal, onOutput };
+    return { terminal: () => terminal };
   }
 
   test("passes on what is typed and shown, and how the command ends", async () => {
     await using api = await terminalApi();
-    expect(await run(api, ["exec", "-it", "sb1", "-u", "me"], atTerminal("aq"))).toEqual({ stdout: "$ ", stderr: "", code: 4 });
+    expect(await run(api, ["exec", "-it", "sb1", "-u", "me"], atTerminal("aq"))).toEqual({ stdout: "", stderr: "", code: 4 });
     expect(api.asked).toEqual([{ method: "POST", path: "/v1/sandboxes/sb1/exec-token", body: { rows: 30, cols: 90, user: "me" } }]);
-    expect(api.sent).toEqual([
-      { type: "resize", rows: 30, cols: 90 },
-      { type: "stdin", data: "a" },
-      { type: "stdin", data: "q" },
-    ]);
+    expect(api.sent).toEqual([{ type: "resize", rows: 30, cols: 90 }, "a", "q"]);
   });
 
   test("in a sandbox of its own ends with it, also when the connection breaks", async () => {
@@ -262,9 +291,15 @@ describe("a terminal", () => {
     expect(calls(api).at(-1)).toBe("DELETE /v1/sandboxes/sb1");
   });
 
-  test("is needed for --tty", async () => {
+  test("is needed for --tty, and without one nothing is asked for or made", async () => {
     await using api = await terminalApi();
-    expect((await run(api, ["exec", "-t", "sb1"])).stderr).toContain("--tty needs a terminal");
+    for (const argv of [
+      ["exec", "-t", "sb1"],
+      ["run", "-t"],
+    ]) {
+      expect(await run(api, argv)).toMatchObject({ stderr: expect.stringContaining("--tty needs a terminal") as string, code: 1 });
+    }
+    expect(api.asked).toEqual([]);
   });
 });
 

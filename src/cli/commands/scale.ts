@@ -5,8 +5,8 @@ import { UsageError } from "../failure.ts";
 export const scale: Command = {
   usage: ["scale POOL NUMBER"],
   about:
-    "Sets how many pods a pool keeps, those with a sandbox included. Pods that are too many go when they are idle: no sandbox is ended.\n" +
-    "POOL is a name, or NAMESPACE/NAME where several have it.",
+    "Sets how many pods a pool keeps, those with a sandbox included. Pods that are too many go when they are idle: no sandbox is ended. " +
+    "POOL is a name, or NAMESPACE/NAME where several have it. A pool that belongs to an Env is scaled with agentbox envs scale.",
   examples: [{ does: "Room for ten sandboxes at a time", line: "agentbox scale base 10" }],
   flags: {},
   run: async (context, { words: [pool, number, ...more] }) => {

@@ -44,6 +44,17 @@ test("parts are named once each, in any order, and everything else is as usual",
   });
 });
 
+test("which cluster it is, and whether pools get Envs, is said by flags or variables", async () => {
+  const usual = (await asked(["api", "controllers"], image)).request;
+  expect([usual?.clusterID, usual?.adoptPools]).toEqual([undefined, undefined]);
+  const { request } = await asked(["api", "controllers", "--cluster-id", "eu-1", "--adopt-pools"], image);
+  expect(request).toMatchObject({ clusterID: "eu-1", adoptPools: true });
+  const byVariable = await asked(["api", "controllers"], { ...image, AGENTBOX_CLUSTER_ID: "eu-2", AGENTBOX_ADOPT_POOLS: "true" });
+  expect(byVariable.request).toMatchObject({ clusterID: "eu-2", adoptPools: true });
+  const wrong = await asked(["api", "controllers"], { ...image, AGENTBOX_ADOPT_POOLS: "yes" });
+  expect([wrong.stderr, wrong.code]).toEqual([expect.stringContaining("AGENTBOX_ADOPT_POOLS must be true or false"), 2]);
+});
+
 test("the agent of a node is told which one it is on, and needs no more", async () => {
   expect((await asked(["node"], { AGENTBOX_NODE_NAME: "a" })).request?.node).toEqual({ name: "a", cgroupRoot: "/sys/fs/cgroup" });
   expect((await asked(["node", "--node-name", "a", "--cgroup-root", "/host"])).request?.node).toEqual({ name: "a", cgroupRoot: "/host" });

@@ -46,6 +46,10 @@ export const serve: Command = {
       value: "NAME",
       help: "Look after the pools of one namespace and no others (default: AGENTBOX_ONLY_NAMESPACE, or the whole cluster)",
     },
+    "cluster-id": {
+      value: "NAME",
+      help: "Which entry of an Env's clusters is this cluster's (default: AGENTBOX_CLUSTER_ID; without one Envs are not kept)",
+    },
     "daemon-image": {
       value: "IMAGE",
       help: "What brings the daemon into sandboxes (default: AGENTBOX_DAEMON_IMAGE; needed by api and controllers)",
@@ -99,6 +103,7 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
     namespace: text("namespace"),
     poolNamespace: text("pool-namespace") ?? text("only-namespace") ?? "default",
     onlyNamespace: text("only-namespace"),
+    clusterID: text("cluster-id"),
     host: text("listen") ?? defaults.host,
     port: port("port", defaults.port),
     healthPort: port("health-port", defaults.healthPort),

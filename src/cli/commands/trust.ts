@@ -6,8 +6,8 @@ import type { SystemTrust, TrustStore } from "../system-trust.ts";
 export const trust: Command = {
   usage: ["trust", "trust --remove", "trust --print"],
   about:
-    "Has this system trust the certificate of the gateway: https://<port>-<sandbox id>.DOMAIN and https://api.DOMAIN open without warnings.\n" +
-    "It installs the authority that the first start made, whose key never leaves the data folder. This needs root, and works on\n" +
+    "Has this system trust the certificate of the gateway: https://<port>-<sandbox id>.DOMAIN and https://api.DOMAIN open without warnings. " +
+    "It installs the authority that the first start made, whose key never leaves the data folder. This needs root, and works on " +
     "Debian, Ubuntu, Fedora and their relatives. Node, Python and Firefox keep lists of their own: what to set for them is printed.",
   examples: [
     { does: "Trust it on this system", line: "sudo agentbox trust" },
@@ -30,7 +30,7 @@ export const trust: Command = {
 };
 
 async function install({ stdout }: CliContext, system: SystemTrust): Promise<void> {
-  // First: whoever is not root may not see the authority either.
+  // First: without root the authority cannot be read either.
   const store = changeable(system, "");
   const file = authorityOf(system);
   await changed(store, () => store.install());

@@ -12,9 +12,9 @@ const defaultDomain = "agentbox.localhost";
 export const up: Command = {
   usage: ["up [--listen ADDRESS] [--port PORT] [--log-format FORMAT] [--no-sandboxes] [GATEWAY] [LIMITS]"],
   about:
-    "Runs AgentBox in the foreground until Ctrl-C. Its data is kept in AGENTBOX_HOME and is there again at the next start.\n" +
-    "The first start makes an admin key, shows it once and keeps it in keys/admin.key in the data folder, for this user's commands.\n" +
-    "DATABASE_URL says where ended sandboxes are kept: postgres://… or a file (default: history.db in the data folder).\n" +
+    "Runs AgentBox in the foreground until Ctrl-C. Its data is kept in AGENTBOX_HOME and is there again at the next start. " +
+    "The first start makes an admin key, shows it once and keeps it in keys/admin.key in the data folder, for this user's commands. " +
+    "DATABASE_URL says where ended sandboxes are kept: postgres://… or a file (default: history.db in the data folder). " +
     "OTEL_EXPORTER_OTLP_ENDPOINT switches tracing on.",
   examples: [
     { does: "Start on the usual folder and port", line: "agentbox up" },
@@ -51,7 +51,7 @@ export const up: Command = {
   },
 };
 
-/** Beside the APIs, unless other ports are given: whoever takes any free one there gets any here. */
+/** Beside the APIs, unless other ports are given: with any free port there, any free port here. */
 function gatewayOf(context: CliContext, args: Arguments, apiPort: number): Omit<GatewayWish, "host"> {
   const beside = (by: number): number => (apiPort === 0 || apiPort + by > 65_535 ? 0 : apiPort + by);
   const domain = given(context, args, "domain").text ?? defaultDomain;

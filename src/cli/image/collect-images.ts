@@ -2,6 +2,7 @@ import { parseDuration } from "#model/duration.ts";
 import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import { byteSize, parseByteSize } from "../print/byte-size.ts";
+import { printed } from "../print/listing.ts";
 import type { WordAction } from "../word-action.ts";
 
 export const collectImages: WordAction = {
@@ -12,10 +13,7 @@ export const collectImages: WordAction = {
     const keepNewerThan = context.clock.now() - ageOf(args);
     await using images = await context.images();
     const collected = await images.collect({ keepBytes, keepNewerThan, signal: context.signal });
-    if (args.has("output")) {
-      context.stdout.write(`${JSON.stringify(collected, null, 2)}\n`);
-      return 0;
-    }
+    if (printed(context, args, collected)) return 0;
     for (const name of collected.images) context.stdout.write(`${name} removed\n`);
     context.stdout.write(`${byteSize(collected.freedBytes)} freed, ${byteSize(collected.keptBytes)} in use or kept\n`);
     return 0;

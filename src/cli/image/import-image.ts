@@ -4,8 +4,9 @@ import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 import type { MachineImage, MachineImages } from "../machine-images.ts";
 import { LayerProgress } from "../print/layer-progress.ts";
+import { printed } from "../print/listing.ts";
 import type { WordAction } from "../word-action.ts";
-import { printJson } from "./print-json.ts";
+import { forPrograms } from "./for-programs.ts";
 
 const rootfsFlags = ["env", "entrypoint", "user", "workdir", "label"];
 
@@ -20,8 +21,8 @@ export const importImage: WordAction = {
       ? await importRootfs(context, images, progress, { words, args })
       : await importFiles(context, images, progress, { words, args });
     progress.finish();
-    if (args.has("output")) printJson(context, imported);
-    else for (const { shortName, digest } of imported) context.stdout.write(`${shortName} imported: ${digest}\n`);
+    if (printed(context, args, imported.map(forPrograms))) return 0;
+    for (const { shortName, digest } of imported) context.stdout.write(`${shortName} imported: ${digest}\n`);
     return 0;
   },
 };

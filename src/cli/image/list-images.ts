@@ -3,33 +3,33 @@ import type { MachineImage } from "../machine-images.ts";
 import { byteSize } from "../print/byte-size.ts";
 import { humanDuration } from "../print/human-duration.ts";
 import { shortDigest } from "../print/layer-progress.ts";
-import { TableText } from "../print/table-text.ts";
+import { type ListColumn, listingFlags, showListing } from "../print/listing.ts";
 import type { WordAction } from "../word-action.ts";
-import { printJson } from "./print-json.ts";
+import { forPrograms, type PrintedImage } from "./for-programs.ts";
 
 export const listImages: WordAction = {
-  flags: ["output"],
+  flags: Object.keys(listingFlags),
   run: async (context, words, args) => {
     if (words.length > 0) throw new UsageError(`image ls takes no names: unexpected ${words.join(" ")}`);
     await using images = await context.images();
-    const found = await images.list();
-    if (args.has("output")) printJson(context, found);
-    else if (found.length === 0) context.stdout.write("No images on this machine\n");
-    else context.stdout.write(new TableText().lay([header, ...found.map((image) => row(image, context.clock.now()))]));
-    return 0;
+    const load = async (): Promise<readonly PrintedImage[]> => (await images.list()).map(forPrograms);
+    return await showListing(context, args, {
+      load,
+      nameOf: ({ shortName }) => shortName,
+      columns,
+      empty: "No images on this machine",
+      emptyOn: "stdout",
+    });
   },
 };
 
-const header = ["NAME", "ID", "PLATFORM", "SIZE", "FROM", "AGE", "USED"];
-
-function row({ shortName, id, platform, bytes, source, since, lastUsed }: MachineImage, now: number): string[] {
-  return [
-    shortName,
-    shortDigest(id),
-    platform,
-    byteSize(bytes),
-    source,
-    humanDuration(now - since),
-    `${humanDuration(now - lastUsed)} ago`,
-  ];
-}
+const columns: readonly ListColumn<PrintedImage>[] = [
+  { name: "NAME", cell: ({ shortName }) => shortName },
+  { name: "ID", cell: ({ id }) => shortDigest(id) },
+  { name: "PLATFORM", cell: ({ platform }) => platform },
+  { name: "SIZE", cell: ({ bytes }) => byteSize(bytes) },
+  { name: "FROM", cell: ({ source }) => source },
+  { name: "AGE", cell: ({ since }, now) => humanDuration(now - Date.parse(since)) },
+  { name: "USED", cell: ({ lastUsed }, now) => `${humanDuration(now - Date.parse(lastUsed))} ago` },
+  { name: "FULL-ID", wide: true, cell: ({ id }: Pick<MachineImage, "id">) => id },
+];

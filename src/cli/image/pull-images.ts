@@ -4,8 +4,9 @@ import type { CliContext } from "../context.ts";
 import { CliError, UsageError } from "../failure.ts";
 import type { MachineImage } from "../machine-images.ts";
 import { LayerProgress } from "../print/layer-progress.ts";
+import { printed } from "../print/listing.ts";
 import type { WordAction } from "../word-action.ts";
-import { printJson } from "./print-json.ts";
+import { forPrograms } from "./for-programs.ts";
 
 export const pullImages: WordAction = {
   flags: ["platform", "credentials", "output"],
@@ -20,8 +21,8 @@ export const pullImages: WordAction = {
       pulled.push(await images.pull(name, { platform: args.text("platform"), credentials, onProgress, signal: context.signal }));
       progress.finish();
     }
-    if (args.has("output")) printJson(context, pulled);
-    else for (const { shortName, digest } of pulled) context.stdout.write(`${shortName} pulled: ${digest}\n`);
+    if (printed(context, args, pulled.map(forPrograms))) return 0;
+    for (const { shortName, digest } of pulled) context.stdout.write(`${shortName} pulled: ${digest}\n`);
     return 0;
   },
 };

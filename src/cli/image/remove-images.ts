@@ -1,5 +1,6 @@
 import { throwCollected, UsageError } from "../failure.ts";
 import { byteSize } from "../print/byte-size.ts";
+import { printed } from "../print/listing.ts";
 import type { WordAction } from "../word-action.ts";
 
 export const removeImages: WordAction = {
@@ -19,7 +20,7 @@ export const removeImages: WordAction = {
         errors.push(error);
       }
     }
-    if (args.has("output")) context.stdout.write(`${JSON.stringify(removed, null, 2)}\n`);
+    printed(context, args, removed);
     throwCollected(errors);
     return 0;
   },

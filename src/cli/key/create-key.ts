@@ -1,6 +1,7 @@
 import { parseDuration } from "#model/duration.ts";
 import { apiClient } from "../api-client.ts";
 import { UsageError } from "../failure.ts";
+import { printed } from "../print/listing.ts";
 import type { WordAction } from "../word-action.ts";
 
 export const createKey: WordAction = {
@@ -16,8 +17,7 @@ export const createKey: WordAction = {
       expiresAt: expiry(args.text("expires-in"), context.clock.now()),
     };
     const made = await client.keys.create(Object.fromEntries(Object.entries(wish).filter(([, value]) => value !== undefined)));
-    if (args.text("output") === "json") context.stdout.write(`${JSON.stringify(made, null, 2)}\n`);
-    else {
+    if (!printed(context, args, made)) {
       context.stdout.write(`${made.key}\n`);
       // Beside the key and not with it, so that `KEY=$(agentbox key create …)` works.
       context.stderr.write(`Key ${made.id} is shown this once: keep it. Revoke it with: agentbox key revoke ${made.id}\n`);

@@ -2,9 +2,10 @@ import { resourceTypeOf } from "#model/kinds.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { kindName } from "../kind-name.ts";
 import { goJson } from "./go-json.ts";
+import { jsonPathText } from "./json-path-text.ts";
 import { yamlText } from "./yaml-text.ts";
 
-export type ObjectFormat = "yaml" | "json" | "name";
+export type ObjectFormat = "yaml" | "json" | "name" | `jsonpath=${string}`;
 
 /** Objects as a whole: a single one as itself when only one could be meant, else as a List. */
 export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, single: boolean): string {
@@ -14,6 +15,7 @@ export function printObjects(objects: readonly ApiObject[], format: ObjectFormat
     single && first !== undefined
       ? tidy(first)
       : { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: objects.map(tidy) };
+  if (format.startsWith("jsonpath=")) return `${jsonPathText(format.slice("jsonpath=".length), shown)}\n`;
   return format === "yaml" ? yamlText(shown) : `${goJson(shown, "    ")}\n`;
 }
 

@@ -2,7 +2,6 @@ import type { SandboxesClient } from "#client/sandboxes.ts";
 import { apiClient } from "../api-client.ts";
 import type { CliContext } from "../context.ts";
 import { throwCollected, UsageError } from "../failure.ts";
-import type { Arguments } from "../flags.ts";
 import { withProgress } from "./progress.ts";
 
 export interface SandboxAction {
@@ -15,11 +14,11 @@ export interface SandboxAction {
 }
 
 /** Does it to every sandbox that is named, though some may fail, and says so of each. */
-export async function eachSandbox(context: CliContext, args: Arguments, { command, doing, act }: SandboxAction): Promise<number> {
-  if (args.words.length === 0) throw new UsageError(`${command} needs the ID of a sandbox: agentbox ls shows them`);
+export async function eachSandbox(context: CliContext, ids: readonly string[], { command, doing, act }: SandboxAction): Promise<number> {
+  if (ids.length === 0) throw new UsageError(`${command} needs the ID of a sandbox: agentbox ls shows them`);
   const { sandboxes } = await apiClient(context);
   const errors: unknown[] = [];
-  for (const id of args.words) {
+  for (const id of ids) {
     try {
       const done = await withProgress(context, `${doing} sandbox ${id}`, act(sandboxes, id));
       context.stdout.write(`sandbox ${id} ${done}\n`);

@@ -23,9 +23,10 @@ export async function runTerminal(context: CliContext, place: CommandPlace, comm
       container: args.text("container"),
     }),
   };
-  const onOutput = (text: string): void => void context.stdout.write(text);
-  const terminal = await place.sandboxes.terminal(place.id, wish, { onOutput, signal: context.signal });
-  user.onTyped((text) => terminal.type(text));
+  const terminal = await place.sandboxes.terminal(place.id, wish, { onOutput: user.show, signal: context.signal });
+  user.onTyped((bytes) => terminal.type(bytes));
   user.onResize(() => terminal.resize(user.rows, user.cols));
-  return await terminal.exitCode;
+  const { exitCode, startError } = await terminal.ended;
+  if (startError !== undefined) context.stderr.write(`agentbox: ${startError}\n`);
+  return exitCode;
 }

@@ -1,16 +1,9 @@
 /** What a table of sandboxes shows of each. */
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { age } from "../print/human-duration.ts";
-import { type Cell, TableText } from "../print/table-text.ts";
+import type { ListColumn } from "../print/listing.ts";
 
-interface SandboxColumn {
-  readonly name: string;
-  /** Shown in wide output only. */
-  readonly wide?: boolean;
-  readonly cell: (sandbox: Sandbox, now: number) => Cell;
-}
-
-const columns: readonly SandboxColumn[] = [
+export const sandboxColumns: readonly ListColumn<Sandbox>[] = [
   { name: "ID", cell: ({ sandboxId }) => sandboxId },
   { name: "POOL", cell: ({ poolName }) => poolName },
   { name: "STATUS", cell: ({ status }) => status },
@@ -23,14 +16,7 @@ const columns: readonly SandboxColumn[] = [
   { name: "IMAGES", wide: true, cell: ({ containerImages }) => Object.values(containerImages).join(",") || "-" },
 ];
 
-export interface SandboxTableOptions {
-  readonly wide: boolean;
-  readonly headers: boolean;
-  readonly now: number;
-}
-
-export function sandboxTable(sandboxes: readonly Sandbox[], { wide, headers, now }: SandboxTableOptions): string {
-  const shown = columns.filter((column) => wide || column.wide !== true);
-  const rows = sandboxes.map((sandbox) => shown.map(({ cell }) => cell(sandbox, now)));
-  return new TableText().lay(headers ? [shown.map(({ name }) => name), ...rows] : rows);
+/** What a watcher is told of when it changes; use of a sandbox is not among it. */
+export function sandboxState({ status, failureReason, terminatedAt, endTime, podName }: Sandbox): unknown {
+  return [status, failureReason, terminatedAt, endTime, podName];
 }

@@ -12,8 +12,14 @@ type Step =
 
 /** Reads a path once; the result finds the first value at it, or undefined. */
 export function compileJsonPath(path: string): (root: unknown) => Json | undefined {
+  const all = compileJsonPaths(path);
+  return (root) => all(root)[0];
+}
+
+/** The same for every value that there is. */
+export function compileJsonPaths(path: string): (root: unknown) => readonly Json[] {
   const steps = parseSteps(path);
-  return (root) => find(root as Json, steps)[0];
+  return (root) => find(root as Json, steps);
 }
 
 function find(root: Json, steps: readonly Step[]): Json[] {

@@ -1,20 +1,28 @@
 /** The APIs of a cluster, in one of any number of processes. */
 import type { ServePartsRequest } from "#cli/context.ts";
-import type { ClaimPressure } from "#controllers/pool/claim-pressure.ts";
+import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
 import { type ApiAddress, apiAddressOf } from "#gateway/api-host.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
-import { publishDemand } from "#services/publish-demand.ts";
+import { publishDemand } from "#services/creating/publish-demand.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
-import { pressureOf } from "../control-plane.ts";
-import { serverRehearsals } from "../rehearsal/server-rehearsals.ts";
-import { openSandboxServices } from "../sandbox-services.ts";
-import { defaultRateLimit, keysOver, serveApi } from "../serve-api.ts";
+import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
+import { pressureOf } from "#cmd/parts/control-plane.ts";
+import { openSandboxServices, type SandboxServicesOptions } from "#cmd/parts/sandbox-services.ts";
+import { accessOver, defaultRateLimit, serveApi } from "#cmd/parts/serve-api.ts";
 import type { ApiMembers } from "./api-members.ts";
 import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
 import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
-import { execTraffic } from "./exec-traffic.ts";
 import type { NodeAgents } from "./node-agents.ts";
+import type { TrafficLog } from "#gateway/activity.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { isClaimed } from "#model/claimed-pod.ts";
+import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
+
+/** Kubelets enforce no egress policies. */
+function ofCluster({ clusterID: id }: ServePartsRequest): Pick<SandboxServicesOptions, "cluster" | "enforcesEgress"> {
+  return { cluster: { engine: "kubernetes", id }, enforcesEgress: false };
+}
 
 /** Others have no more pods than this one: whoever waits here is not better off there. */
 const lastWaitMs = 10_000;
@@ -28,43 +36,58 @@ export interface OpenedApi extends AsyncDisposable {
   serve(): Promise<AsyncDisposable>;
 }
 
+export interface ApiRequest extends ServePartsRequest {
+  /** Of AgentBox. */
+  readonly version?: string;
+}
+
 /** Whoever else is there. */
 export interface ApiNeighbours {
   readonly members: ApiMembers;
   readonly agents: Pick<NodeAgents, "freezes">;
 }
 
-/** Follows the cache and the neighbours, who are started later. */
-export async function openApi(parts: ClusterParts, request: ServePartsRequest, { members, agents }: ApiNeighbours): Promise<OpenedApi> {
-  const { client, impatient, namespace, clock, log, cache, history, engine, reach, traffic, readiness } = parts;
-  if (history === undefined) throw new Error("the API has no history");
+async function makeFirstKey(parts: ClusterParts): Promise<void> {
+  const { client, namespace, clock, log } = parts;
   const keeper = adminKeySecret({ client, namespace });
   const firstKey = await untilAnswered(parts, () => ensureFirstAdminKey({ client, namespace, clock, keeper }));
   if (firstKey !== undefined) log.info({ namespace, keptIn: "agentbox-admin-key" }, "first admin key made");
+}
+
+function rateLimitOf({ rateLimit: perSecond = defaultRateLimit.perSecond, rateBurst }: ServePartsRequest, members: ApiMembers) {
+  return { perSecond, burst: rateBurst ?? 2 * perSecond, processes: members.count };
+}
+
+/** Follows the cache and the neighbours, who are started later. */
+export async function openApi(parts: ClusterParts, request: ApiRequest, { members, agents }: ApiNeighbours): Promise<OpenedApi> {
+  const { impatient, namespace, clock, log, cache, history, engine, reach, traffic, readiness } = parts;
+  if (history === undefined) throw new Error("the API has no history");
+  await makeFirstKey(parts);
   await using opened = new AsyncDisposableStack();
+  const rateLimit = rateLimitOf(request, members);
+  const access = accessOver({ ...request, client: impatient, cache, clock, namespace, rateLimit });
   const services = opened.use(
     openSandboxServices({
+      ...access,
+      processes: members.count,
       ...parts,
       ...request,
       ...engine,
+      plugins: parts.plugins,
       client: impatient,
       history,
       metrics: parts.metrics.metrics,
       activity: execTraffic(cache, traffic),
       keysNamespace: namespace,
-      // Kubelets know nothing of either; agents of ours can do the second.
-      enforcesEgress: false,
+      ...ofCluster(request),
+      // Kubelets cannot; agents of ours can.
       freezes: agents.freezes,
       isServerGone: () => reach.isGone,
+      consoleFiles: dashboardFiles(log),
     }),
   );
-  const rehearsals = opened.use(serverRehearsals({ clock, log, metrics: parts.metrics.metrics, claims: services.claims }));
-  const { rateLimit: perSecond = defaultRateLimit.perSecond } = request;
-  const rateLimit = { perSecond, burst: request.rateBurst ?? 2 * perSecond, processes: members.count };
   let listening: ApiAddress | undefined;
   const serve = async (): Promise<AsyncDisposable> => {
-    // Others serve meanwhile, and whoever is sent here is not to be the first.
-    await rehearsals.first(parts.signal);
     await using serving = new AsyncDisposableStack();
     const lease = serving.adopt(members.join(), (member) => member.stop());
     serving.use(publishDemand({ claims: services.claims, tell: (demand) => lease.tell(demand), clock }));
@@ -73,8 +96,9 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, {
         ...parts,
         host: request.host,
         port: request.port,
-        keys: keysOver(impatient, cache, clock, namespace),
-        faces: services.faces(request.domain),
+        access,
+        faces: services.faces(request.domain, request.host),
+        sessions: services.sessions,
         rateLimit,
         handOverMs,
         lastWaitMs,
@@ -89,11 +113,20 @@ export async function openApi(parts: ClusterParts, request: ServePartsRequest, {
     return serving.move();
   };
   const ends = opened.move();
+  const { claims, sandboxes } = services;
+  const end = (): Promise<void> => ends.disposeAsync();
+  return { pressure: pressureOf(claims), sandboxes, address: () => listening, serve, [Symbol.asyncDispose]: end };
+}
+
+/**
+ * Commands and terminals as traffic like any other, which is written to the pod: whoever ends idle sandboxes does it in another
+ * process, and knows only what stands there.
+ */
+function execTraffic(cache: Pick<SandboxCache, "podsOfSandbox">, traffic: TrafficLog): SandboxServiceDeps["activity"] {
   return {
-    pressure: pressureOf(services.claims),
-    sandboxes: services.sandboxes,
-    address: () => listening,
-    serve,
-    [Symbol.asyncDispose]: () => ends.disposeAsync(),
+    begin: (sandboxId) => {
+      const pod = cache.podsOfSandbox(sandboxId).find(isClaimed);
+      return pod === undefined ? () => {} : traffic.begin(sandboxId, pod);
+    },
   };
 }

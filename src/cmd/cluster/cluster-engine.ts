@@ -10,10 +10,10 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import { clusterImages } from "#lifecycle/cluster-images.ts";
-import type { ImageCommands, ImageDigests } from "#lifecycle/pool-images.ts";
-import type { DaemonDelivery, DaemonSettings } from "#sandbox/daemon-delivery.ts";
-import type { HomeFolder } from "../home-folder.ts";
+import { clusterImages } from "#pools/cluster-images.ts";
+import type { ImageCommands, ImageDigests } from "#pools/pool-images.ts";
+import type { DaemonDelivery, DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 
 export interface ClusterEngineOptions {
   readonly parts: readonly ServePart[];
@@ -36,10 +36,10 @@ export interface ClusterEngine extends AsyncDisposable, Pick<DaemonSettings, "de
 }
 
 export async function openClusterEngine(options: ClusterEngineOptions): Promise<ClusterEngine> {
-  const { home, clock, parts, daemonImage: image = "" } = options;
+  const { home, clock, log, parts, daemonImage: image = "" } = options;
   await using made = new AsyncDisposableStack();
   const registries = await readRegistryFile(join(home.folder, "registries.json"));
-  const registryClient = made.use(new RegistryClient({ clock, random: Math.random, ...registries }));
+  const registryClient = made.use(new RegistryClient({ clock, log, random: Math.random, ...registries }));
   const asking = { client: registryClient, clock, random: Math.random };
   const images = clusterImages({ ...options, resolver: new CachingDigestResolver(asking), reader: new CachingCommandReader(asking) });
   // Whoever makes pods must know what the cluster can do; to others only the image makes a difference.

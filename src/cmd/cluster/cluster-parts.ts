@@ -6,8 +6,9 @@ import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Tracer } from "#lib/tracing.ts";
+import type { PluginChain } from "#plugins/plugin.ts";
 import type { HistoryStore } from "#store/history-store.ts";
-import type { ServerMetrics } from "../server-metrics.ts";
+import type { ServerMetrics } from "#cmd/parts/server-metrics.ts";
 import type { ClusterEngine } from "./cluster-engine.ts";
 import type { Cluster } from "./connect-cluster.ts";
 import type { Readiness } from "./health-port.ts";
@@ -28,6 +29,8 @@ export interface ClusterParts extends Pick<Cluster, "client" | "impatient" | "re
   readonly http: PodHttp;
   readonly traffic: TrafficLog;
   readonly engine: ClusterEngine;
+  /** Left out where only a gateway runs. */
+  readonly plugins: PluginChain | undefined;
   readonly maxUses: number;
   readonly clock: MonotonicClock;
   readonly log: Logger;

@@ -1,15 +1,15 @@
 /** The controllers, in whichever of the processes leads. The others have their caches ready and take over. */
 import type { ServePartsRequest } from "#cli/context.ts";
-import { summedPressure } from "#controllers/pool/summed-pressure.ts";
+import { summedPressure } from "#controllers/pool/size/summed-pressure.ts";
 import { fencedClient } from "#kube/fenced-client.ts";
 import { type LeaderElection, startLeaderElection } from "#kube/leader/leader-election.ts";
-import { startControlPlane, startRetention } from "../control-plane.ts";
+import { startControlPlane, startRetention } from "#cmd/parts/control-plane.ts";
 import type { ApiMembers } from "./api-members.ts";
 import type { OpenedApi } from "./api-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
 import { leaderLease } from "./connect-cluster.ts";
 
-export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "onlyNamespace"> {
+export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "onlyNamespace" | "clusterID" | "adoptPools"> {
   readonly members: ApiMembers;
   /** That of this process, if it has one. */
   readonly api: Pick<OpenedApi, "pressure"> | undefined;
@@ -32,7 +32,7 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, api, retentionMs, onlyNamespace }: LeadOptions,
+  { members, api, retentionMs, onlyNamespace, clusterID, adoptPools }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
@@ -51,6 +51,8 @@ async function leadUntil(
       lastActive: parts.traffic,
       // Their status tells of all pools that use them, and who sees some of these would contradict whoever sees others.
       templateStatus: onlyNamespace === undefined,
+      clusterID,
+      adoptPools,
     }),
   );
   leading.use(startRetention({ ...parts, history, keepMs: retentionMs }));

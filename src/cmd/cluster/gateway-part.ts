@@ -1,9 +1,9 @@
 /** The gateway of a cluster, in one of any number of processes. Routes come with the cache of each. */
 import type { ServePartsRequest } from "#cli/context.ts";
-import { resumeSandbox } from "#services/pause-sandbox.ts";
-import { sandboxTokens } from "#services/sandbox-tokens.ts";
+import { resumeSandbox } from "#services/changing/pause-sandbox.ts";
+import { sandboxTokens } from "#services/creating/sandbox-tokens.ts";
 import type { HistoryStore } from "#store/history-store.ts";
-import { serveGateway } from "../serve-gateway.ts";
+import { serveGateway } from "#cmd/parts/serve-gateway.ts";
 import type { OpenedApi } from "./api-part.ts";
 import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
 

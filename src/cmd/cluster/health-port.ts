@@ -4,7 +4,7 @@ import { drainServer, listenAt } from "#api/http/listen.ts";
 import { statusRoutes } from "#api/http/status-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import type { Logger } from "#lib/log.ts";
-import type { ServerMetrics } from "../server-metrics.ts";
+import type { ServerMetrics } from "#cmd/parts/server-metrics.ts";
 
 /**
  * Ready is who has begun to serve and does not end. An API server that is gone makes nobody unready: traffic goes on without it,

@@ -7,7 +7,7 @@ import { MemberLease } from "#kube/members/member-lease.ts";
 import { freezerOf, freezerTree } from "#lib/cgroups/freezer.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import type { ServerMetrics } from "../server-metrics.ts";
+import type { ServerMetrics } from "#cmd/parts/server-metrics.ts";
 import { clusterPace, connectCluster } from "./connect-cluster.ts";
 import type { Readiness } from "./health-port.ts";
 import { nodeAgentMember, nodeAgentTiming } from "./node-agents.ts";

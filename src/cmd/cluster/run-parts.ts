@@ -23,10 +23,11 @@ import type { MonotonicClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openHistory } from "#store/open-history.ts";
-import { defaultMaxUses } from "../control-plane.ts";
-import type { HomeFolder } from "../home-folder.ts";
-import { openServerMetrics } from "../server-metrics.ts";
-import { openTracing } from "../tracing.ts";
+import { defaultMaxUses } from "#cmd/parts/control-plane.ts";
+import type { HomeFolder } from "#cmd/parts/home-folder.ts";
+import { openPlugins } from "#cmd/parts/open-plugins.ts";
+import { openServerMetrics } from "#cmd/parts/server-metrics.ts";
+import { openTracing } from "#cmd/parts/tracing.ts";
 import { openApiMembers } from "./api-members.ts";
 import { openApi } from "./api-part.ts";
 import { signingKey } from "./cluster-secrets.ts";
@@ -106,13 +107,16 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
   const systemNamespace = parts.includes("api") ? namespace : undefined;
   const cache = new SandboxCache(
     { client, clock, log },
-    { namespace: options.onlyNamespace, systemNamespace, claimsOnLeases: true, pace: clusterPace },
+    { namespace: options.onlyNamespace, systemNamespace, limitsNamespace: namespace, claimsOnLeases: true, pace: clusterPace },
   );
   const http = running.adopt(openPodHttp(), (pods) => pods.close());
   const traffic = new TrafficLog(clock);
   const written = { client, cache, traffic, clock, log, metrics: metrics.metrics, random: Math.random };
   running.adopt(new ActivityWriter(written), (writer) => writer.stop());
   const engine = running.use(await openClusterEngine({ ...options, ...cluster }));
+  const folder = options.home.folder;
+  const isGateway = parts.every((part) => part === "gateway");
+  const plugins = isGateway ? undefined : await openPlugins({ ...options, cache, folder, metrics: metrics.metrics });
   return {
     ...cluster,
     identity: identityOf(options.env),
@@ -124,6 +128,7 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
     http,
     traffic,
     engine,
+    plugins,
     maxUses: options.maxUses ?? defaultMaxUses,
     clock,
     log,

@@ -7,7 +7,7 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { annotationKeys, finalizers } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import { planClaim } from "#sandbox/claim-patch.ts";
+import { planClaim } from "#life/claim/plan-claim.ts";
 import { CountedObjects } from "../../../test/world/counted-objects.ts";
 import { aPoolPod, digestOf, patched, pinned } from "../../../test/world/pool-pods.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";

@@ -9,7 +9,7 @@ import { finalizers } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { patchPool } from "./patch-pool.ts";
-import { countPods, replicasOf } from "./pool-counts.ts";
+import { countPods, replicasOf } from "./status/pool-counts.ts";
 import { keyOf, type PoolTools } from "./pool-deps.ts";
 
 const livingSlots: readonly PoolSlot[] = ["idle", "starting", "running", "stopping", "failed", "unknown"];
@@ -28,11 +28,14 @@ export async function drainPool(tools: PoolTools, pool: SandboxPool, signal: Abo
   return true;
 }
 
+/** As many as a pool makes in one go; what goes wakes the pool for the next ones. */
 async function deleteAll(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<void> {
   const { namespace = "", name } = keyOf(pool);
-  const pods = livingSlots.flatMap((slot) =>
-    tools.cache.pods.objects.lookup(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot })).toArray(),
-  );
+  const pods = livingSlots
+    .values()
+    .flatMap((slot) => tools.cache.pods.objects.lookup(podsByPoolAndSlot, slotValue({ namespace, pool: name, slot })))
+    .take(tools.pace.maxCreations)
+    .toArray();
   const uids = pods.map(({ metadata }) => metadata.uid ?? "");
   tools.expectations.expectDeletions(keyOf(pool), uids);
   const limiter = new Limiter(tools.creationsAtOnce);
@@ -44,6 +47,7 @@ async function deleteAll(tools: PoolTools, pool: SandboxPool, signal: AbortSigna
 /** By uid alone: whatever has become of the pod since, it goes. A new pod of the same name is another one. */
 async function deletePod(tools: PoolTools, pool: SandboxPool, { metadata }: Pod, signal: AbortSignal): Promise<void> {
   const { namespace, name = "", uid = "" } = metadata;
+  await tools.clock.turns?.next();
   try {
     await tools.client.delete(Pods, { namespace, name }, { preconditions: { uid }, signal });
   } catch (error) {

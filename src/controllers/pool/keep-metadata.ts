@@ -4,7 +4,7 @@ import { annotationKeys, finalizers } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
-import { syncAnnotationsFromTemplate, syncLabelsFromTemplate } from "#sandbox/sync-from-template.ts";
+import { syncAnnotationsFromTemplate, syncLabelsFromTemplate } from "#sandbox/pools/sync-from-template.ts";
 import { patchPool } from "./patch-pool.ts";
 import { namedTemplate } from "./pool-blueprint.ts";
 import type { PoolTools } from "./pool-deps.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
 import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import { closeToClaims } from "#lifecycle/claim-leases.ts";
+import { closeToClaims } from "#life/claim/write-claim.ts";
 import { conditionIn } from "#model/conditions.ts";
 import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
@@ -183,6 +183,48 @@ describe("pods on their way out", () => {
     await scene.changePod(pod as Pod, { finalizers: null });
     await world.quiet();
     await expect(scene.pool()).rejects.toMatchObject({ reason: "NotFound" });
+  });
+
+  test("I6: however late the watch is, a deleted pool deletes each of its pods once, and goes after the last one", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 3 });
+    await world.filled();
+    const watch = Promise.withResolvers<void>();
+    scene.watched.late = { of: "pods", until: watch.promise };
+    scene.watched.take();
+    await scene.client.delete(SandboxPools, scene.key("py"));
+    for (let time = 0; time < 3; time++) {
+      await scene.changePool({ metadata: { annotations: { time: String(time) } } });
+      await world.quiet();
+      await clock.step(1_000);
+    }
+    expect(scene.watched.take().filter((call) => call === "delete pods")).toHaveLength(3);
+    watch.resolve();
+    await world.quiet();
+    await expect(scene.pool()).rejects.toMatchObject({ reason: "NotFound" });
+  });
+
+  test("a deleted pool leaves a pod alone that somebody else made under the name of one of its own", async () => {
+    await using world = await embeddedPoolScene();
+    const { scene, clock } = world;
+    await scene.createPool({ replicas: 1 });
+    await world.filled();
+    const [pod] = await scene.pods();
+    const key = scene.key(pod?.metadata.name ?? "");
+    scene.watched.before = async ({ verb, of }) => {
+      if (verb !== "delete" || of !== "pods") return;
+      scene.watched.before = () => {};
+      await scene.changePod(pod as Pod, { finalizers: null });
+      await scene.client.delete(Pods, key, { gracePeriodSeconds: 0 });
+      await scene.client.create(Pods, { metadata: key, spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } });
+    };
+    await scene.client.delete(SandboxPools, scene.key("py"));
+    await world.quiet();
+    await clock.step(1_000);
+    const left = await scene.client.get(Pods, key);
+    expect(left.metadata).toMatchObject({ name: key.name });
+    expect([left.metadata.uid === pod?.metadata.uid, left.metadata.deletionTimestamp]).toEqual([false, undefined]);
   });
 
   test("W8: deletes that fail leave nothing to wait for", async () => {

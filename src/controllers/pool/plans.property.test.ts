@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { annotationKeys } from "#model/keys.ts";
 import { aPoolPod } from "../../../test/world/pool-pods.ts";
-import { planRefill } from "./plan-refill.ts";
-import { planRollout } from "./plan-rollout.ts";
-import { planScaleDown } from "./plan-scale-down.ts";
+import { planRefill } from "./size/plan-refill.ts";
+import { planRollout } from "./roll-out/roll-out.ts";
+import { planScaleDown } from "./size/plan-scale-down.ts";
 import { noteOf, type PodNote } from "./pod-note.ts";
-import { TimeOrder } from "./time-order.ts";
+import { TimeOrder } from "./roll-out/time-order.ts";
 
 const now = Date.parse("2026-01-01T01:00:00Z");
 const windowMs = 10_000;

@@ -1,14 +1,14 @@
 /** What the pods of a pool are to be like now: its template with its own fields in front, and the hash that tells pods of it from others. */
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
-import { templateOf } from "#lifecycle/pool-images.ts";
+import { templateOf } from "#pools/pool-images.ts";
 import { poolConditionReasons } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
-import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
-import { podBlueprint } from "#sandbox/pod-blueprint.ts";
-import type { PoolTemplate } from "#sandbox/resolve-template.ts";
-import { templateHash } from "#sandbox/template-hash.ts";
-import type { Trouble } from "./pool-memory.ts";
+import type { DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import { podBlueprint } from "#sandbox/pods/pod-blueprint.ts";
+import type { PoolTemplate } from "#sandbox/pools/resolve-template.ts";
+import { templateHash } from "#sandbox/pools/template-hash.ts";
+import type { Trouble } from "./size/pool-memory.ts";
 
 export interface PoolBlueprint {
   readonly kind: "blueprint";

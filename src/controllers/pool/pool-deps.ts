@@ -4,26 +4,32 @@ import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Backoff } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import type { ImageDigests } from "#lifecycle/pool-images.ts";
+import type { ImageDigests } from "#pools/pool-images.ts";
 import { scaleDownDefaults } from "#model/env-autoscaling.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import type { DaemonSettings } from "#sandbox/daemon-delivery.ts";
-import type { ClaimPressure } from "./claim-pressure.ts";
-import type { RefillPace } from "./plan-refill.ts";
-import type { PoolLedger } from "./pool-ledger.ts";
-import type { PoolMemories } from "./pool-memory.ts";
-import type { PoolNumbers } from "./pool-numbers.ts";
-import type { UnreadySince } from "./unready-since.ts";
+import type { PluginChain } from "#plugins/plugin.ts";
+import type { DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
+import type { RefillPace } from "./size/plan-refill.ts";
+import type { PoolLedger } from "./size/pool-ledger.ts";
+import type { PodsUnderWay } from "./size/pods-under-way.ts";
+import type { PoolMemories } from "./size/pool-memory.ts";
+import type { PoolNumbers } from "./status/pool-numbers.ts";
+import type { PoolRefusals } from "./status/pool-refusals.ts";
+import type { UnreadySince } from "./roll-out/unready-since.ts";
 
 /** What the keeping of pools is given. */
 export interface PoolDeps extends DaemonSettings {
   readonly client: ObjectClient;
-  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates" | "claimLeases" | "readClaimLease">;
+  readonly cache: Pick<
+    SandboxCache,
+    "pods" | "pools" | "envs" | "poolsOfEnv" | "templates" | "claimLeases" | "readClaimLease" | "limits" | "limitTable"
+  >;
   readonly expectations: Expectations;
   readonly digests: ImageDigests;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
   /** For the names of new pods and for waiting times, and nothing that must not be guessed. */
   readonly random: () => number;
@@ -33,7 +39,13 @@ export interface PoolDeps extends DaemonSettings {
   readonly creationsAtOnce: number;
   /** Nobody claims and nobody waits when left out. */
   readonly pressure?: ClaimPressure | undefined;
-  /** How long a pod that was chosen for scale-down may still be claimed; the Env's default when left out. */
+  /** Asked before pods are made; all are admitted as they are when left out. */
+  readonly plugins?: Pick<PluginChain, "probe" | "preCreatePod"> | undefined;
+  /** What they refused; shared with the autoscaler. One of its own when left out. */
+  readonly refusals?: PoolRefusals | undefined;
+  /** Whose entry of an Env is ours; the pool's name alone decides when left out. */
+  readonly clusterID?: string | undefined;
+  /** How long a pod that was chosen for scale-down may still be claimed; what its Env's group says when left out. */
   readonly protectionWindowMs?: ((pool: SandboxPool) => number) | undefined;
   readonly events?: PoolEvents | undefined;
   readonly pace?: Partial<PoolPace> | undefined;
@@ -44,7 +56,7 @@ export type PoolEvents = Pick<EventRecorder, "record" | "forget">;
 export interface PoolPace extends RefillPace {
   /** Least time between two writes of one pool's status, whatever happens to its pods. */
   readonly statusEveryMs: number;
-  /** How often waiting requests are counted anew while there are any. */
+  /** How often waiting requests are counted anew while there are any, and least time between two writes for their number alone. */
   readonly pendingEveryMs: number;
   /** How many pods are on their way out at a time. */
   readonly removalsAtOnce: number;
@@ -63,7 +75,7 @@ export const defaultPoolPace: PoolPace = {
   creationsBesideClaims: 4,
   maxCreations: 500,
   statusEveryMs: 1_000,
-  pendingEveryMs: 5_000,
+  pendingEveryMs: 3_000,
   removalsAtOnce: 100,
   maxUnavailable: 0.2,
   unreadyMs: 10 * 60_000,
@@ -74,11 +86,13 @@ export const defaultPoolPace: PoolPace = {
 /** What the behaviours of a pool work with. */
 export interface PoolTools extends PoolDeps {
   readonly protectionWindowMs: (pool: SandboxPool) => number;
+  readonly refusals: PoolRefusals;
   readonly events: PoolEvents;
   readonly pace: PoolPace;
   readonly ledger: PoolLedger;
   readonly unready: UnreadySince;
   readonly memories: PoolMemories;
+  readonly underWay: PodsUnderWay;
   readonly numbers: PoolNumbers;
 }
 

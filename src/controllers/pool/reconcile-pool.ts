@@ -1,19 +1,24 @@
 /**
  * Keeps pools: as many pods as wanted, of the present template, and a status that says how it stands. The life of single pods, from their
- * claim to their record and the end of their finalizer, is `controllers/pod`.
+ * claim to their record and the end of their finalizer, is `life/reconcile-pod.ts`.
  *
  * - `reconcile-pool.ts`  the order of it all, and the loop
  * - `pool-counts.ts`     how many pods stand where, read off the indexes; `pool-ledger.ts` which pods something is to be done about
  *   (`pod-note.ts` what is read off one, `time-order.ts` the longest first)
  * - `keep-metadata.ts`   finalizer, and what comes from the template
+ * - `pool-allotment.ts`  how many pods the limits of team and server leave it (pure)
+ * - `waiter-pods.ts`     pods beyond `spec.replicas` for requests that wait, where an Env allows it (`env-membership.ts`); `ask-plugins.ts`
+ *   asks whether they fit, `pool-refusals.ts` remembers what was refused; `pods-under-way.ts` what siblings are about to make
+ * - `pool-quotas.ts`     … and how many the quotas of team and user of cpu, memory and idle stock
  * - `fill-pool.ts`       makes what is missing: `plan-refill.ts` how many now, beside `claim-pressure.ts`; `loss-backoff.ts` not again and
  *   again; `confirm-pool.ts` not for one that is gone; `pool-blueprint.ts`, `resolve-images.ts` of what; `create-pods.ts` the calls
  * - `scale-down.ts`      marks and deletes what is too much, by `plan-scale-down.ts`
- * - `roll-out.ts`        replaces idle pods of an earlier template, by `plan-rollout.ts`
+ * - `roll-out.ts`        replaces idle pods of an earlier template, by `plan-rollout.ts`, once one of the present was ready (`wanted-pods.ts`,
+ *   `plan-canary.ts`)
  * - `give-up-unready.ts` replaces pods that do not become ready (`unready-since.ts` for how long they are not); `tidy-pods.ts` those that
  *   lost their protection or phase
  * - `drain-pool.ts`      the end of a pool
- * - `pool-status.ts`     phase, counters, selectors and conditions (pure); `write-status.ts`, `tell-pool.ts` events, `pool-numbers.ts` metrics
+ * - `pool-status.ts`     phase, counters, selectors and conditions (pure); `write-status.ts`, `pace-pending.ts`, `tell-pool.ts` events, `pool-numbers.ts` metrics
  * - `remove-pods.ts`, `patch-pool.ts` the writes; `pool-deps.ts`, `pool-memory.ts` what all of them work with
  */
 import { hostname } from "node:os";
@@ -28,22 +33,37 @@ import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
-import { waitingRequests } from "./claim-pressure.ts";
+import { waitingRequests } from "#life/claim/claim-pressure.ts";
 import { drainPool } from "./drain-pool.ts";
-import { fillPool } from "./fill-pool.ts";
-import { giveUpUnready } from "./give-up-unready.ts";
+import { askPlugins, waitsInVain } from "./ask-plugins.ts";
+import { envKeyOf, membershipOf } from "./env-membership.ts";
+import { fillPool, type Lacking } from "./size/fill-pool.ts";
+import { giveUpUnready } from "./roll-out/give-up-unready.ts";
 import { keepMetadata } from "./keep-metadata.ts";
 import { blueprintOf } from "./pool-blueprint.ts";
-import { countPods, replicasOf } from "./pool-counts.ts";
+import { allotment } from "./size/pool-allotment.ts";
+import { countPods, replicasOf } from "./status/pool-counts.ts";
 import { defaultPoolPace, defaultProtectionWindowMs, keyOf, type PoolDeps, type PoolTools } from "./pool-deps.ts";
-import { PoolLedger } from "./pool-ledger.ts";
-import { PoolMemories } from "./pool-memory.ts";
-import { PoolNumbers } from "./pool-numbers.ts";
-import { rollOut } from "./roll-out.ts";
-import { scaleDown } from "./scale-down.ts";
-import { tidyPods } from "./tidy-pods.ts";
-import { UnreadySince } from "./unready-since.ts";
-import { writeStatus } from "./write-status.ts";
+import { PoolLedger } from "./size/pool-ledger.ts";
+import { PodsUnderWay } from "./size/pods-under-way.ts";
+import { PoolMemories, type Trouble } from "./size/pool-memory.ts";
+import { PoolNumbers } from "./status/pool-numbers.ts";
+import { withinQuotas } from "./size/pool-quotas.ts";
+import { PoolRefusals } from "./status/pool-refusals.ts";
+import { rollOut } from "./roll-out/roll-out.ts";
+import { tidyPods } from "./roll-out/tidy-pods.ts";
+import { UnreadySince } from "./roll-out/unready-since.ts";
+import { podsForWaiters, roomInGroup } from "./size/waiter-pods.ts";
+import { isProven, wantedPods } from "./size/wanted-pods.ts";
+import { writeStatus } from "./status/write-status.ts";
+import { Limiter } from "#lib/limiter.ts";
+import { patchPodAsSeen } from "#life/patch-pod.ts";
+import { annotationKeys } from "#model/keys.ts";
+import { formatTime } from "#sandbox/annotation-values.ts";
+import { podPatch } from "#sandbox/pod-patch.ts";
+import { planScaleDown } from "./size/plan-scale-down.ts";
+import type { PodNote } from "./pod-note.ts";
+import { removePods } from "./size/remove-pods.ts";
 
 /** Brings one pool to where it should be. Reads only the cache; may run at any time, any number of times. */
 export async function reconcilePool(tools: PoolTools, key: Key, signal: AbortSignal): Promise<Requeue> {
@@ -70,17 +90,48 @@ async function keepPods(tools: PoolTools, pool: SandboxPool, signal: AbortSignal
   // What we did last may not be in the cache yet; counting now would do it twice (I6).
   if (!tools.expectations.satisfied(key)) return [];
   const counts = countPods(tools.cache, key);
-  const missing = pool.spec.replicas - replicasOf(counts);
   const blueprint = blueprintOf(tools, pool);
+  const known = await askPlugins(tools, pool, counts, signal);
+  const missing = wantedPods(tools, pool, counts, known) - replicasOf(counts);
   const down = await scaleDown(tools, pool, -missing, signal);
   if (blueprint.kind === "trouble") {
     tools.memories.of(key).trouble = blueprint.trouble;
     return [down];
   }
-  const fill = await fillPool(tools, pool, { blueprint, missing, counts }, signal);
+  const lacking =
+    missing > 0 ? withinQuotas(tools, pool, counts, allowed(tools, pool, { missing, counts })) : { missing, trouble: undefined };
+  // In the same turn in which they were counted.
+  using _ = tools.underWay.take(key, lacking.missing);
+  const fill = await fillPool(tools, pool, { blueprint, missing: lacking.missing, counts }, signal);
   // Old pods are better than none, so nothing is replaced while nothing new can be made or too many are there.
-  if (missing >= 0 && tools.memories.of(key).trouble === undefined) await rollOut(tools, pool, { hash: blueprint.hash, missing }, signal);
-  return [down, fill, await giveUpUnready(tools, pool, signal)];
+  if (missing >= 0 && tools.memories.of(key).trouble === undefined) {
+    const { hash } = blueprint;
+    await rollOut(tools, pool, { hash, missing, isProven: isProven(tools, pool, hash) }, signal);
+  }
+  // Behind the rollout, which goes on: it makes nothing more of anything.
+  if (lacking.trouble !== undefined) tools.memories.of(key).trouble ??= lacking.trouble;
+  const again = lacking.trouble === undefined ? tools.refusals.leftMs(key) : limitedAgainMs;
+  const whenSiblingShrank = lacking.missing < missing && lacking.trouble === undefined ? siblingAgainMs : undefined;
+  const whenRoomIsKnown = waitsInVain(tools, key) ? siblingAgainMs : undefined;
+  return [down, fill, again, whenSiblingShrank, whenRoomIsKnown, await giveUpUnready(tools, pool, signal)];
+}
+
+/** Another pool may have left room, which nothing tells this one. */
+const limitedAgainMs = 10_000;
+const siblingAgainMs = 1_000;
+
+/** How many of the missing pods the limits leave. */
+function allowed(
+  tools: PoolTools,
+  pool: SandboxPool,
+  { missing, counts }: Lacking,
+): { readonly missing: number; readonly trouble?: Trouble | undefined } {
+  const { cache } = tools;
+  const wanted = Math.max(pool.spec.replicas, podsForWaiters(tools, pool, counts));
+  const { pods, trouble } = allotment(cache.limitTable(), pool, () => cache.pools.objects.list(), wanted);
+  // A pod on which a changed template is tried may be one more than the group's maximum: without it nothing would be replaced.
+  const tried = Math.max(0, missing + replicasOf(counts) - wanted);
+  return { missing: Math.min(Math.max(0, missing - (wanted - pods)), roomInGroup(tools, pool) + tried), trouble };
 }
 
 function earliest(times: readonly (number | undefined)[]): Requeue {
@@ -88,7 +139,8 @@ function earliest(times: readonly (number | undefined)[]): Requeue {
   return some.length === 0 ? undefined : { afterMs: Math.max(1, Math.min(...some)), exact: true };
 }
 
-function forget({ expectations, ledger, memories, numbers }: PoolTools, key: Key): void {
+function forget({ expectations, ledger, memories, numbers, refusals }: PoolTools, key: Key): void {
+  refusals.forget(key);
   expectations.forget(key);
   ledger.forget(key);
   memories.forget(key);
@@ -103,13 +155,27 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
     keys: ({ metadata: { name = "" } }) => cache.pools.objects.lookup(poolsByTemplateName, name).map(keyOf).toArray(),
     when: (now, before) => !isDeepStrictEqual(templateParts(now), templateParts(before)),
   });
+  const ofEnv: Source = changesOf(cache.envs, {
+    keys: ({ metadata: { namespace, name = "" } }) => cache.poolsOfEnv({ namespace, name }).map(keyOf).toArray(),
+    // Members, groups and their policies; its status is made from ours.
+    when: (now, before) => now?.metadata.generation !== before?.metadata.generation || now?.metadata.uid !== before?.metadata.uid,
+  });
   const forgetEvents = cache.pools.onChange((now, before) => {
     if (now === undefined && before !== undefined) tools.events.forget(before.metadata.uid ?? "");
   });
   return startController(deps, {
     name: "pool",
     reconcile: (key, signal) => reconcilePool(tools, key, signal),
-    sources: [changesOf(cache.pools), changesOf(cache.pods, { keys: poolKeys }), ofTemplate, waitingRequests(deps.pressure)],
+    sources: [
+      changesOf(cache.pools),
+      changesOf(cache.pods, { keys: poolKeys }),
+      ofTemplate,
+      ofEnv,
+      // A sibling may take over what this pool was refused.
+      tools.refusals.source((key) => siblingKeys(deps, key)),
+      waitingRequests(deps.pressure),
+      ...(cache.limits === undefined ? [] : [changesOf(cache.limits, { keys: () => cache.pools.objects.list().map(keyOf).toArray() })]),
+    ],
     following: [
       tools.ledger.follow(cache.pods),
       tools.unready.follow(cache.pods),
@@ -126,12 +192,26 @@ export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
     ...deps,
     pace,
     events: deps.events ?? new EventRecorder({ ...deps, component: "agentbox-controller", host: hostname() }),
-    protectionWindowMs: deps.protectionWindowMs ?? (() => defaultProtectionWindowMs),
+    protectionWindowMs: deps.protectionWindowMs ?? ((pool) => protectionWindowOf(deps, pool)),
+    refusals: deps.refusals ?? new PoolRefusals(deps.clock),
     ledger: new PoolLedger(),
     unready: new UnreadySince(deps.clock),
     memories: new PoolMemories(pace, deps.random),
+    underWay: new PodsUnderWay(),
     numbers: new PoolNumbers(deps),
   };
+}
+
+/** What the group of its Env says. */
+function protectionWindowOf({ cache, clusterID }: PoolDeps, pool: SandboxPool): number {
+  const seconds = membershipOf(cache, pool, clusterID)?.group?.scaleDownPolicy?.protectionWindowSeconds;
+  return seconds === undefined ? defaultProtectionWindowMs : seconds * 1000;
+}
+
+function siblingKeys({ cache }: Pick<PoolDeps, "cache">, key: Key): readonly Key[] {
+  const pool = cache.pools.objects.get(key);
+  const env = pool === undefined ? undefined : envKeyOf(pool);
+  return env === undefined ? [] : cache.poolsOfEnv(env).map(keyOf).toArray();
 }
 
 /** What of a template concerns its pools. Its status is not among it: that is made from theirs. */
@@ -155,4 +235,35 @@ function observeExpectations({ cache, expectations }: PoolDeps): () => void {
     if (now === undefined || now.metadata.deletionTimestamp !== undefined) expectations.deletionObserved(owner, pod.metadata.uid ?? "");
   });
   return () => registration.remove();
+}
+
+/**
+ * Carries out a plan to scale down: marks, takes marks away, and deletes what has been marked for long enough.
+ *
+ * Also when nothing is too much: marks from before are then taken away. Resolves with when to look again.
+ */
+async function scaleDown(tools: PoolTools, pool: SandboxPool, surplus: number, signal: AbortSignal): Promise<number | undefined> {
+  const key = keyOf(pool);
+  const { ready, unready, marked } = tools.ledger.of(key);
+  if (surplus <= 0 && marked.size === 0) return undefined;
+  const plan = planScaleDown({
+    surplus: Math.min(surplus, tools.pace.removalsAtOnce),
+    unready: unready.oldestFirst(),
+    ready: ready.oldestFirst(),
+    marked: marked.values(),
+    windowMs: tools.protectionWindowMs(pool),
+    now: tools.clock.now(),
+  });
+  await setMarks(tools, plan.mark, formatTime(tools.clock.now()), signal);
+  await setMarks(tools, plan.unmark, undefined, signal);
+  await removePods(tools, key, plan.remove, signal);
+  return plan.againInMs;
+}
+
+/** One write each, on the state that was seen: a pod that has been claimed since is not marked. */
+async function setMarks(tools: PoolTools, notes: readonly PodNote[], mark: string | undefined, signal: AbortSignal): Promise<void> {
+  const key = annotationKeys.scaleDownProtected;
+  const change = mark === undefined ? { removeAnnotations: [key] } : { annotations: { [key]: mark } };
+  const limiter = new Limiter(tools.creationsAtOnce);
+  await Promise.all(notes.map(({ pod }) => limiter.run(() => patchPodAsSeen(tools, pod, podPatch(pod, change), signal))));
 }

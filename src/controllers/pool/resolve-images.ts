@@ -1,13 +1,13 @@
 /** What the tags of a pool's images mean now. A registry that does not answer is forgiven for images whose meaning is known from before. */
 import { kubernetesTime } from "#lib/clock.ts";
-import { digestsOf, type ImagePuller, pulledBy, pullerOf } from "#lifecycle/pool-images.ts";
+import { digestsOf, type ImagePullers, pulledBy, pullersOf } from "#pools/pool-images.ts";
 import { poolConditionReasons } from "#model/keys.ts";
 import type { ResolvedPoolImage, SandboxPool } from "#model/sandbox-pool.ts";
-import { idleContainerImages, imagesToResolve } from "#sandbox/images.ts";
-import type { PoolTemplate } from "#sandbox/resolve-template.ts";
+import { idleContainerImages, imagesToResolve } from "#sandbox/images/images.ts";
+import type { PoolTemplate } from "#sandbox/pools/resolve-template.ts";
 import { keyOf, type PoolTools } from "./pool-deps.ts";
-import type { Trouble } from "./pool-memory.ts";
-import { tellPool } from "./tell-pool.ts";
+import type { Trouble } from "./size/pool-memory.ts";
+import { tellPool } from "./status/tell-pool.ts";
 
 export interface ResolvedImages {
   /** Image to digest, of those that are known. */
@@ -32,9 +32,9 @@ export async function resolveImages(
   signal: AbortSignal,
 ): Promise<ResolvedImages> {
   const known = new Map(knownImages(tools, pool).map((one) => [one.image, one]));
-  const puller = pullerOf(pool, template);
+  const pullers = pullersOf(pool, template);
   const answers = await Promise.all(
-    imagesToResolve(template).map((image) => ask(tools, pool, { image, digest: known.get(image)?.digest, puller }, signal)),
+    imagesToResolve(template).map((image) => ask(tools, pool, { image, digest: known.get(image)?.digest, pullers }, signal)),
   );
   const now = kubernetesTime(tools.clock.now());
   tools.memories.of(keyOf(pool)).resolvedImages = answers.flatMap(({ image, digest }) => {
@@ -61,12 +61,12 @@ interface Asked {
   readonly image: string;
   /** What it meant before. */
   readonly digest: string | undefined;
-  readonly puller: ImagePuller;
+  readonly pullers: ImagePullers;
 }
 
-async function ask(tools: PoolTools, pool: SandboxPool, { image, digest: known, puller }: Asked, signal: AbortSignal): Promise<Answer> {
+async function ask(tools: PoolTools, pool: SandboxPool, { image, digest: known, pullers }: Asked, signal: AbortSignal): Promise<Answer> {
   try {
-    const { [image]: digest = "" } = await digestsOf(pulledBy(tools, puller), [image], signal);
+    const { [image]: digest = "" } = await digestsOf(pulledBy(tools, pullers), [image], signal);
     return { image, digest };
   } catch (error) {
     signal.throwIfAborted();

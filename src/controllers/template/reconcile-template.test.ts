@@ -113,3 +113,45 @@ test("a template from which nothing can be made says so, unless its pools are to
   await clock.step(2_000);
   expect(await told(client)).toBe("NotUsed NotUsed NotUsed");
 });
+
+test("a template that pools name stays when it is deleted, says for whom, and goes with the last of them", async () => {
+  await using world = await startWorld();
+  const { client, clock } = world;
+  await usedBy(client, 1);
+  await clock.step(2_000);
+  await client.delete(SandboxTemplates, { name: "base" });
+  await clock.step(2_000);
+  const { metadata, status } = await client.get(SandboxTemplates, { name: "base" });
+  expect(metadata.deletionTimestamp).toBeDefined();
+  expect(status?.conditions?.find(({ type }) => type === "Degraded")).toMatchObject({
+    reason: "DeletedInUse",
+    message: expect.stringContaining("ns/p0"),
+  });
+  await client.delete(SandboxPools, { namespace: "ns", name: "p0" });
+  await clock.step(2_000);
+  expect((await client.list(SandboxTemplates)).items).toEqual([]);
+});
+
+test("a template that no pool names is gone when it is deleted", async () => {
+  await using world = await startWorld();
+  const { client, clock } = world;
+  await usedBy(client, 0);
+  await clock.step(2_000);
+  await client.delete(SandboxTemplates, { name: "base" });
+  expect((await client.list(SandboxTemplates)).items).toEqual([]);
+});
+
+test("a template whose pods the server would refuse says so, with the field, before and after it is corrected", async () => {
+  await using world = await startWorld();
+  const { client, clock } = world;
+  const broken = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1", ports: [{ containerPort: 99_999 }] }] } };
+  await client.create(SandboxTemplates, { metadata: { name: "base" }, spec: { template: broken } });
+  await clock.step(2_000);
+  const degraded = async () =>
+    (await client.get(SandboxTemplates, { name: "base" })).status?.conditions?.find(({ type }) => type === "Degraded");
+  expect(await degraded()).toMatchObject({ status: "True", reason: "TemplateInvalid" });
+  expect((await degraded())?.message).toContain("spec.containers[0].ports[0].containerPort");
+  await client.patch(SandboxTemplates, { name: "base" }, { type: "merge", body: { spec: { template } } });
+  await clock.step(2_000);
+  expect(await degraded()).toMatchObject({ status: "False", reason: "NotUsed" });
+});

@@ -30,7 +30,7 @@ export function templateStatus(template: SandboxTemplate, facts: TemplateFacts, 
   const findings: readonly (readonly [string, Finding])[] = [
     [available, availability(facts)],
     [progressing, progress(template, facts)],
-    [degraded, health(facts)],
+    [degraded, health(template, facts)],
   ];
   const stated = findings.map(([type, { is, reason, message }]): Condition =>
     statedCondition(template, { type, status: is ? "True" : "False", reason, message }, now),
@@ -62,14 +62,19 @@ function progress(template: SandboxTemplate, { pools }: TemplateFacts): Finding 
 }
 
 /** A template from which nothing can be made goes first: it is what somebody has to do something about. */
-function health({ pools, defect }: TemplateFacts): Finding {
+function health(template: SandboxTemplate, { pools, defect }: TemplateFacts): Finding {
+  if (template.metadata.deletionTimestamp !== undefined && pools.length > 0) {
+    const message = `the template was deleted, and stays until no pool names it: delete ${namesOf(pools)}, or let them name another template`;
+    return { is: true, reason: reasons.deletedInUse, message };
+  }
+  if (defect !== undefined) return { is: true, reason: reasons.templateInvalid, message: defect };
   const degraded = pools.filter((pool) => degradedIn(pool)?.status === "True");
   const invalid = degraded.find((pool) => degradedIn(pool)?.reason === poolConditionReasons.templateInvalid);
   if (invalid !== undefined) {
     const message = `pool ${namesOf([invalid])}: ${degradedIn(invalid)?.message ?? ""}`;
     return { is: true, reason: reasons.templateInvalid, message };
   }
-  if (pools.length === 0) return defect === undefined ? unused : { is: true, reason: reasons.templateInvalid, message: defect };
+  if (pools.length === 0) return unused;
   return degraded.length > 0
     ? { is: true, reason: reasons.poolsDegraded, message: `${degraded.length} of ${numberOf(pools)} degraded: ${namesOf(degraded)}` }
     : { is: false, reason: reasons.poolsHealthy, message: `${numberOf(pools)} healthy` };

@@ -1,7 +1,7 @@
 /**
  * The object port over a Kubernetes API server (or the embedded one, through its unix socket).
  *
- * - `connection.ts` finds out which server and as whom: directly, from `kubeconfig.ts`, or as a pod,
+ * - `connection.ts` finds out the server and our identity: directly, from `kubeconfig.ts`, or as a pod,
  * - `credentials.ts` holds tokens and certificates and reads them again; `plugin-credentials.ts` asks programs for them,
  * - `connection-pools.ts` keeps connections, `warm-connections.ts` keeps them open, `transport.ts` sends one request, `retry.ts` decides about sending it again,
  * - `status-error.ts` turns every failure into an ApiError,
@@ -51,7 +51,7 @@ export interface ClientSettings {
   readonly requestTimeoutMs?: number;
   /** Requests at the same time, watches not counted. */
   readonly connections?: number;
-  /** Keeps all of these open while nobody asks: for servers, which have bursts. */
+  /** Keeps idle connections open: for servers, which have bursts. */
   readonly staysWarm?: boolean;
   /** Answers and single events that are larger fail. */
   readonly maxBodyBytes?: number;

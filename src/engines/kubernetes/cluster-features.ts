@@ -53,7 +53,7 @@ export async function watchClusterFeatures(deps: FeatureDeps): Promise<ClusterFe
     imageVolumes: () => known.imageVolumes,
     userNamespaces: () => known.userNamespaces,
     [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error("nobody asks any more"));
+      stop.abort(new Error("the features of the cluster are no longer followed"));
       await loop;
     },
   };

@@ -1,4 +1,4 @@
-/** Which server, and who we are to it: from what the caller says, a kubeconfig, or the pod that we run in. */
+/** The server and our identity there: from what the caller says, a kubeconfig, or the pod that we run in. */
 import { access, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";

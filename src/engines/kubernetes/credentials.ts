@@ -1,4 +1,4 @@
-/** Who we are to the server. Tokens and certificates are rotated under us, so they are read again and again. */
+/** Our credentials for the server. Tokens and certificates are rotated by others, so they are read again and again. */
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#lib/clock.ts";

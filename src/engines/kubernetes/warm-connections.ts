@@ -42,12 +42,12 @@ export class WarmConnections {
     this.#timer = this.#deps.clock.after(ms, () => void this.#warm());
   }
 
-  /** A server that cannot be reached has no connections to keep; whoever needs it hears of that himself. */
+  /** A server that cannot be reached has no connections to keep; the next call reports that itself. */
   async #warm(): Promise<void> {
     const { count, idleMs } = this.#options;
     const before = this.#deps.open();
     await Promise.allSettled(Array.from({ length: Math.min(before + 1, count) }, () => this.#deps.ask()));
-    // Not where nobody answers, nor behind a proxy, which keeps connections as it likes.
+    // Not where the server does not answer, nor behind a proxy, which keeps connections as it likes.
     const isGrowing = this.#deps.open() > before;
     if (!this.#isClosed) this.#later(isGrowing ? growMs : idleMs / 2);
   }

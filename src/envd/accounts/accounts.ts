@@ -1,4 +1,4 @@
-/** Who lives in the sandbox, by its own files, which may change while it runs. */
+/** The users and groups of the sandbox, from its own files, which may change while it runs. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -47,7 +47,7 @@ export class Accounts {
     return known ?? { name: String(uid), uid, gid, home: "/" };
   }
 
-  /** The name, or the number of somebody without one. */
+  /** The user's name, or the number of a user without a name. */
   userName(uid: number): string {
     return this.#users.value.find((user) => user.uid === uid)?.name ?? (uid === 0 ? root.name : String(uid));
   }

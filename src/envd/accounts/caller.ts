@@ -1,9 +1,9 @@
-/** For whom a request is made: the user whom it names, or the sandbox's own one. */
+/** The user that a request is made for: the one that it names, or the sandbox's default user. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { InitBody } from "#envd-protocol/arming.ts";
 import type { Account, Accounts } from "./accounts.ts";
 
-/** Whose commands and files they are when nobody is named, as far as the image has such a user. */
+/** The owner of commands and files when a request names no user, if the image has such a user. */
 const usualUser = "user";
 
 export class UnknownUser extends Error {
@@ -29,7 +29,8 @@ function known(accounts: Accounts, name: string): Account {
 
 /** The user of `Authorization: Basic`; its password means nothing. Undefined: there is none. */
 export function basicUser({ authorization }: IncomingHttpHeaders): string | undefined {
-  const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]*)\s*$/i.exec(authorization ?? "") ?? [];
+  // HTTP has taken away spaces at the end.
+  const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]*)$/i.exec(authorization ?? "") ?? [];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, "base64").toString("utf8");
   const colon = text.indexOf(":");

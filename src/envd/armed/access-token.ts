@@ -2,8 +2,16 @@ import type { IncomingMessage } from "node:http";
 import type { ArmedState } from "#envd/armed-state.ts";
 import { isSameSecret } from "#envd-protocol/file-signature.ts";
 
-/** Whether a request carries the sandbox's token, if it has one. */
+/** Whether a request carries the sandbox's access token, if it has one. */
 export function hasToken({ init: { accessToken } }: ArmedState, { headers }: IncomingMessage): boolean {
-  const given = headers["x-access-token"];
-  return accessToken === undefined || accessToken === "" || (typeof given === "string" && isSameSecret(given, accessToken));
+  return accessToken === undefined || accessToken === "" || isSame(headers["x-access-token"], accessToken);
+}
+
+/** As `hasToken`; the token of the sandbox's ports is as good. */
+export function hasAnyToken(state: ArmedState, request: IncomingMessage): boolean {
+  return hasToken(state, request) || isSame(request.headers["e2b-traffic-access-token"], state.init.trafficToken);
+}
+
+function isSame(given: string | readonly string[] | undefined, right: string | undefined): boolean {
+  return typeof given === "string" && right !== undefined && right !== "" && isSameSecret(given, right);
 }

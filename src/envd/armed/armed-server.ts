@@ -14,8 +14,8 @@ import { LoadedParts } from "./loaded-parts.ts";
 
 export interface ArmedOptions {
   readonly state: ArmedState;
-  /** Where the step runner is. */
-  readonly runner: string;
+  /** Where the helper is. */
+  readonly helper: string;
   /** What is run when it is armed. */
   readonly program: OwnProgram;
   /** Where the daemon listens, if it is the sandbox's to forward the ports of others. */
@@ -28,10 +28,10 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 const forwardAfterMs = 500;
 
 /** Called once, when the daemon has been armed. */
-export function armedHandler({ state, runner, program, forwardsBeside }: ArmedOptions): RequestHandler {
+export function armedHandler({ state, helper, program, forwardsBeside }: ArmedOptions): RequestHandler {
   const clock = systemClock;
   const accounts = new Accounts();
-  const parts = new LoadedParts({ state, accounts, clock, runner });
+  const parts = new LoadedParts({ state, accounts, clock, helper });
   const argv = programOf(program, state.init);
   if (argv.length > 0) void startEntrypoint(argv, state, accounts);
   if (forwardsBeside !== undefined) clock.after(forwardAfterMs, () => forwardPorts(clock, forwardsBeside));

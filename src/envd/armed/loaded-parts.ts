@@ -15,8 +15,8 @@ export interface PartDeps {
   readonly state: ArmedState;
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Where the step runner is. */
-  readonly runner: string;
+  /** Where the helper is. */
+  readonly helper: string;
 }
 
 export class LoadedParts {
@@ -58,6 +58,6 @@ export class LoadedParts {
   }
 
   #metadataStore(): Promise<MetadataStore> {
-    return (this.#metadata ??= import("#envd/files/metadata.ts").then(({ MetadataStore }) => new MetadataStore(this.#deps.runner)));
+    return (this.#metadata ??= import("#envd/files/metadata.ts").then(({ MetadataStore }) => new MetadataStore(this.#deps.helper)));
   }
 }

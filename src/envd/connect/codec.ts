@@ -24,7 +24,7 @@ export const jsonCodec: Codec = {
   encode: (_, message) => Buffer.from(JSON.stringify(message)),
 };
 
-/** The SDKs speak JSON; who never speaks binary does not pay for it. */
+/** The SDKs send JSON. The binary codec is loaded at its first use, so that other sandboxes do not pay for it. */
 export async function codecOf(name: string): Promise<Codec> {
   return name === "json" ? jsonCodec : (await import("./binary-codec.ts")).binaryCodec;
 }

@@ -11,7 +11,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** A failure that nobody foresaw is told in its words too: daemon and caller belong to the same sandbox. */
+/** An unexpected error keeps its message: daemon and caller belong to the same sandbox, so it reveals nothing to others. */
 export function asConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   return new ConnectError("internal", error instanceof Error ? error.message : String(error));

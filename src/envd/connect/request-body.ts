@@ -18,7 +18,7 @@ export async function readUnary(request: IncomingMessage): Promise<Buffer> {
   return plain(Buffer.concat(chunks), request.headers["content-encoding"]);
 }
 
-/** The one message of a call whose answers are the stream. */
+/** The one message of a call that is answered by a stream. */
 export async function readSingle(request: IncomingMessage): Promise<Buffer> {
   let message: Buffer | undefined;
   for await (const next of readMessages(request)) {

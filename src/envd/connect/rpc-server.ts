@@ -136,7 +136,7 @@ async function beforeDeadline<T>(timeoutMs: number | undefined, work: Promise<T>
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new ConnectError("deadline_exceeded", `not done within ${timeoutMs} ms`)),
+      () => reject(new ConnectError("deadline_exceeded", `not done within ${timeoutMs / 1000} s`)),
       Math.min(timeoutMs, 2 ** 31 - 1),
     );
   });

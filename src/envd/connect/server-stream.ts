@@ -18,7 +18,7 @@ export class ServerStream {
     response.on("close", () => this.#gone.abort());
   }
 
-  /** Aborted when nobody reads any more, or everything has been sent. */
+  /** Aborted when the client has left, or everything has been sent. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { chosenEncoding } from "./accept-encoding.ts";
-import { byteRange } from "./byte-range.ts";
-import { refusal } from "./file-access.ts";
+import { chosenEncoding } from "./download.ts";
+import { byteRange } from "./download.ts";
 
 test.for<[string | undefined, string | undefined]>([
   [undefined, "identity"],
@@ -31,10 +30,4 @@ test.for<[string, ReturnType<typeof byteRange>]>([
   ["", "all"],
 ])("of ten bytes %s is %j", ([header, wanted]) => {
   expect(byteRange(header, 10)).toEqual(wanted);
-});
-
-test("a wrong token is not helped by a right signature, and none is needed where there is no token", () => {
-  const query = { path: "/x", user: undefined, signature: "v1_x", expiration: undefined };
-  expect(refusal("t", { query, operation: "read", token: "wrong", nowMs: 0 })).toContain("does not match");
-  expect(refusal("", { query, operation: "read", token: undefined, nowMs: 0 })).toBeUndefined();
 });

@@ -1,13 +1,10 @@
-import type { BigIntStats } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { zlib } from "#envd/zlib.ts";
-import { constants } from "node:fs";
 import { sendError } from "#envd/armed/http-answer.ts";
-import { chosenEncoding } from "./accept-encoding.ts";
-import { byteRange, type ByteRange } from "./byte-range.ts";
 
 /** Sends a file, or the part of it that is asked for. Throws what the system says. */
 export async function sendFile(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -99,4 +96,41 @@ function disposition(path: string): string {
   const name = basename(path);
   if (/^[\x20-\x7e]*$/.test(name) && !/["\\]/.test(name)) return `inline; filename="${name}"`;
   return `inline; filename*=UTF-8''${encodeURIComponent(name.toWellFormed())}`;
+}
+
+/** Which of our two encodings a client prefers; undefined: it takes neither. */
+export function chosenEncoding(header = ""): "gzip" | "identity" | undefined {
+  const weights = new Map(header.split(",").flatMap(weightOf));
+  const any = weights.get("*");
+  const gzip = weights.get("gzip") ?? any ?? 0;
+  const identity = weights.get("identity") ?? (any === 0 ? 0 : undefined);
+  if (gzip > 0 && gzip >= (identity ?? 0)) return "gzip";
+  return identity === 0 ? undefined : "identity";
+}
+
+function weightOf(item: string): [string, number][] {
+  const [name = "", ...parameters] = item.split(";").map((text) => text.trim().toLowerCase());
+  if (name === "") return [];
+  const weight = parameters.find((text) => text.startsWith("q="));
+  return [[name, weight === undefined ? 1 : Number(weight.slice(2)) || 0]];
+}
+
+export interface ByteRange {
+  readonly start: number;
+  /** The last byte that belongs to it. */
+  readonly end: number;
+}
+
+/** The one range that is asked for. "all": none, or what we do not understand, which may be ignored; "none": it lies outside. */
+export function byteRange(header: string, size: number): ByteRange | "all" | "none" {
+  const [, first, last] = /^bytes=(?!-$)(\d{0,15})-(\d{0,15})$/.exec(header.replaceAll(/\s/g, "")) ?? [];
+  if (first === undefined || last === undefined) return "all";
+  if (first === "") {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? "none" : { start: size - length, end: size - 1 };
+  }
+  const start = Number(first);
+  const end = last === "" ? size - 1 : Math.min(Number(last), size - 1);
+  if (start >= size) return "none";
+  return end < start ? "all" : { start, end };
 }

@@ -1,14 +1,14 @@
 /**
  * Contents of files over plain HTTP: GET and POST /files, POST /files/compose.
- * - `file-access.ts`: who may, - `download.ts`, `byte-range.ts`, `accept-encoding.ts`: reading, - `upload.ts`, `multipart.ts`,
- *   `replace-file.ts`, `make-folders.ts`, `metadata.ts`: writing, - `compose.ts`: many to one, - `file-failure.ts`: what went wrong.
+ * - `download.ts`: reading, - `upload.ts`, `multipart.ts`, `replace-file.ts`, `make-folders.ts`, `metadata.ts`: writing,
+ * - `compose.ts`: many to one, - `file-failure.ts`: errors.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { accountOf, UnknownUser } from "#envd/accounts/caller.ts";
 import { sendError, sendJson } from "#envd/armed/http-answer.ts";
+import { fileQuery, refusal } from "#envd-protocol/file-access.ts";
 import { composeFile } from "./compose.ts";
 import { sendFile } from "./download.ts";
-import { fileQuery, refusal } from "./file-access.ts";
 import { pathResolver, type FileDeps } from "./file-deps.ts";
 import { failureKind, failureText, type FailureKind } from "./file-failure.ts";
 import { MetadataError } from "./metadata.ts";

@@ -11,7 +11,7 @@ export async function makeFolders(path: string, { uid, gid }: Account): Promise<
     try {
       await mkdir(folder, { mode: 0o755 });
     } catch (error) {
-      // Somebody else was faster.
+      // Another request or process made the folder first.
       if (codeOf(error) !== "EEXIST" || !(await stat(folder)).isDirectory()) throw error;
       continue;
     }

@@ -34,7 +34,7 @@ export async function* readParts(source: AsyncIterable<Buffer>, boundary: string
     const part = parseHead(await bytes.head());
     const contents = bytes.until(delimiter);
     yield { ...part, contents };
-    // What nobody wanted to read.
+    // Skips contents that the caller did not read.
     for await (const _ of contents) continue;
   }
 }

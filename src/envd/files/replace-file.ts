@@ -1,4 +1,4 @@
-/** Writes a file as a whole: whoever reads it sees the old contents or the new ones, and a failed write changes nothing. */
+/** Writes a file as a whole: a reader sees the old contents or the new ones, and a failed write changes nothing. */
 import { createWriteStream } from "node:fs";
 import { copyFile, lstat, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";

@@ -10,7 +10,7 @@ import type { EntryDeps } from "./entry-info.ts";
 export interface FilesystemDeps extends EntryDeps {
   readonly state: ArmedState;
   readonly clock: Clock;
-  readonly runner: string;
+  readonly helper: string;
 }
 
 /** Throws ConnectError. */

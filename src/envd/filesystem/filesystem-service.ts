@@ -1,19 +1,20 @@
 /**
- * Files and folders, but for their contents (filesystem.proto).
- * - `entry-info.ts`: what is told about one, - `list-folder.ts`, `move-entry.ts`, - `watch-service.ts`, `folder-watch.ts`, `inotify.ts`: changes,
- * - `system-failure.ts`: what went wrong.
+ * Files and folders, except their contents (filesystem.proto).
+ * - `entry-info.ts`: the description of one, - `move-entry.ts`, - `watch-service.ts`, `folder-watch.ts`, `inotify.ts`: changes,
+ * - `system-failure.ts`: errors.
  */
-import { lstat, rm } from "node:fs/promises";
+import { lstat, rm, readdir, realpath, stat } from "node:fs/promises";
 import { ConnectError } from "#envd/connect/connect-error.ts";
 import type { Call, Handlers } from "#envd/connect/rpc-server.ts";
 import { makeFolders } from "#envd/files/make-folders.ts";
-import type { ListDirRequest, MoveRequest, PathRequest } from "#envd-protocol/filesystem-messages.ts";
+import type { ListDirRequest, MoveRequest, PathRequest, EntryInfo } from "#envd-protocol/filesystem-messages.ts";
 import { resolvedPath, type FilesystemDeps } from "./filesystem-deps.ts";
-import { entryInfo } from "./entry-info.ts";
-import { listFolder } from "./list-folder.ts";
+import { entryInfo, entryInfos, type EntryDeps, type Place } from "./entry-info.ts";
 import { moveEntry } from "./move-entry.ts";
 import { systemFailure } from "./system-failure.ts";
 import { watchHandlers } from "./watch-service.ts";
+import { join } from "node:path";
+import { codeOf } from "#envd/files/file-failure.ts";
 
 export function filesystemHandlers(deps: FilesystemDeps): Handlers {
   const watching = watchHandlers(deps);
@@ -58,5 +59,31 @@ async function named(path: string | undefined, work: () => Promise<object>): Pro
     return await work();
   } catch (error) {
     throw systemFailure(path ?? "", error);
+  }
+}
+
+/** The entries of a folder down to a depth, each folder before what is in it, by name. Throws ConnectError, or what the system says. */
+async function listFolder(deps: EntryDeps, path: string, depth: number): Promise<EntryInfo[]> {
+  const real = await realpath(path).catch((error: unknown) => {
+    if (codeOf(error) === "ELOOP") throw new ConnectError("failed_precondition", `the links at '${path}' lead in a circle`);
+    throw error;
+  });
+  if (!(await stat(real)).isDirectory()) throw new ConnectError("invalid_argument", `path is not a directory: ${path}`);
+  const places: Place[] = [];
+  await walk({ path, real }, Math.max(1, depth), places);
+  return entryInfos(deps, places);
+}
+
+async function walk(folder: Place, depth: number, places: Place[]): Promise<void> {
+  const entries = await readdir(folder.real, { withFileTypes: true }).catch((error: unknown) => {
+    // One below the first that vanished or cannot be read is shown without contents.
+    if (places.length > 0) return [];
+    throw error;
+  });
+  entries.sort((left, right) => Buffer.compare(Buffer.from(left.name), Buffer.from(right.name)));
+  for (const entry of entries) {
+    const place = { path: join(folder.path, entry.name), real: join(folder.real, entry.name) };
+    places.push(place);
+    if (depth > 1 && entry.isDirectory()) await walk(place, depth - 1, places);
   }
 }

@@ -11,7 +11,7 @@ import { Inotify, inotifyMask as bits, type RawEvent } from "./inotify.ts";
 const networkFileSystems: ReadonlySet<number> = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x65735546, 0x01021997, 0x00c36400, 0x5346414f]);
 
 export interface WatchOptions {
-  readonly runner: string;
+  readonly helper: string;
   readonly path: string;
   readonly isRecursive: boolean;
   readonly allowsNetwork: boolean;
@@ -41,7 +41,7 @@ export class FolderWatch {
   static async open(options: WatchOptions, tell: (event: FolderEvent) => void): Promise<FolderWatch> {
     await checkFolder(options);
     const watch = new FolderWatch(options, tell);
-    watch.#inotify = await Inotify.open(options.runner, (event) => watch.#take(event)).catch((error: unknown) => {
+    watch.#inotify = await Inotify.open(options.helper, (event) => watch.#take(event)).catch((error: unknown) => {
       throw new ConnectError("resource_exhausted", error instanceof Error ? error.message : String(error));
     });
     await watch.#follow("", false);
@@ -52,7 +52,7 @@ export class FolderWatch {
     this.#inotify?.close();
   }
 
-  /** `tells`: what is there already appeared while nobody looked. */
+  /** `tells`: reports existing entries as created, because they appeared before the folder was watched. */
   async #follow(folder: string, tells: boolean): Promise<void> {
     const path = join(this.#options.path, folder);
     const number = await this.#inotify?.watch(path);
@@ -118,7 +118,7 @@ async function checkFolder({ path, allowsNetwork }: WatchOptions): Promise<void>
   if (!allowsNetwork && networkFileSystems.has((await statfs(path)).type)) {
     throw new ConnectError(
       "invalid_argument",
-      `path ${path} is on a network file system, whose changes are not told; allow_network_mounts watches it anyway`,
+      `path ${path} is on a network file system, which may not report its changes; set allow_network_mounts to watch it anyway`,
     );
   }
 }

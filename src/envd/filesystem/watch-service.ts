@@ -9,7 +9,7 @@ import { entryInfo } from "./entry-info.ts";
 import { resolvedPath, type FilesystemDeps } from "./filesystem-deps.ts";
 import { FolderWatch, type FolderEvent } from "./folder-watch.ts";
 
-/** Events that nobody has asked for yet; the oldest go first. */
+/** How many events are kept until they are asked for; the oldest are dropped first. */
 const mostKept = 10_000;
 /** Bytes that a client may be behind before its stream is ended. */
 const mostBehind = 16 * 1024 * 1024;
@@ -63,7 +63,7 @@ function open(
 ): Promise<FolderWatch> {
   const { path } = resolvedPath(deps, call, request.path);
   const options = {
-    runner: deps.runner,
+    helper: deps.helper,
     path,
     isRecursive: request.recursive ?? false,
     allowsNetwork: request.allowNetworkMounts ?? false,
@@ -110,7 +110,7 @@ async function watchDir(deps: FilesystemDeps, request: WatchRequest, call: Call,
     limit === undefined || limit === 0
       ? undefined
       : deps.clock.after(Math.min(limit, 2 ** 31 - 1), () =>
-          done.reject(new ConnectError("deadline_exceeded", `the watch is over after ${limit} ms`)),
+          done.reject(new ConnectError("deadline_exceeded", `the watch is over after ${limit / 1000} s`)),
         );
   try {
     await done.promise;

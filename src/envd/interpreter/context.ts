@@ -34,7 +34,7 @@ export class Context {
     this.#start = start;
   }
 
-  /** One after the other, in the order in which they came. Who goes away before his turn is passed over, and later interrupts. */
+  /** Runs executions one after the other, in order. One whose client leaves before its turn is skipped; one that runs is interrupted. */
   execute(execution: Execution, listener: ExecuteListener, gone: AbortSignal): Promise<void> {
     const mine = this.#turn.then(() => (gone.aborted ? undefined : this.#execute(execution, listener, gone)));
     this.#turn = mine.catch(() => undefined);

@@ -11,7 +11,7 @@ import type { Clock } from "#lib/clock.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
 import { accountOf } from "#envd/accounts/caller.ts";
 import { resolvePath } from "#envd/accounts/resolve-path.ts";
-import { hasToken } from "#envd/armed/access-token.ts";
+import { hasAnyToken, hasToken } from "#envd/armed/access-token.ts";
 import { allowBrowsers } from "#envd/armed/browsers.ts";
 import { sendJson } from "#envd/armed/http-answer.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
@@ -27,8 +27,8 @@ import type { Language } from "./languages.ts";
 export interface InterpreterDeps {
   readonly state: ArmedState;
   readonly clock: Clock;
-  /** Where the step runner is. */
-  readonly runner: string;
+  /** Where the helper is. */
+  readonly helper: string;
   /** The folder with the runners of the languages. */
   readonly programs: string;
 }
@@ -52,9 +52,11 @@ export class InterpreterService {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (allowBrowsers(request, response)) return;
     const { route, id } = routeOf(request);
+    if (route === "GET /health") return sendJson(response, 200, "OK");
+    if (!hasAnyToken(this.#deps.state, request)) {
+      return sendText(response, 401, "the header X-Access-Token or E2B-Traffic-Access-Token must carry the sandbox's token");
+    }
     switch (route) {
-      case "GET /health":
-        return sendJson(response, 200, "OK");
       case "POST /execute":
         return this.#execute(request, response);
       case "GET /contexts":
@@ -126,12 +128,12 @@ export class InterpreterService {
 
   /** As the sandbox's user, with the variables that the sandbox has at this moment. */
   #start(language: Language, cwd: string): Promise<Kernel> {
-    const { state, clock, programs, runner } = this.#deps;
+    const { state, clock, programs, helper } = this.#deps;
     const account = accountOf(this.#accounts, state.init, undefined);
     const sandbox = sandboxVariables(state.sandboxId ?? "", state.init.envVars);
     const env = commandEnvironment({ own: process.env, account, sandbox });
     const as = { env, account, groups: this.#accounts.groupsOf(account), cwd, needsCwd: true };
-    return Kernel.start({ language, clock, programs, runner, state, as });
+    return Kernel.start({ language, clock, programs, helper, state, as });
   }
 
   #folder(cwd: string | undefined): string {

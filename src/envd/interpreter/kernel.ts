@@ -3,8 +3,7 @@ import { randomBytes } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
-import { launch, type Launched } from "#envd/process/launch.ts";
-import type { Command } from "#envd/process/launch-steps.ts";
+import { type Command, launch, type Launched } from "#envd/process/launch.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { type Execution, type Language, type Runner, runnerOf } from "./languages.ts";
 import { parseMessage, type RunnerMessage } from "./runner-message.ts";
@@ -21,10 +20,10 @@ export interface KernelOptions {
   readonly clock: Clock;
   /** Where the runners are. */
   readonly programs: string;
-  /** Where the step runner is. */
-  readonly runner: string;
+  /** Where the helper is. */
+  readonly helper: string;
   readonly state: Pick<ArmedState, "isRetired">;
-  /** As whom, where and with which variables. */
+  /** The user, folder and variables that it runs with. */
   readonly as: Omit<Command, "cmd" | "args">;
 }
 
@@ -49,10 +48,10 @@ export class Kernel {
   #isDead = false;
 
   /** Resolves when it is ready to run something. Throws ConnectError when it cannot be started. */
-  static async start({ language, clock, programs, runner, state, as }: KernelOptions): Promise<Kernel> {
+  static async start({ language, clock, programs, helper, state, as }: KernelOptions): Promise<Kernel> {
     const mark = randomBytes(12).toString("hex");
     const own = runnerOf(language, programs, mark);
-    const launched = await launch({ runner, state, command: { ...as, cmd: own.cmd, args: own.args }, hasInput: true });
+    const launched = await launch({ helper, state, command: { ...as, cmd: own.cmd, args: own.args }, hasInput: true });
     const kernel = new Kernel(launched, own, mark, clock);
     await kernel.#say(own.opening, silence);
     return kernel;
@@ -62,7 +61,7 @@ export class Kernel {
     this.#launched = launched;
     this.#runner = runner;
     for (const name of ["stdout", "stderr"] as const) this.#read(name, mark);
-    // Who writes to a process that has ended hears of it by its end.
+    // Writing to an ended process fails here; its end is reported by `died`.
     launched.input?.on("error", () => {});
     this.died = launched.ended.then(async ({ code, signal }) => {
       this.#isDead = true;
@@ -93,7 +92,7 @@ export class Kernel {
     this.#launched.input?.destroy();
   }
 
-  /** Lets the code wait until somebody has read what it wrote. */
+  /** Makes the code wait until its output has been read. */
   hold(isHeld: boolean): void {
     for (const { socket } of this.#launched.outputs.values()) {
       if (isHeld) socket.pause();

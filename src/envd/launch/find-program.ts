@@ -1,29 +1,86 @@
-/** Which file a command's first word means, as execvp finds it. */
-import { accessSync, constants, statSync } from "node:fs";
+/** Which file a command's first word means, as execvp finds it, and whether the kernel will take it. */
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { LaunchFault } from "./launch-fault.ts";
 
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** MAX_ARG_STRLEN: of one argument or variable, with the byte that ends it. */
+const longestString = 128 * 1024;
+/** Linux takes a quarter of the stack's limit, which is 8 MiB. */
+const longestAll = 2 * 1024 * 1024 - 64 * 1024;
 
 /** Throws when there is none that we may run. */
 export function findProgram(name: string, path: string | undefined): string {
-  if (name === "") throw new Error("a command is needed");
+  if (name === "") throw new LaunchFault("not-found", "a command is needed");
+  const shown = JSON.stringify(name);
   if (name.includes("/")) {
-    if (isProgram(name)) return name;
-    throw new Error(`there is no program ${JSON.stringify(name)} that could be run`);
+    const kind = kindOf(name);
+    if (kind === "program") return name;
+    throw kind === "absent"
+      ? new LaunchFault("not-found", `there is no program ${shown}`)
+      : new LaunchFault("not-executable", kind === "folder" ? `${shown} is a directory` : `${shown} may not be executed`);
   }
   // A PATH that is there and empty means the present folder, as an empty part of one does.
   const folders = (path ?? usualPath).split(":").map((folder) => (folder === "" ? "." : folder));
-  const found = folders.map((folder) => join(folder, name)).find(isProgram);
-  if (found === undefined) throw new Error(`there is no program ${JSON.stringify(name)} in PATH`);
+  const files = folders.map((folder) => join(folder, name));
+  const found = files.find((file) => kindOf(file) === "program");
+  if (found === undefined) {
+    if (files.some((file) => kindOf(file) === "plain")) throw new LaunchFault("not-executable", `${shown} may not be executed`);
+    throw new LaunchFault("not-found", `there is no program ${shown} in PATH`);
+  }
   // Without a slash it would be looked for again.
   return found.includes("/") ? found : `./${found}`;
 }
 
-function isProgram(file: string): boolean {
+function kindOf(file: string): "program" | "plain" | "folder" | "absent" {
   try {
+    const stat = statSync(file);
+    if (stat.isDirectory()) return "folder";
     accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
+    return stat.isFile() ? "program" : "plain";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "plain" : "absent";
+  }
+}
+
+/** Once a program was announced, only the kernel can say that it is none; so its first bytes are looked at before. */
+export function refuseUnreadable(file: string): void {
+  const first = firstBytes(file);
+  if (first === undefined) return;
+  const interpreter = /^#![ \t]*([^ \t\n]+)/.exec(first)?.[1];
+  if (interpreter === undefined) {
+    if (first.startsWith("\x7fELF")) return;
+    const message = `${JSON.stringify(file)} is not a program for this machine, or a script without a first line such as #!/bin/sh`;
+    throw new LaunchFault("not-executable", message);
+  }
+  if (kindOf(interpreter) === "absent") {
+    throw new LaunchFault("not-found", `${JSON.stringify(file)} needs ${JSON.stringify(interpreter)}, which is not in the container`);
+  }
+}
+
+/** Undefined where only running is allowed. */
+function firstBytes(file: string): string | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "r");
   } catch {
-    return false;
+    return undefined;
+  }
+  try {
+    const bytes = Buffer.alloc(256);
+    return bytes.toString("latin1", 0, readSync(descriptor, bytes));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export function refuseTooLong(argv: readonly string[], variables: Readonly<Record<string, string>>): void {
+  const sizes = [...argv, ...Object.entries(variables).map(([name, value]) => `${name}=${value}`)].map((one) => Buffer.byteLength(one) + 1);
+  if (sizes.some((size) => size > longestString)) {
+    throw new LaunchFault("too-long", "an argument or a variable has more than 128 KiB, which is the most that Linux takes");
+  }
+  // A pointer to each is counted, too.
+  if (sizes.reduce((sum, size) => sum + size + 8, 0) > longestAll) {
+    throw new LaunchFault("too-long", "the arguments and the environment are longer than the kernel takes");
   }
 }

@@ -8,7 +8,7 @@ const launcher = [fileURLToPath(import.meta.resolve("./launch.ts"))];
 interface Ran {
   readonly status: number | null;
   /** What the launcher said of itself. */
-  readonly first: { readonly pid?: number; readonly startTime?: string; readonly failed?: string };
+  readonly first: { readonly pid?: number; readonly startTime?: string; readonly failed?: string; readonly fault?: string };
   readonly output: string;
 }
 
@@ -29,9 +29,33 @@ test("a program runs with more variables, in another folder, with what it is sen
   expect(ran.first.pid).toBeGreaterThan(0);
 });
 
+test("what it is asked on standard input is not on its command line, and the program's own input follows", async () => {
+  const child = spawn(process.execPath, [...launcher, '{"ask":true}'], { stdio: ["pipe", "pipe", "inherit"] });
+  const said: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
+  await once(child.stdout, "data");
+  expect(Buffer.concat(said).toString()).toBe('\u001E{"ready":true}\u001E');
+  const request = { argv: ["sh", "-c", 'printf %s "$A" | wc -c; cat'], env: { A: "ü".repeat(50_000) } };
+  const lines =
+    Buffer.from(JSON.stringify(request))
+      .toString("base64")
+      .match(/.{1,1024}/g) ?? [];
+  child.stdin.write(`${lines.join("\n")}\n.\n`);
+  await once(child.stdout, "data");
+  child.stdin.end("its own");
+  await once(child.stdout, "close");
+  expect(Buffer.concat(said).toString().split("\u001E").at(-1)).toBe("100000\nits own");
+});
+
 test.runIf(process.getuid?.() === 0)("a program runs as another user, with his home", () => {
   expect(launch({ argv: ["sh", "-c", 'id -u; id -g; echo "$HOME"'], user: "nobody" }).output).toMatch(/^65534\n65534\n\//);
   expect(launch({ argv: ["sh", "-c", "id -u; id -g; id -G"], user: "4711:4712" }).output).toBe("4711\n4712\n4712\n");
+});
+
+test("no signal is ignored by the program that is not ignored by others", () => {
+  const { output } = launch({ argv: ["grep", "SigIgn", "/proc/self/status"] });
+  // The first 31 signals: what make starts ignores the next one, which belongs to the C library.
+  expect(Number(`0x${output.trim().split("\t")[1]}`) % 2 ** 31).toBe(0);
 });
 
 test.each([
@@ -40,8 +64,9 @@ test.each([
   ["no such user", { argv: ["sh"], user: "no-such-user" }, "no-such-user"],
 ])("%s: nothing runs, and why is said before anything else", (_, request, said) => {
   const { status, first, output } = launch(request);
-  expect({ status, output }).toEqual({ status: 126, output: "" });
+  expect({ status, output }).toEqual({ status: said === "no-such-program" ? 127 : 126, output: "" });
   expect(first.failed).toContain(said);
+  expect(first.fault).toBe({ "no-such-program": "not-found", "/no/such": "workingDir", "no-such-user": "user" }[said]);
 });
 
 test("a program is ended with what it started, by what it said of itself, and nobody else is", async () => {
@@ -49,12 +74,12 @@ test("a program is ended with what it started, by what it said of itself, and no
   const child = spawn(process.execPath, [...launcher, JSON.stringify(request)], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
   const [said] = (await once(child.stdout, "data")) as [Buffer];
   const { pid, startTime } = split(said.toString()).first;
-  launch({ end: { pid, startTime: "1" } });
+  launch({ signal: { pid, startTime: "1", name: "SIGTERM" } });
   expect(child.exitCode).toBeNull();
   const exit = once(child, "exit");
   const ended = once(child.stdout, "close");
-  launch({ end: { pid, startTime } });
-  expect(await exit).toEqual([null, "SIGKILL"]);
+  launch({ signal: { pid, startTime, name: "SIGTERM" } });
+  expect(await exit).toEqual([null, "SIGTERM"]);
   // Nobody holds its output any more.
   await ended;
 });

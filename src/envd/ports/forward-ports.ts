@@ -85,7 +85,7 @@ function forward(address: string, port: number, target: string): Server {
     inside.on("error", () => outside.destroy());
     outside.pipe(inside).pipe(outside);
   });
-  // Somebody listens there by himself.
+  // A program listens on this address itself, so no forwarding is needed.
   server.on("error", () => server.close());
   server.listen(port, address);
   return server;

@@ -20,7 +20,7 @@ export class SocketCount {
     this.#inUse = inUse;
   }
 
-  /** Since it was last asked; true as well when nobody can tell, and once in a while. */
+  /** Whether the number changed since the last call; also true when the number is unknown, and once in a while. */
   mayHaveChanged(): boolean {
     const inUse = this.#inUse();
     const others = inUse === undefined ? Number.NaN : inUse - this.#own();

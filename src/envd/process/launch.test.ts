@@ -7,8 +7,8 @@ test("nothing is started any more for a sandbox that has ended, whatever was und
   state.arm("sandbox-1", {});
   const account = { name: "root", uid: 0, gid: 0, home: "/root" };
   const command = { cmd: "true", args: [], env: {}, account, groups: [], cwd: "/", needsCwd: false };
-  const start = (): Promise<unknown> => launch({ runner: "/nowhere/step-runner", state, command, hasInput: false });
-  await expect(start(), "it is tried, and there is no such runner").rejects.not.toThrow("has ended");
+  const start = (): Promise<unknown> => launch({ helper: "/nowhere/helper", state, command, hasInput: false });
+  await expect(start(), "it is tried, and there is no such helper").rejects.not.toThrow("has ended");
   state.retire("sandbox-1");
   await expect(start()).rejects.toMatchObject({ code: "unavailable", message: "this sandbox has ended" });
 });

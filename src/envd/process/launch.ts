@@ -1,15 +1,31 @@
-/** Starts a command as somebody, on pipes or on a terminal of its own. */
-import type { ChildProcess } from "node:child_process";
+/** Starts a command as a user, on pipes or on a terminal of its own: writes the order by which a helper becomes the command (`command.c`). */
+import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { getSystemErrorMessage } from "node:util";
 import { ReadStream } from "node:tty";
+import type { Account } from "#envd/accounts/accounts.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
 import { ConnectError } from "#envd/connect/connect-error.ts";
-import { ScriptTooLong, type Reply } from "#envd/steps/script.ts";
-import { StepChild, type Ending } from "#envd/steps/step-child.ts";
+import { HelperChild, type Ending } from "#envd/helper/helper-child.ts";
+import { FrameFields, frameOf, FrameTooLong } from "#envd/helper/helper-frames.ts";
 import type { OutputName } from "#envd-protocol/process-messages.ts";
-import { becomeCommand, onPipes, onTerminal, pipeEnds, pipeSteps, resizeStep, type Command, type TerminalSize } from "./launch-steps.ts";
+
+export interface Command {
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly account: Account;
+  readonly groups: readonly number[];
+  readonly cwd: string;
+  /** The caller chose the folder, so without it there is no command. */
+  readonly needsCwd: boolean;
+}
+
+export interface TerminalSize {
+  readonly cols: number;
+  readonly rows: number;
+}
 
 export interface Launched {
   readonly pid: number;
@@ -28,7 +44,7 @@ export interface Output {
   readonly closed: Promise<void>;
 }
 
-/** Listened for at once: a short command is over before anybody else looks. */
+/** Adds its listeners at once: a short command may be over before the next turn of the event loop. */
 function outputOf(socket: Socket): Output {
   const closed = new Promise<void>((resolve) => {
     // The last side of a terminal that closes is told as an error.
@@ -39,7 +55,7 @@ function outputOf(socket: Socket): Output {
 }
 
 export interface LaunchOptions {
-  readonly runner: string;
+  readonly helper: string;
   readonly state: Pick<ArmedState, "isRetired">;
   readonly command: Command;
   readonly hasInput: boolean;
@@ -53,29 +69,29 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   try {
     return await (options.terminal === undefined ? launchOnPipes(options) : launchOnTerminal(options, options.terminal));
   } catch (error) {
-    if (error instanceof ScriptTooLong) throw new ConnectError("invalid_argument", error.message);
+    if (error instanceof FrameTooLong) throw new ConnectError("invalid_argument", `arguments and environment: ${error.message}`);
     throw error;
   }
 }
 
-async function launchOnPipes({ runner, command, hasInput }: LaunchOptions): Promise<Launched> {
-  const child = new StepChild({ runner });
+async function launchOnPipes({ helper, command, hasInput }: LaunchOptions): Promise<Launched> {
+  const child = new HelperChild({ helper, verb: "command" });
   const pid = startedPid(child);
   const sockets: Socket[] = [];
   try {
-    const made = await child.run(pipeSteps);
-    if (made === undefined || made.failed !== undefined) throw failure(command, made, undefined);
-    // The other ends of the runner's pipes: opened by name, because a descriptor cannot be sent to Node.
+    const made = saidIn(await child.ask(orderFor(command, { hasInput })));
+    if (made?.subject !== subject.pipesMade) throw failure(command, made);
+    // The other ends of the helper's pipes: opened by name, because a descriptor cannot be sent to Node.
     const open = (descriptor: number, flags: number): Socket => {
       const fd = openSync(`/proc/${pid}/fd/${descriptor}`, flags | constants.O_NONBLOCK);
       const socket = new Socket({ fd, readable: flags === constants.O_RDONLY, writable: flags === constants.O_WRONLY });
       sockets.push(socket);
       return socket;
     };
-    const stdout = outputOf(open(pipeEnds.stdout.read, constants.O_RDONLY));
-    const stderr = outputOf(open(pipeEnds.stderr.read, constants.O_RDONLY));
-    const input = hasInput ? open(pipeEnds.stdin.write, constants.O_WRONLY) : undefined;
-    await become(child, command, onPipes(hasInput, command.account));
+    const stdout = outputOf(open(made.stdout, constants.O_RDONLY));
+    const stderr = outputOf(open(made.stderr, constants.O_RDONLY));
+    const input = hasInput ? open(made.stdin, constants.O_WRONLY) : undefined;
+    becameCommand(command, await child.ask(frameOf([])));
     return {
       pid,
       process: child.process,
@@ -94,15 +110,15 @@ async function launchOnPipes({ runner, command, hasInput }: LaunchOptions): Prom
   }
 }
 
-async function launchOnTerminal({ runner, command }: LaunchOptions, size: TerminalSize): Promise<Launched> {
+async function launchOnTerminal({ helper, command }: LaunchOptions, size: TerminalSize): Promise<Launched> {
   const master = openMaster();
-  let child: StepChild | undefined;
+  let child: HelperChild | undefined;
   try {
-    child = new StepChild({ runner, descriptors: [master] });
+    child = new HelperChild({ helper, verb: "command", descriptors: [master] });
     const pid = startedPid(child);
-    await become(child, command, onTerminal(size, command.account));
+    becameCommand(command, await child.ask(orderFor(command, { hasInput: true, terminal: size })));
     const terminal = new ReadStream(master);
-    const resize = (to: TerminalSize): Promise<void> => resizeTerminal(runner, master, to);
+    const resize = (to: TerminalSize): Promise<void> => resizeTerminal(helper, master, to);
     return { pid, process: child.process, ended: child.ended, outputs: new Map([["pty", outputOf(terminal)]]), input: terminal, resize };
   } catch (error) {
     closeSync(master);
@@ -119,17 +135,13 @@ function openMaster(): number {
   }
 }
 
-async function resizeTerminal(runner: string, master: number, size: TerminalSize): Promise<void> {
-  const child = new StepChild({ runner, descriptors: [master] });
-  startedPid(child);
-  try {
-    await child.run([resizeStep(4, size)]);
-  } finally {
-    child.letGo();
-  }
+async function resizeTerminal(helper: string, master: number, { rows, cols }: TerminalSize): Promise<void> {
+  const child = spawn(helper, ["resize", String(rows), String(cols)], { stdio: [master, "ignore", "ignore"], env: {} });
+  const code = await new Promise((resolve) => child.once("exit", resolve).once("error", ({ message }) => resolve(message)));
+  if (code !== 0) throw new ConnectError("internal", `the terminal cannot be resized: its helper ended with ${String(code)}`);
 }
 
-function startedPid(child: StepChild): number {
+function startedPid(child: HelperChild): number {
   const { pid } = child.process;
   // The reason is told by an event; without a listener it would end the daemon.
   child.process.on("error", () => {});
@@ -137,16 +149,45 @@ function startedPid(child: StepChild): number {
   return pid;
 }
 
-async function become(child: StepChild, command: Command, first: Parameters<typeof becomeCommand>[2]): Promise<void> {
-  const { steps, cwdStep } = becomeCommand(command, process.getuid?.() ?? 0, first);
-  const reply = await child.run(steps);
-  // No reply: the runner is the command now.
-  if (reply !== undefined) throw failure(command, reply, cwdStep);
+/** As command.c numbers what its answers are about. */
+const subject = { pipesMade: 0, notStarted: 1, folderNotEntered: 2 } as const;
+const flag = { hasInput: 1, onTerminal: 2, needsFolder: 4 } as const;
+
+interface Said {
+  readonly subject: number;
+  readonly errno: number;
+  /** The helper's descriptors of the daemon's ends of its pipes. */
+  readonly stdin: number;
+  readonly stdout: number;
+  readonly stderr: number;
 }
 
-function failure({ cmd, cwd, account }: Command, reply: Reply | undefined, cwdStep: number | undefined): ConnectError {
-  const { step, errno } = reply?.failed ?? { step: -1, errno: 0 };
-  const reason = errno === 0 ? "its runner ended" : getSystemErrorMessage(-errno);
-  if (step === cwdStep) return new ConnectError("invalid_argument", `cwd '${cwd}' cannot be entered by ${account.name}: ${reason}`);
+/** As `take_order` of command.c reads it. */
+function orderFor(command: Command, on: { readonly hasInput: boolean; readonly terminal?: TerminalSize }): Buffer {
+  const { cmd, args, env, account, groups, cwd, needsCwd } = command;
+  const { rows, cols } = on.terminal ?? { rows: 0, cols: 0 };
+  const flags = (on.hasInput ? flag.hasInput : 0) | (on.terminal === undefined ? 0 : flag.onTerminal) | (needsCwd ? flag.needsFolder : 0);
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const counts = [groups.length, 1 + args.length, variables.length];
+  return frameOf([flags, account.uid, account.gid, rows, cols, ...counts, ...groups, cwd, cmd, ...args, ...variables]);
+}
+
+function saidIn(answer: Buffer | undefined): Said | undefined {
+  if (answer === undefined) return undefined;
+  const fields = new FrameFields(answer);
+  const next = (): number => fields.number();
+  return { subject: next(), errno: next(), stdin: next(), stdout: next(), stderr: next() };
+}
+
+/** No answer: the helper is the command now. Throws ConnectError. */
+function becameCommand(command: Command, answer: Buffer | undefined): void {
+  if (answer !== undefined) throw failure(command, saidIn(answer));
+}
+
+function failure({ cmd, cwd, account }: Command, said: Said | undefined): ConnectError {
+  const reason = said === undefined ? "its helper ended" : getSystemErrorMessage(-said.errno);
+  if (said?.subject === subject.folderNotEntered) {
+    return new ConnectError("invalid_argument", `cwd '${cwd}' cannot be entered by ${account.name}: ${reason}`);
+  }
   return new ConnectError("invalid_argument", `the command '${cmd}' cannot be started: ${reason}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Output of one process to any number of listeners. Without one it is dropped, so that the process never waits for somebody who is
- * not there. It waits only while all who listen are behind; who falls far behind the others is let go, and slows nobody.
+ * Output of one process to any number of listeners. Without a listener the output is dropped, so that the process never waits for one.
+ * The process waits only while all listeners are behind. A listener that falls far behind the others is cut off, so it slows no other.
  */
 import type { OutputName } from "#envd-protocol/process-messages.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Commands in the sandbox (process.proto).
- * - `environment.ts`, `launch-steps.ts`, `launch.ts`: how one is started, - `running-process.ts`, `output-fan.ts`, `exit-status.ts`: its
+ * - `environment.ts`, `launch.ts`: how one is started, - `running-process.ts`, `output-fan.ts`, `exit-status.ts`: its
  *   life, - `process-table.ts`: all of them, - `process-stream.ts`: what one client hears of one.
  */
 import type { Clock } from "#lib/clock.ts";
@@ -23,8 +23,7 @@ import type {
   UpdateRequest,
 } from "#envd-protocol/process-messages.ts";
 import { commandEnvironment, sandboxVariables } from "./environment.ts";
-import { launch } from "./launch.ts";
-import type { Command, TerminalSize } from "./launch-steps.ts";
+import { type Command, launch, type TerminalSize } from "./launch.ts";
 import { followProcess } from "./process-stream.ts";
 import { ProcessTable } from "./process-table.ts";
 import { RunningProcess } from "./running-process.ts";
@@ -33,8 +32,8 @@ export interface ProcessDeps {
   readonly state: ArmedState;
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Where the step runner is. */
-  readonly runner: string;
+  /** Where the helper is. */
+  readonly helper: string;
 }
 
 export class ProcessService {
@@ -68,14 +67,14 @@ export class ProcessService {
   };
 
   async #start(request: StartRequest, call: Call, stream: ServerStream): Promise<void> {
-    const { clock, runner, state } = this.#deps;
+    const { clock, helper, state } = this.#deps;
     const config = request.process ?? {};
     const size = terminalSize(request.pty);
     const command = this.#command(config, call, size !== undefined);
-    const options = { runner, state, command, hasInput: request.stdin ?? true, ...(size === undefined ? {} : { terminal: size }) };
+    const options = { helper, state, command, hasInput: request.stdin ?? true, ...(size === undefined ? {} : { terminal: size }) };
     const process = new RunningProcess(await launch(options), { config, tag: request.tag }, clock);
     this.#table.add(process);
-    // The time of a command is over whether or not somebody still listens.
+    // A command is killed at its deadline even if its client has disconnected.
     const { deadline, timer } = this.#deadline(call, () => process.signal("SIGKILL"));
     void process.ended.then(() => timer?.cancel());
     await followProcess({ process, call, stream, clock, deadline });
@@ -95,7 +94,7 @@ export class ProcessService {
     const controller = new AbortController();
     if (timeoutMs === undefined || timeoutMs === 0) return { deadline: controller.signal, timer: undefined };
     const timer = this.#deps.clock.after(Math.min(timeoutMs, 2 ** 31 - 1), () => {
-      controller.abort(new ConnectError("deadline_exceeded", `the command did not end within ${timeoutMs} ms`));
+      controller.abort(new ConnectError("deadline_exceeded", `the command did not end within ${timeoutMs / 1000} s`));
       onEnd();
     });
     return { deadline: controller.signal, timer };

@@ -23,7 +23,7 @@ export class ProcessTable {
     this.#processes.set(process.pid, process);
     void process.ended.then(() =>
       this.#clock.after(endKeptMs, () => {
-        // The number may be somebody else's by now.
+        // The number may belong to another process by now.
         if (this.#processes.get(process.pid) === process) this.#processes.delete(process.pid);
       }),
     );

@@ -1,9 +1,8 @@
 import type { Clock } from "#lib/clock.ts";
 import { ConnectError } from "#envd/connect/connect-error.ts";
 import type { EndEvent, ProcessConfig, ProcessInput } from "#envd-protocol/process-messages.ts";
-import { endEvent } from "./exit-status.ts";
 import type { Launched } from "./launch.ts";
-import type { TerminalSize } from "./launch-steps.ts";
+import type { TerminalSize } from "./launch.ts";
 import { OutputFan, type OutputListener } from "./output-fan.ts";
 
 /** How long the output of a killed process is waited for: a child of its may hold it open for ever. */
@@ -34,7 +33,7 @@ export class RunningProcess {
     this.config = about.config;
     this.tag = about.tag;
     this.#fan = new OutputFan([...launched.outputs.values()].map(({ socket }) => socket));
-    // Who writes to a process that has ended is told so; the socket's own word for it is not needed.
+    // A caller that writes to an ended process gets an error from us; the socket's own error is not needed.
     launched.input?.on("error", () => {});
     this.ended = this.#live();
   }
@@ -118,4 +117,41 @@ export class RunningProcess {
     this.#listeners.clear();
     return end;
   }
+}
+
+/** How signals are called in the answers that clients know. */
+const signalTexts: Readonly<Record<string, string>> = {
+  SIGHUP: "hangup",
+  SIGINT: "interrupt",
+  SIGQUIT: "quit",
+  SIGILL: "illegal instruction",
+  SIGTRAP: "trace/breakpoint trap",
+  SIGABRT: "aborted",
+  SIGBUS: "bus error",
+  SIGFPE: "floating point exception",
+  SIGKILL: "killed",
+  SIGUSR1: "user defined signal 1",
+  SIGSEGV: "segmentation fault",
+  SIGUSR2: "user defined signal 2",
+  SIGPIPE: "broken pipe",
+  SIGALRM: "alarm clock",
+  SIGTERM: "terminated",
+  SIGSTKFLT: "stack fault",
+  SIGXCPU: "CPU time limit exceeded",
+  SIGXFSZ: "file size limit exceeded",
+  SIGVTALRM: "virtual timer expired",
+  SIGPROF: "profiling timer expired",
+  SIGIO: "I/O possible",
+  SIGPWR: "power failure",
+  SIGSYS: "bad system call",
+};
+
+/** What is told about a process that ended with a code or by a signal. */
+function endEvent(code: number | null, signal: string | null): EndEvent {
+  if (signal !== null) {
+    const status = `signal: ${signalTexts[signal] ?? signal}`;
+    return { exitCode: -1, exited: false, status, error: status };
+  }
+  const status = `exit status ${code ?? 0}`;
+  return { exitCode: code ?? 0, exited: true, status, ...(code === 0 ? {} : { error: status }) };
 }

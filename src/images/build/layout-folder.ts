@@ -39,7 +39,7 @@ export class LayoutFolder {
     return digest;
   }
 
-  /** A blob's content, which is checked by whoever gets it. */
+  /** A blob's content; the receiver checks it. */
   async *read(digest: Digest): AsyncGenerator<Buffer, void> {
     try {
       const content: AsyncIterable<Buffer> = createReadStream(join(this.#folder, blobName(digest)), { highWaterMark: readSize });
@@ -73,7 +73,7 @@ export class LayoutFolder {
     return index?.kind === "index" ? index.manifests : [];
   }
 
-  /** In full or not at all, whoever else writes the same. */
+  /** Written in full or not at all, even if another process writes the same blob. */
   async #write(name: string, content: Buffer | string): Promise<void> {
     const draft = this.#draft();
     await writeFile(draft, content);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { FakeRegistry, type FakeRegistryOptions, pullSecret } from "../../../test/world/fake-registry.ts";
+import { FakeRegistry, type FakeRegistryOptions, loopbackRegistries, pullSecret } from "../../../test/world/fake-registry.ts";
 import { plainConfig } from "../../../test/world/image-fixture.ts";
 import { patiently } from "../../../test/world/patiently.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
@@ -43,14 +43,14 @@ interface Setting extends PushOptions {
 
 function push(host: string, { name = "team/app:1", settings = {}, ...options }: Setting = {}): Promise<"pushed" | "present"> {
   const clock = new SteppedClock();
-  const client = new RegistryClient({ clock, random: () => 0.5, settings });
+  const client = new RegistryClient({ clock, random: () => 0.5, settings: { ...loopbackRegistries, ...settings } });
   open.push(client);
   return patiently(clock, pushImage({ client, layout }, image, parseReference(`${host}/${name}`) as RegistryReference, options));
 }
 
 /** What our own client finds there. */
 async function isThere(host: string): Promise<boolean> {
-  await using client = new RegistryClient({ clock: new SteppedClock(), random: () => 0.5 });
+  await using client = new RegistryClient({ clock: new SteppedClock(), random: () => 0.5, settings: loopbackRegistries });
   const remote = client.open(parseReference(`${host}/team/app:1`) as RegistryReference);
   if ((await remote.manifest("1")).digest !== image.manifest.digest) return false;
   for (const { digest } of [image.config, ...image.layers]) {
@@ -147,7 +147,7 @@ describe("a registry that fails", () => {
       method === "POST" ? { status: 500, body: '{"errors":[{"code":"UNKNOWN","message":"disk full"}]}' } : undefined;
     const failed = push(registry.host);
     await expect(failed).rejects.toMatchObject({ code: "registry_failed" });
-    await expect(failed).rejects.toThrow(/the upload of sha256:\w+ to .*\/team\/app: the registry answered 500 \(UNKNOWN: disk full\)/);
+    await expect(failed).rejects.toThrow(/the upload of sha256:\w+ to .*\/team\/app: the registry answered 500$/);
     expect(registry.requests.some(({ method, path }) => method === "PUT" && path.includes("manifests"))).toBe(false);
   });
 

@@ -1,8 +1,9 @@
 /** Content by its digest: manifests, configs, compressed layers. What is here is whole and was checked when it came. */
-import { readFile, readdir, rename, stat } from "node:fs/promises";
+import { mkdir, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Digest, digestOf, hexOf, isDigest } from "../digest.ts";
 import { ImageError } from "../image-error.ts";
+import { RoomWatch } from "../layer/disk-room.ts";
 import { BlobWriter } from "./blob-writer.ts";
 import type { Scratch } from "./scratch.ts";
 
@@ -16,10 +17,12 @@ export interface StoredBlob {
 export class Blobs {
   readonly #folder: string;
   readonly #scratch: Scratch;
+  readonly #reserveBytes: number | undefined;
 
-  constructor(folder: string, scratch: Scratch) {
+  constructor(folder: string, { scratch, reserveBytes }: { readonly scratch: Scratch; readonly reserveBytes?: number | undefined }) {
     this.#folder = folder;
     this.#scratch = scratch;
+    this.#reserveBytes = reserveBytes;
   }
 
   pathOf(digest: Digest): string {
@@ -54,13 +57,29 @@ export class Blobs {
     return digest;
   }
 
-  /** For content that comes bit by bit. */
-  write(): Promise<BlobWriter> {
-    return BlobWriter.open(this.#scratch.newPath(), (draft, digest) => rename(draft, this.pathOf(digest)));
+  /** For content that comes bit by bit, of so many bytes if that is known. Fails when the disk would be too full for it. */
+  async write(bytes = 0): Promise<BlobWriter> {
+    const room = new RoomWatch(this.#folder, this.#reserveBytes, bytes);
+    return BlobWriter.open(this.#scratch.newPath(), (draft, digest) => rename(draft, this.pathOf(digest)), room);
   }
 
-  remove(digest: Digest): Promise<void> {
-    return this.#scratch.remove(this.pathOf(digest));
+  /** Whether this registry has delivered the blob. That it is here is no proof: a tenant may know its name and still have no right to read it. */
+  async isFrom(registry: string, digest: Digest): Promise<boolean> {
+    return (await stat(join(this.#origins(digest), hexOf(digestOf(registry)))).catch(() => undefined)) !== undefined;
+  }
+
+  async noteFrom(registry: string, digest: Digest): Promise<void> {
+    await mkdir(this.#origins(digest), { recursive: true });
+    await this.#scratch.writeFile(join(this.#origins(digest), hexOf(digestOf(registry))), registry);
+  }
+
+  async remove(digest: Digest): Promise<void> {
+    await this.#scratch.remove(this.pathOf(digest));
+    await this.#scratch.remove(this.#origins(digest));
+  }
+
+  #origins(digest: Digest): string {
+    return join(`${this.#folder}-from`, hexOf(digest));
   }
 
   async list(): Promise<StoredBlob[]> {

@@ -1,4 +1,4 @@
-/** Throws away what nobody uses: first names, the longest unused first, then all content that no name leads to. */
+/** Deletes unused images: first names, the longest unused first, then all content that no name leads to. */
 import type { Digest } from "../digest.ts";
 import { chainIds, parseConfig } from "../image-config.ts";
 import { parseManifest } from "../manifest.ts";
@@ -9,6 +9,8 @@ import type { StoredImage } from "./image-records.ts";
 export interface GarbageOptions {
   /** Images in use, by digest or id, beside those that are held on disk. */
   readonly inUse?: ReadonlySet<Digest>;
+  /** Remove names of images only that this team has brought; `keepBytes` is for what it has brought then. */
+  readonly team?: string | undefined;
   /** Keep names while everything together is not larger. Without it every unused name goes. */
   readonly keepBytes?: number | undefined;
   /** Keep names that were used after this, in milliseconds since the epoch. */
@@ -28,8 +30,11 @@ export function collectGarbage(store: ContentStore, options: GarbageOptions = {}
   const collect = async (): Promise<Collected> => {
     const inUse = new Set([...(options.inUse ?? []), ...(await store.holds.all())]);
     const images = await store.images.list();
-    const unused = images.filter((image) => isUnused(image, inUse, options)).sort((a, b) => a.lastUsed - b.lastUsed);
-    const going = await enough(store, { images, unused, inUse }, options.keepBytes);
+    const share = options.team === undefined ? undefined : await shareOf(store, options.team);
+    const unused = images
+      .filter((image) => isUnused(image, inUse, options) && (share?.manifests.has(image.manifest) ?? true))
+      .sort((a, b) => a.lastUsed - b.lastUsed);
+    const going = await enough(store, { images, unused, inUse, counted: share?.keys }, options.keepBytes);
     for (const { name } of going) await store.images.remove(name);
     const remaining = images.filter((image) => !going.includes(image));
     return { images: going.map(({ name }) => name), ...(await sweep(store, await reachable(store, remaining, inUse))) };
@@ -58,12 +63,25 @@ interface Candidates {
   readonly images: readonly StoredImage[];
   readonly unused: readonly StoredImage[];
   readonly inUse: ReadonlySet<Digest>;
+  /** What counts; undefined: everything. */
+  readonly counted: ReadonlySet<Key> | undefined;
+}
+
+/** What a team has brought. */
+async function shareOf(store: ContentStore, team: string): Promise<{ manifests: ReadonlySet<Digest>; keys: ReadonlySet<Key> }> {
+  const shares = await store.shares.of(team);
+  const keys = shares.flatMap(({ parts }) => parts.flatMap(({ chainId, blob }): Key[] => [`layer:${chainId}`, `blob:${blob}`]));
+  return { manifests: new Set(shares.map(({ manifest }) => manifest)), keys: new Set(keys) };
 }
 
 /** As many of the unused as must go for the rest to fit. */
-async function enough(store: ContentStore, { images, unused, inUse }: Candidates, keepBytes: number | undefined): Promise<StoredImage[]> {
+async function enough(
+  store: ContentStore,
+  { images, unused, inUse, counted }: Candidates,
+  keepBytes: number | undefined,
+): Promise<StoredImage[]> {
   if (keepBytes === undefined) return [...unused];
-  const sizes = await sizesOf(store);
+  const sizes = (await sizesOf(store)).filter(({ key }) => counted?.has(key) ?? true);
   const going: StoredImage[] = [];
   for (const next of unused) {
     const live = await reachable(
@@ -143,5 +161,6 @@ async function sweep(store: ContentStore, live: ReadonlySet<Key>): Promise<{ fre
       freedBytes += bytes;
     }
   }
+  await store.shares.tidy();
   return { freedBytes, keptBytes };
 }

@@ -13,17 +13,19 @@ import { ContentStore } from "./content-store.ts";
 import type { ImageRecord } from "./image-records.ts";
 import { FileLocks } from "./locks.ts";
 
+let parent: string;
 let folder: string;
 let clock: SteppedClock;
 let store: ContentStore;
 beforeEach(async () => {
-  folder = join(mkdtempSync(join(tmpdir(), "agentbox-store-")), "images");
+  parent = mkdtempSync(join(tmpdir(), "agentbox-store-"));
+  folder = join(parent, "images");
   clock = new SteppedClock();
   store = await ContentStore.open({ folder, clock });
 });
 afterEach(async () => {
   await store[Symbol.asyncDispose]();
-  rmSync(join(folder, ".."), { recursive: true, force: true });
+  rmSync(parent, { recursive: true, force: true });
 });
 
 describe("a store", () => {

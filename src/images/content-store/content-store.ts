@@ -1,11 +1,11 @@
 /**
  * Images on disk, shared by all processes of this machine. Everything comes into its place by one rename.
  *
- * - blobs.ts, blob-writer.ts: `blobs/`, content by digest
+ * - blobs.ts, blob-writer.ts: `blobs/`, content by digest; `blobs-from/`, which registries delivered it
  * - layers.ts: `layers/`, unpacked, by chain id
- * - image-records.ts: `names/`, what is here under which name
- * - holds.ts: `holds/`, what others have in use
- * - image-parts.ts: what an image consists of, and whether it is all here; collect-garbage.ts: what nobody needs any more
+ * - image-records.ts: `names/`, which image is here under which name
+ * - holds.ts: `holds/`, which images other processes use; team-shares.ts: `teams/`, which team fetched which image
+ * - image-parts.ts: what an image consists of, and whether it is all here; collect-garbage.ts: deletes unused images
  * - scratch.ts: `tmp/`; locks.ts: `locks/`
  *
  * The folder belongs to root alone: layers hold setuid programs, and other users of the machine must not reach them.
@@ -21,6 +21,7 @@ import { ImageRecords } from "./image-records.ts";
 import { Layers } from "./layers.ts";
 import { FileLocks } from "./locks.ts";
 import { Scratch } from "./scratch.ts";
+import { TeamShares } from "./team-shares.ts";
 
 export interface ContentStoreOptions {
   readonly folder: string;
@@ -41,6 +42,7 @@ export class ContentStore implements AsyncDisposable {
   readonly layers: Layers;
   readonly images: ImageRecords;
   readonly holds: Holds;
+  readonly shares: TeamShares;
   readonly locks: FileLocks;
   readonly #scratch: Scratch;
 
@@ -51,10 +53,11 @@ export class ContentStore implements AsyncDisposable {
     this.limits = limits;
     this.#scratch = scratch;
     this.locks = new FileLocks(join(folder, "locks"), clock);
-    this.blobs = new Blobs(join(folder, "blobs"), scratch);
-    this.layers = new Layers(join(folder, "layers"), { scratch, locks: this.locks, limits, concurrency: unpackConcurrency });
+    this.blobs = new Blobs(join(folder, "blobs"), { scratch, reserveBytes: limits.reserveBytes });
+    this.layers = new Layers(join(folder, "layers"), { scratch, locks: this.locks, concurrency: unpackConcurrency });
     this.images = new ImageRecords(join(folder, "names"), scratch);
     this.holds = new Holds(join(folder, "holds"), scratch);
+    this.shares = new TeamShares(join(folder, "teams"), { scratch, blobs: this.blobs, layers: this.layers });
   }
 
   /** Opens the store, makes it if it is not there, and removes what processes that died have left half-made. */
@@ -80,7 +83,7 @@ export class ContentStore implements AsyncDisposable {
     });
   }
 
-  /** Waits until nobody adds anything, and works while nobody does. */
+  /** Waits until no process adds content, and keeps processes from adding any until `work` is done. */
   collecting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.locks.holding("store", "exclusive", work, signal);
   }

@@ -28,7 +28,7 @@ export class Holds {
     else await this.#scratch.writeFile(path, JSON.stringify(held.sort()));
   }
 
-  /** What anybody uses. */
+  /** All images that any process holds. */
   async all(): Promise<Set<Digest>> {
     const held = new Set<Digest>();
     for (const name of await readdir(this.#folder)) {

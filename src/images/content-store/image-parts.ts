@@ -31,7 +31,7 @@ export function partsOf(layers: readonly Descriptor[], config: ConfigFile, what:
   return { config, layers: parts };
 }
 
-/** The parts of an image whose manifest is here; undefined if manifest or config is not. */
+/** The parts of an image; undefined if its manifest or its config is not here. */
 export async function readParts(store: ContentStore, manifestDigest: Digest): Promise<ImageParts | undefined> {
   const what = `the image ${manifestDigest}`;
   const text = await store.blobs.read(manifestDigest);

@@ -20,6 +20,8 @@ export interface ImageRecord {
   readonly source: "registry" | "import";
   /** Milliseconds since the epoch: when it came. */
   readonly since: number;
+  /** Identities (registry/pull-secret.ts) that the registry has shown it to. */
+  readonly shownTo?: readonly string[] | undefined;
 }
 
 export interface StoredImage extends ImageRecord {
@@ -33,7 +35,11 @@ const recordSchema = Type.Object({
   id: Type.String(),
   source: Type.Union([Type.Literal("registry"), Type.Literal("import")]),
   since: Type.Number(),
+  shownTo: Type.Optional(Type.Array(Type.String())),
 });
+
+/** So many identities are kept for one image; the oldest are dropped. For one that is not kept the registry is asked again. */
+const maxShownTo = 100;
 
 export class ImageRecords {
   readonly #folder: string;
@@ -70,7 +76,9 @@ export class ImageRecords {
       const name = canonicalName({ ...parseReference(before.name), digest: before.digest });
       await this.#scratch.writeFile(this.#path(name), JSON.stringify({ ...old, name }));
     }
-    await this.#scratch.writeFile(this.#path(record.name), JSON.stringify(record));
+    const known = before?.digest === record.digest ? (before.shownTo ?? []) : [];
+    const shownTo = [...new Set([...known, ...(record.shownTo ?? [])])].slice(-maxShownTo);
+    await this.#scratch.writeFile(this.#path(record.name), JSON.stringify({ ...record, shownTo }));
     await this.touch(record.name, record.since);
   }
 

@@ -1,11 +1,11 @@
 /** Unpacked layers by chain id, each in a folder that overlayfs takes as a lower directory. Unpacked once, shared by all. */
 import { mkdir, readdir, readFile, rename, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Type } from "typebox";
 import { Limiter } from "#lib/limiter.ts";
-import { type Digest, hexOf, isDigest } from "../digest.ts";
+import { type Digest, digestOf, hexOf, isDigest } from "../digest.ts";
 import { parseJsonAs } from "../json-shape.ts";
-import type { LayerLimits } from "../layer/limits.ts";
+import type { LayerLimits, Spent } from "../layer/limits.ts";
 import { type OverlayMarks, probeMarks } from "../layer/overlay-marks.ts";
 import type { UnpackOptions, UnpackThread } from "../layer/unpack-thread.ts";
 import type { FileLocks } from "./locks.ts";
@@ -13,10 +13,16 @@ import type { Scratch } from "./scratch.ts";
 
 export interface StoredLayer {
   readonly chainId: Digest;
-  /** Uncompressed size of its archive. */
+  /** What it takes on the disk. */
   readonly bytes: number;
   /** Milliseconds since the epoch: when it came. */
   readonly since: number;
+}
+
+/** A compressed layer at a registry. */
+export interface LayerOrigin {
+  readonly registry: string;
+  readonly blob: Digest;
 }
 
 export interface NewLayer {
@@ -24,19 +30,30 @@ export interface NewLayer {
   readonly diffId: Digest;
   /** Path of the compressed layer. */
   readonly blob: string;
+  /** What it was fetched as; undefined for what an admin imports. */
+  readonly origin?: LayerOrigin | undefined;
   /** Chain ids of the layers below, topmost first. They must be here already. */
   readonly below: readonly Digest[];
+  /** What it may unpack to. */
+  readonly limits: LayerLimits;
+  /** Bytes that it may unpack to if that is less, asked when its turn has come: other layers have taken room meanwhile. */
+  readonly roomBytes?: (() => Promise<number>) | undefined;
 }
 
 export interface LayersDeps {
   readonly scratch: Scratch;
   readonly locks: FileLocks;
-  readonly limits: LayerLimits;
   /** How many are unpacked at once. */
   readonly concurrency: number;
 }
 
-const factsSchema = Type.Object({ diffId: Type.String(), bytes: Type.Integer(), entries: Type.Integer() });
+const factsSchema = Type.Object({
+  diffId: Type.String(),
+  bytes: Type.Integer(),
+  entries: Type.Integer(),
+  /** Layers of earlier versions do not say it. */
+  diskBytes: Type.Optional(Type.Integer()),
+});
 
 export class Layers {
   readonly #folder: string;
@@ -59,11 +76,21 @@ export class Layers {
     return (await stat(this.#home(chainId)).catch(() => undefined)) !== undefined;
   }
 
-  /** Unpacks the layer unless it is here. When two want the same one, one works and the other waits. */
+  /**
+   * Whether the layer is here and this registry has delivered it. Chain ids come from configs, and every tenant can write a config: it must
+   * not be possible to get a layer of a private image by writing down its id.
+   */
+  async isFrom(chainId: Digest, origin: LayerOrigin | undefined): Promise<boolean> {
+    if (!(await this.has(chainId))) return false;
+    return origin === undefined || (await stat(this.#note(chainId, origin)).catch(() => undefined)) !== undefined;
+  }
+
+  /** Unpacks the layer unless it is here; then its blob is only checked. When two want the same one, one works and the other waits. */
   async ensure(layer: NewLayer, thread: UnpackThread, options: UnpackOptions): Promise<void> {
-    if (await this.has(layer.chainId)) return;
+    const { chainId, origin } = layer;
+    if (await this.isFrom(chainId, origin)) return;
     const work = async (): Promise<void> => {
-      if (!(await this.has(layer.chainId))) await this.#limiter.run(() => this.#unpack(layer, thread, options));
+      if (!(await this.isFrom(chainId, origin))) await this.#limiter.run(() => this.#add(layer, thread, options));
     };
     await this.#deps.locks.holding(`layer-${hexOf(layer.chainId)}`, "exclusive", work, options.signal);
   }
@@ -73,7 +100,7 @@ export class Layers {
     for (const hex of await readdir(this.#folder)) {
       const chainId: Digest = `sha256:${hex}`;
       const facts = isDigest(chainId) ? await this.#facts(chainId) : undefined;
-      if (facts !== undefined) layers.push({ chainId, ...facts });
+      if (facts !== undefined) layers.push({ chainId, bytes: facts.bytes, since: facts.since });
     }
     return layers;
   }
@@ -86,8 +113,24 @@ export class Layers {
     return join(this.#folder, hexOf(chainId));
   }
 
-  async #unpack({ chainId, diffId, blob, below }: NewLayer, thread: UnpackThread, options: UnpackOptions): Promise<void> {
-    const { scratch, limits } = this.#deps;
+  async #add(layer: NewLayer, thread: UnpackThread, options: UnpackOptions): Promise<void> {
+    const { chainId, diffId, blob, origin, roomBytes } = layer;
+    const room = Math.max(0, (await roomBytes?.()) ?? Infinity);
+    const limits = { ...layer.limits, maxBytes: Math.min(layer.limits.maxBytes, room) };
+    if (await this.has(chainId)) await thread.unpack({ blob, diffId, limits: layer.limits }, options);
+    else await this.#unpack({ ...layer, limits }, thread, options);
+    if (origin === undefined) return;
+    const note = this.#note(chainId, origin);
+    await mkdir(dirname(note), { recursive: true });
+    await this.#deps.scratch.writeFile(note, JSON.stringify(origin));
+  }
+
+  #note(chainId: Digest, { registry, blob }: LayerOrigin): string {
+    return join(this.#home(chainId), "from", hexOf(digestOf(JSON.stringify([registry, blob]))));
+  }
+
+  async #unpack({ chainId, diffId, blob, below, limits }: NewLayer, thread: UnpackThread, options: UnpackOptions): Promise<void> {
+    const { scratch } = this.#deps;
     const draft = scratch.newPath();
     await mkdir(join(draft, "fs"), { recursive: true });
     try {
@@ -101,11 +144,23 @@ export class Layers {
     }
   }
 
-  async #facts(chainId: Digest): Promise<Omit<StoredLayer, "chainId"> | undefined> {
+  /** What it takes on the disk; nothing if it is not here. */
+  async diskBytes(chainId: Digest): Promise<number> {
+    return (await this.#facts(chainId))?.bytes ?? 0;
+  }
+
+  /** What it counts for the limits of an image; nothing if it is not here. */
+  async spent(chainId: Digest): Promise<Spent> {
+    const { unpackedBytes: bytes, entries } = (await this.#facts(chainId)) ?? { unpackedBytes: 0, entries: 0 };
+    return { bytes, entries };
+  }
+
+  async #facts(chainId: Digest): Promise<(Omit<StoredLayer, "chainId"> & { unpackedBytes: number; entries: number }) | undefined> {
     const path = join(this.#home(chainId), "layer.json");
     try {
       const [text, { mtimeMs }] = await Promise.all([readFile(path), stat(path)]);
-      return { bytes: parseJsonAs(factsSchema, text, path).bytes, since: mtimeMs };
+      const { bytes, diskBytes = bytes, entries } = parseJsonAs(factsSchema, text, path);
+      return { bytes: diskBytes, since: mtimeMs, unpackedBytes: bytes, entries };
     } catch {
       // Removed while we looked.
       return undefined;

@@ -1,6 +1,6 @@
 /**
- * Locks between everyone who works on one store, in this process or another. The kernel keeps them, so a killed process
- * leaves none behind. Whoever needs several takes the store's own first, and never two of one kind.
+ * Locks between all users of one store, in this process and in others. The kernel keeps them, so a killed process leaves none behind.
+ * A caller that needs several locks takes the store's own first, and never two of one kind.
  */
 import { close, fstatSync, openSync, statSync, unlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -26,7 +26,7 @@ export class FileLocks {
     this.#clock = clock;
   }
 
-  /** Waits until nobody holds the lock of this name in a way that excludes `mode`, and takes it. */
+  /** Waits until no holder of the lock of this name excludes `mode`, and takes it. */
   async acquire(name: string, mode: LockMode, signal?: AbortSignal): Promise<FileLock> {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       signal?.throwIfAborted();
@@ -51,20 +51,20 @@ export class FileLocks {
     await mkdir(this.#folder, { recursive: true });
     const path = join(this.#folder, name);
     const fd = openSync(path, "a", 0o600);
-    // Its last holder may have removed the file between our opening and locking it; then this is nobody's lock.
+    // Its last holder may have removed the file between our opening and locking it; then this lock excludes no other process.
     if (tryLockFile(fd, mode) && isStill(path, fd)) return heldLock(path, fd);
     await closeFile(fd);
     return undefined;
   }
 }
 
-/** Given back once: afterwards the number of the open file may be somebody else's. */
+/** Releases only once: afterwards the number may belong to another open file. */
 function heldLock(path: string, fd: number): FileLock {
   let released: Promise<void> | undefined;
   return { [Symbol.asyncDispose]: () => (released ??= release(path, fd)) };
 }
 
-/** Removes the file if nobody else holds it, so that names of long forgotten layers do not pile up. */
+/** Removes the file if no other process holds it, so that files of long forgotten layers do not pile up. */
 async function release(path: string, fd: number): Promise<void> {
   if (tryLockFile(fd, "exclusive") && isStill(path, fd)) unlinkSync(path);
   await closeFile(fd);

@@ -1,7 +1,7 @@
 /**
- * Where things are made before they get their place. Everything is put there by one rename, so nobody ever sees half of
- * it. Each process has a folder of its own under `tmp`, held by a lock; a folder without a holder was left by a process
- * that died and is removed by the next one that comes.
+ * Where files and folders are made before one rename moves them to their place, so no reader ever sees a half-written one. Each
+ * process has a folder of its own under `tmp`, held by a lock. A folder without a holder was left by a process that died; the next
+ * process removes it.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
@@ -32,7 +32,7 @@ export class Scratch implements AsyncDisposable {
     return new Scratch(join(tmp, name), lock);
   }
 
-  /** A path that nobody else uses. Nothing is there yet. */
+  /** A new unique path. Nothing is there yet. */
   newPath(): string {
     return join(this.#folder, String(this.#count++));
   }

@@ -1,27 +1,29 @@
 /**
  * Images from files instead of a registry.
  *
- * - archive-files.ts, folder-files.ts: a tar or a folder, seen as files by name (image-files.ts)
- * - oci-layout.ts, docker-archive.ts: which images those files are
+ * - archive-files.ts: a tar, seen as files by name (image-files.ts), as a folder is
+ * - oci-layout.ts: the images of an OCI layout; those of a Docker archive are found here
  * - import-rootfs.ts: a folder with a root file system becomes an image of one layer
  */
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { addLayers } from "../add-layers.ts";
-import type { ContentStore } from "../content-store/content-store.ts";
-import { partsOf } from "../content-store/image-parts.ts";
-import type { ImageRecord } from "../content-store/image-records.ts";
-import type { Digest } from "../digest.ts";
-import { ImageError } from "../image-error.ts";
-import { parseConfig } from "../image-config.ts";
-import type { Platform } from "../platform.ts";
-import type { OnProgress } from "../progress.ts";
-import { canonicalName, parseReference } from "../reference.ts";
+import { stat, readFile } from "node:fs/promises";
+import { addLayers } from "#images/add-layers.ts";
+import type { ContentStore } from "#images/content-store/content-store.ts";
+import { partsOf } from "#images/content-store/image-parts.ts";
+import type { ImageRecord } from "#images/content-store/image-records.ts";
+import type { Digest } from "#images/digest.ts";
+import { ImageError } from "#images/image-error.ts";
+import { parseConfig } from "#images/image-config.ts";
+import type { Platform } from "#images/platform.ts";
+import type { OnProgress } from "#images/progress.ts";
+import { canonicalName, parseReference } from "#images/reference.ts";
 import { readArchive } from "./archive-files.ts";
-import { findDockerImages } from "./docker-archive.ts";
-import { folderFiles } from "./folder-files.ts";
-import type { FoundImage, ImageFiles } from "./image-files.ts";
+import { type FoundImage, type ImageFiles, dockerManifestFile, promisedDigest, type StoredFile } from "./image-files.ts";
 import { findOciImages } from "./oci-layout.ts";
+import { Type } from "typebox";
+import { parseJsonAs } from "#images/json-shape.ts";
+import { type Descriptor, type ImageManifest, mediaTypes, writeManifest } from "#images/manifest.ts";
+import { join } from "node:path";
 
 export interface ImportOptions {
   readonly platform: Platform;
@@ -126,4 +128,57 @@ async function add(store: ContentStore, files: ImageFiles, { image, names }: Nam
   }));
   for (const record of records) await store.images.put(record);
   return records;
+}
+
+/** Images in the older form of `docker save`: a list of configs and layers by file name. There is no manifest, so we make one. */
+const listSchema = Type.Array(
+  Type.Object({
+    Config: Type.String(),
+    RepoTags: Type.Optional(Type.Union([Type.Null(), Type.Array(Type.String())])),
+    Layers: Type.Array(Type.String()),
+  }),
+);
+
+/** Undefined if the archive is not of this form. */
+async function findDockerImages(store: ContentStore, files: ImageFiles): Promise<FoundImage[] | undefined> {
+  const text = await files.read(dockerManifestFile);
+  if (text === undefined) return undefined;
+  const images: FoundImage[] = [];
+  for (const { Config, RepoTags, Layers } of parseJsonAs(listSchema, text, dockerManifestFile)) {
+    const config = await descriptor(files, Config, mediaTypes.config);
+    const layers: Descriptor[] = [];
+    // Their media type is for others to see; we look at the content.
+    for (const name of Layers) layers.push(await descriptor(files, name, mediaTypes.layerTar));
+    const manifest: ImageManifest = { kind: "manifest", config, layers };
+    const digest = await store.blobs.put(writeManifest(config, layers));
+    images.push({ digest, manifestDigest: digest, manifest, names: RepoTags ?? [] });
+  }
+  return images;
+}
+
+async function descriptor(files: ImageFiles, name: string, mediaType: string): Promise<Descriptor> {
+  const stored = await files.store(name);
+  if (stored === undefined)
+    throw new ImageError("broken_content", `${dockerManifestFile} speaks of ${JSON.stringify(name)}, which is not in the archive`);
+  return { mediaType, ...stored };
+}
+
+/** The files of an OCI layout that is a folder on disk. */
+function folderFiles(store: ContentStore, folder: string): ImageFiles {
+  return {
+    read: (name) => readFile(join(folder, name)).catch(() => undefined),
+    store: (name) => storeFile(store, folder, name),
+  };
+}
+
+/** Only names of blobs lead anywhere: others could lead out of the folder. */
+async function storeFile(store: ContentStore, folder: string, name: string): Promise<StoredFile | undefined> {
+  const digest = promisedDigest(name);
+  const path = join(folder, name);
+  const found = digest === undefined ? undefined : await stat(path).catch(() => undefined);
+  if (digest === undefined || found?.isFile() !== true) return undefined;
+  if (await store.blobs.has(digest)) return { digest, size: found.size };
+  await using writer = await store.blobs.write();
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) await writer.write(chunk as Buffer);
+  return { digest: await writer.commit(digest), size: writer.written };
 }

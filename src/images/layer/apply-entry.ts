@@ -1,75 +1,89 @@
 /** Puts one entry of a layer's archive on disk. */
-import { closeSync, constants, fchmodSync, fchownSync, futimesSync, linkSync, openSync, symlinkSync, writeSync } from "node:fs";
+import { closeSync, constants, fchmodSync, fchownSync, futimesSync, linkSync, openSync, symlinkSync } from "node:fs";
 import { hasCode, makeNode } from "#lib/native/files.ts";
 import { ImageError } from "../image-error.ts";
 import { type Attributes, attributesOf, setAttributes, setLinkAttributes, setXattrs } from "./attributes.ts";
+import type { RoomWatch } from "./disk-room.ts";
 import { bytesOf, hostile, joinPath, layerPath, printable, whiteoutOf } from "./layer-path.ts";
 import type { LayerRoot } from "./layer-root.ts";
+import { SparseFile } from "./sparse-file.ts";
 import type { TarEntry } from "./tar-header.ts";
 import type { TarReader } from "./tar-reader.ts";
 
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const fifoType = 0o010000;
 const maxLinkTarget = 4095;
+/** What a folder takes on the disk, as a rule. */
+const folderBytes = 4096;
 
-export async function applyEntry(root: LayerRoot, entry: TarEntry, content: TarReader): Promise<void> {
+/** Where an entry's content comes from, and the disk that it goes to. */
+export interface Content {
+  readonly tar: TarReader;
+  readonly room: RoomWatch;
+}
+
+/** Says how many bytes its content takes on the disk. Opens nothing but files that it makes itself: an image may hold FIFOs. */
+export async function applyEntry(root: LayerRoot, entry: TarEntry, content: Content): Promise<number> {
   const names = layerPath(entry.name);
   const base = names.pop();
   if (base === undefined) {
     if (entry.type !== "directory") throw hostile(entry.name, "would put something else in the place of the layer's root");
     root.makeFolder("", attributesOf(entry));
-    return;
+    return 0;
   }
   const whiteout = whiteoutOf(base, entry.name);
-  if (whiteout?.kind === "ignore") return;
+  if (whiteout?.kind === "ignore") return 0;
   const folder = root.enter(names, entry.name);
   if (whiteout?.kind === "hide-all") root.hideAllBelow(folder);
   else if (whiteout?.kind === "hide") root.hide(joinPath(folder, whiteout.name));
-  else await place(root, entry, joinPath(folder, base), content);
+  else return place(root, entry, joinPath(folder, base), content);
+  return 0;
 }
 
-async function place(root: LayerRoot, entry: TarEntry, path: string, content: TarReader): Promise<void> {
+async function place(root: LayerRoot, entry: TarEntry, path: string, content: Content): Promise<number> {
   const attributes = attributesOf(entry);
   switch (entry.type) {
     case "directory":
       root.makeFolder(path, attributes);
-      return;
+      return folderBytes;
     case "file":
       root.clear(path);
-      await writeFile(root.at(path), attributes, content);
-      return;
+      return writeFile(root.at(path), attributes, content);
     case "symlink":
       placeSymlink(root, entry, path, attributes);
-      return;
+      return 0;
     case "link":
       placeLink(root, entry, path);
-      return;
+      return 0;
     case "fifo":
       root.clear(path);
       makeNode(root.at(path), fifoType);
       setAttributes(root.at(path), attributes);
-      return;
+      return 0;
     case "char":
     case "block":
       placeDevice(root, entry, path);
+      return 0;
   }
 }
 
-async function writeFile(path: Buffer, { uid, gid, mode, mtime, xattrs }: Attributes, content: TarReader): Promise<void> {
+async function writeFile(path: Buffer, { uid, gid, mode, mtime, xattrs }: Attributes, { tar, room }: Content): Promise<number> {
   const fd = openSync(path, newFile, 0o600);
   try {
-    for (let chunk = await content.read(); chunk !== undefined; chunk = await content.read()) writeAll(fd, chunk);
+    const file = new SparseFile(fd);
+    for (let chunk = await tar.read(); chunk !== undefined; chunk = await tar.read()) {
+      room.take({ bytes: chunk.length });
+      file.write(chunk);
+    }
+    const diskBytes = file.finish();
     fchownSync(fd, uid, gid);
     fchmodSync(fd, mode);
     if (xattrs.size > 0) setXattrs(path, xattrs);
     futimesSync(fd, mtime, mtime);
+    return diskBytes;
   } finally {
     closeSync(fd);
   }
-}
-
-function writeAll(fd: number, chunk: Buffer): void {
-  for (let written = 0; written < chunk.length;) written += writeSync(fd, chunk, written);
 }
 
 function placeSymlink(root: LayerRoot, entry: TarEntry, path: string, attributes: Attributes): void {

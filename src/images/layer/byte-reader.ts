@@ -44,7 +44,7 @@ export class ByteReader {
         yield chunk;
       }
     } finally {
-      // Who stops early is done with the source too: files get closed.
+      // A reader that stops early does not need the source any more: this closes files.
       await this.#source.return?.();
     }
   }

@@ -62,8 +62,14 @@ function isCompressionError(error: unknown): error is Error {
 }
 
 function checkLimits(bytes: number, compressedBytes: number, limits: LayerLimits): void {
-  if (bytes > limits.maxBytes) throw new ImageError("too_large", `it unpacks to more than the ${limits.maxBytes} bytes that are allowed`);
+  if (bytes > limits.maxBytes) {
+    const variables = "AGENTBOX_IMAGE_MAX_BYTES, AGENTBOX_IMAGE_MAX_RATIO";
+    throw new ImageError("too_large", `it unpacks to more than the ${limits.maxBytes} bytes that are allowed for its size (${variables})`);
+  }
   if (bytes > limits.ratioFromBytes && bytes > limits.maxRatio * compressedBytes) {
-    throw new ImageError("too_large", `it unpacks to more than ${limits.maxRatio} times its size, as only a decompression bomb does`);
+    throw new ImageError(
+      "too_large",
+      `it unpacks to more than ${limits.maxRatio} times its size, as a decompression bomb does (AGENTBOX_IMAGE_MAX_RATIO)`,
+    );
   }
 }

@@ -3,7 +3,7 @@ import { ImageError } from "../image-error.ts";
 
 const whiteoutPrefix = ".wh.";
 const opaqueName = ".wh..wh..opq";
-/** Other names with this start are bookkeeping of a file system that nobody uses any more. */
+/** Other names with this prefix are bookkeeping of AUFS, a file system that is not used any more. */
 const bookkeepingPrefix = ".wh..wh.";
 
 const maxComponent = 255;

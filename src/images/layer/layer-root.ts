@@ -33,12 +33,12 @@ export class LayerRoot {
     this.#folders.set("", below?.kind === "folder" ? below.attributes : plainFolder);
   }
 
-  /** Where `path` is on disk. Only for paths whose folder came from `enter` or `find`. */
+  /** Where `path` is on disk. Only for paths in a folder that came from `enter` or `find`. */
   at(path: string): Buffer {
     return bytesOf(path === "" ? this.#root : `${this.#root}/${path}`);
   }
 
-  /** The real folder behind these names, made if it is not there. `name` is the entry on whose behalf, for errors. */
+  /** The real folder behind these names, made if it is not there. `name` is the entry that needs it, for errors. */
   enter(names: readonly string[], name: string): string {
     return this.#walk(names, name, (path, seen) => this.#makeImplied(path, seen, name)) ?? "";
   }

@@ -19,7 +19,7 @@ export interface PackOptions {
   readonly onSkipped?: ((path: string) => void) | undefined;
 }
 
-const nobody: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
+const markerAttributes: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
 
 export function packFolder(folder: string, options: PackOptions): AsyncGenerator<Buffer, void> {
   return inPieces(packAll(folder, options));
@@ -50,7 +50,7 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
   }
   yield header(path === "" ? "./" : `${path}/`, "directory", attributesAt(place, stat));
   if (stat.dev !== packing.device) return;
-  if (isOpaque(packing.options.marks, place)) yield header(joinPath(path, opaqueMarker), "file", nobody);
+  if (isOpaque(packing.options.marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
   for (const name of (await readdir(place, { encoding: "latin1" })).sort()) {
     if (looksLikeWhiteout(name)) {
       throw new ImageError(
@@ -66,7 +66,7 @@ async function* packFile(packing: Packing, path: string, stat: Stats): AsyncGene
   const place = placeOf(packing, path);
   const { options, names } = packing;
   if (isWhiteout(options.marks, place, stat)) {
-    yield header(hiding(path), "file", nobody);
+    yield header(hiding(path), "file", markerAttributes);
     return;
   }
   const attributes = attributesAt(place, stat);

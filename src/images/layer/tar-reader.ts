@@ -22,7 +22,7 @@ const noRecords: PaxRecords = new Map();
 
 export class TarReader {
   readonly #bytes: ByteReader;
-  /** Content of the present entry that nobody has read, and the padding after it. */
+  /** Unread content of the current entry, and the padding after it. */
   #left = 0;
   #padding = 0;
 

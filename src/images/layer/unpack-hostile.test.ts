@@ -169,6 +169,11 @@ describe.skipIf(!asRoot)("a hostile layer is refused", () => {
     expect(await refusal(bomb, { limits: { maxBytes: 1_000_000 } })).toMatch(/^too_large: /);
   });
 
+  test("what would take the room that must stay free on the disk", async () => {
+    const before = await refusal([{ name: "x" }], { limits: { reserveBytes: 2 ** 60 } });
+    expect(before).toMatch(/^storage: the disk of images is full: .* MB must stay free/);
+  });
+
   test("more hard links than the file system can hold", async () => {
     const links = Array.from({ length: 65_100 }, (_, index) => tarBlocks({ name: `l${index}`, type: "link", linkName: "f" }));
     const layer = layerOfTar(Buffer.concat([tarBlocks({ name: "f" }), ...links, Buffer.alloc(1024)]));

@@ -1,13 +1,13 @@
 /**
- * Unpacking in a thread of its own. It makes many small calls to the file system, which are several times faster when
- * made synchronously, and nobody else's requests may wait for them. When a thread is stopped in the middle its folder is
- * as useless as after any other failure.
+ * Unpacking in a thread of its own. It makes many small calls to the file system, which are several times faster when made
+ * synchronously, and other requests must not wait for them. When a thread is stopped in the middle, its folder is thrown away as after
+ * any other failure.
  *
- * This file is both sides: the class that others use, and what the thread runs.
+ * This file is both sides: the class that callers use, and the code that the thread runs.
  */
 import { isMainThread, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
 import { ImageError, type ImageErrorCode } from "../image-error.ts";
-import { type Unpacked, unpackLayer, type UnpackRequest } from "./unpack.ts";
+import { type CheckRequest, type Unpacked, unpackLayer, type UnpackRequest } from "./unpack.ts";
 
 type Message =
   | { readonly kind: "progress"; readonly bytes: number }
@@ -27,7 +27,7 @@ export class UnpackThread implements AsyncDisposable {
   #worker: Worker | undefined;
 
   /** As `unpackLayer`. One at a time. An abort stops it at once, and the thread with it. */
-  async unpack(request: UnpackRequest, { onBytes, signal }: UnpackOptions = {}): Promise<Unpacked> {
+  async unpack(request: UnpackRequest | CheckRequest, { onBytes, signal }: UnpackOptions = {}): Promise<Unpacked> {
     signal?.throwIfAborted();
     // Without the flags of this process: some of them are about its own script.
     const worker = (this.#worker ??= new Worker(new URL(import.meta.url), { workerData: mark, execArgv: [] }));
@@ -68,10 +68,10 @@ async function outcome(worker: Worker, onBytes: UnpackOptions["onBytes"]): Promi
 }
 
 function serve(port: MessagePort): void {
-  port.on("message", (request: UnpackRequest) => void answer(request, (message) => port.postMessage(message)));
+  port.on("message", (request: UnpackRequest | CheckRequest) => void answer(request, (message) => port.postMessage(message)));
 }
 
-async function answer(request: UnpackRequest, post: (message: Message) => void): Promise<void> {
+async function answer(request: UnpackRequest | CheckRequest, post: (message: Message) => void): Promise<void> {
   let told = 0;
   try {
     const unpacked = await unpackLayer(request, (bytes) => {

@@ -5,11 +5,11 @@ import type { Clock } from "#lib/clock.ts";
 import { ImageError } from "../image-error.ts";
 import { parseJsonAs } from "../json-shape.ts";
 import { type Challenge, parseChallenges } from "./challenge.ts";
-import { isLoopback } from "./endpoints.ts";
+import { notAllowed, type Outbound } from "./outbound.ts";
 import type { Credential } from "./pull-secret.ts";
 import { type Answer, readUpTo, type Transport } from "./transport.ts";
 
-/** What access is wanted for, and as whom. */
+/** What access is wanted for, and with which credential. */
 export interface Access {
   /** Of the endpoint. */
   readonly url: string;
@@ -31,13 +31,21 @@ const usableShare = 0.8;
 const maxTokenBytes = 1024 * 1024;
 const maxKept = 1000;
 
+export interface AuthorizerDeps {
+  readonly transport: Transport;
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+}
+
 export class Authorizer {
   readonly #transport: Transport;
+  readonly #outbound: Outbound;
   readonly #clock: Clock;
   readonly #kept = new Map<string, { readonly header: string; readonly until: number }>();
 
-  constructor(transport: Transport, clock: Clock) {
+  constructor({ transport, outbound, clock }: AuthorizerDeps) {
     this.#transport = transport;
+    this.#outbound = outbound;
     this.#clock = clock;
   }
 
@@ -76,30 +84,35 @@ export class Authorizer {
   ): Promise<{ header: string; until: number }> {
     const { credential, repository, actions } = access;
     const what = `a token for ${repository}`;
-    const url = realmOf(access, parameters["realm"], what);
+    const registry = new URL(access.url);
+    const url = realmOf(registry, parameters["realm"], what);
+    this.#outbound.checkTokenServer(what, registry, url);
     if (parameters["service"] !== undefined) url.searchParams.set("service", parameters["service"]);
     url.searchParams.set("scope", parameters["scope"] ?? `repository:${repository}:${actions}`);
     if (credential !== undefined) url.searchParams.set("account", credential.username);
     const began = this.#clock.now();
     const authorization = credential === undefined ? undefined : basic(credential);
-    const answer = await this.#transport.send({ method: "GET", url, authorization, what, signal });
+    const answer = await this.#transport.send({ method: "GET", url, registry, staysThere: true, authorization, what, signal });
     if (answer.status !== 200) throw await this.#transport.refused(what, answer);
     const text = await readUpTo(answer, maxTokenBytes);
     const { token, access_token, expires_in } = parseJsonAs(tokenSchema, text, `the answer to ${what}`, "registry_protocol");
     const given = token ?? access_token;
-    if (given === undefined || given === "") throw new ImageError("registry_protocol", `${what}: the answer of ${url.host} holds none`);
+    if (given === undefined || given === "") {
+      throw new ImageError("registry_protocol", `${what}: the answer of the token server holds none`, { detail: `from ${url.origin}` });
+    }
     return { header: `Bearer ${given}`, until: began + (expires_in ?? usualLifeSeconds) * usableShare * 1000 };
   }
 }
 
 /** The token server, to which credentials go: never in the clear if the registry itself is not. */
-function realmOf(access: Access, realm: string | undefined, what: string): URL {
+function realmOf(registry: URL, realm: string | undefined, what: string): URL {
   const url = realm !== undefined && URL.canParse(realm) ? new URL(realm) : undefined;
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new ImageError("registry_protocol", `${what}: the registry names no token server but ${JSON.stringify(realm ?? "")}`);
+    const detail = `${registry.origin} names ${JSON.stringify(realm ?? "")}`;
+    throw new ImageError("registry_protocol", `${what}: the registry names no token server`, { detail });
   }
-  if (url.protocol === "http:" && access.url.startsWith("https:") && !isLoopback(url.host)) {
-    throw new ImageError("registry_protocol", `${what}: the registry wants credentials sent in the clear to ${url.host}; that is not done`);
+  if (url.protocol === "http:" && registry.protocol === "https:") {
+    throw notAllowed(what, `${registry.origin} wants credentials sent in the clear to ${url.origin}`);
   }
   return url;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Fault, FakeRegistry, type FakeRegistryOptions } from "../../../test/world/fake-registry.ts";
+import { type Fault, FakeRegistry, type FakeRegistryOptions, loopbackRegistries } from "../../../test/world/fake-registry.ts";
 import { patiently } from "../../../test/world/patiently.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { BlobWriter } from "../content-store/blob-writer.ts";
@@ -37,7 +37,7 @@ async function registryWith(options: FakeRegistryOptions = {}): Promise<FakeRegi
 async function download(registry: FakeRegistry, mirrors: readonly FakeRegistry[] = [], told: number[] = []): Promise<Buffer | undefined> {
   const clock = new SteppedClock();
   const settings = { mirrors: { [registry.host]: mirrors.map(({ host }) => host) } };
-  await using client = new RegistryClient({ clock, random: () => 0.5, settings });
+  await using client = new RegistryClient({ clock, random: () => 0.5, settings: { ...loopbackRegistries, ...settings } });
   const repository = client.open(parseReference(`${registry.host}/app:1`) as RegistryReference);
   let placed: Buffer | undefined;
   await using writer = await BlobWriter.open(join(folder, "draft"), (path) => {

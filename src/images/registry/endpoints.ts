@@ -10,10 +10,14 @@ export interface RegistrySettings {
   readonly plainHttp?: readonly string[];
   /** Hosts on loopback that do speak TLS. */
   readonly tls?: readonly string[];
+  /** Hosts that may have addresses that are not public: `host`, `host:port`, `host:*`. Hosts in the lists above may, too. */
+  readonly private?: readonly string[];
+  /** Token servers of a registry on other hosts than its own. */
+  readonly tokenServers?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Endpoint {
-  /** Host and port: whose credentials are used, and nobody else's. */
+  /** Host and port: only credentials for these are used. */
   readonly host: string;
   /** Without a slash at the end; `/v2/…` comes behind it. */
   readonly url: string;
@@ -31,6 +35,11 @@ export function endpointsOf(registry: string, settings: RegistrySettings): Endpo
 }
 
 function mirrorEndpoint(mirror: string, settings: RegistrySettings): Endpoint {
+  const url = mirrorUrl(mirror, settings);
+  return { host: url.host, url: `${url.origin}${url.pathname}`.replace(/\/+$/, ""), isMirror: true };
+}
+
+export function mirrorUrl(mirror: string, settings: RegistrySettings): URL {
   const text = mirror.includes("://") ? mirror : `${schemeOf(mirror.split("/")[0] ?? "", settings)}://${mirror}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:") || url.username !== "" || url.search !== "") {
@@ -39,7 +48,7 @@ function mirrorEndpoint(mirror: string, settings: RegistrySettings): Endpoint {
       `the mirror ${JSON.stringify(mirror)} is neither a host nor an http or https URL without credentials`,
     );
   }
-  return { host: url.host, url: `${url.origin}${url.pathname}`.replace(/\/+$/, ""), isMirror: true };
+  return url;
 }
 
 function schemeOf(host: string, { plainHttp = [], tls = [] }: RegistrySettings): "http" | "https" {

@@ -19,11 +19,12 @@ test.each([
   expect(answer(status).message).toMatch(message);
 });
 
-test("what the registry says is passed on, if it is in its own form", () => {
+test("what the registry says is kept for admins, if it is in its own form, and no part of the message", () => {
   const body = JSON.stringify({ errors: [{ code: "DENIED", message: "requested access is denied" }, { code: "OTHER" }] });
-  expect(answer(403, {}, body).message).toContain("(DENIED: requested access is denied)");
+  expect(answer(403, {}, body).detail).toBe("it says DENIED: requested access is denied");
+  expect(answer(403, {}, body).message).not.toContain("requested");
   for (const other of ["<html>", "[]", '{"errors":{}}', '{"errors":[]}', '{"errors":[{"code":1}]}'])
-    expect(answer(500, {}, other).message).toMatch(/answered 500$/);
+    expect(answer(500, {}, other)).toMatchObject({ message: expect.stringMatching(/answered 500$/) as string, detail: undefined });
 });
 
 test.each([
@@ -52,9 +53,18 @@ describe("connections", () => {
     expect(isWorthRetrying(failed(code))).toBe(false);
   });
 
-  test.each(["ECONNREFUSED", "ENOTFOUND", "UND_ERR_SOCKET", "UND_ERR_CONNECT_TIMEOUT", ""])("%s is unreachable and tried again", (code) => {
-    expect(failed(code)).toMatchObject({ code: "unreachable", message: "it: no answer from https://registry.example (message)" });
+  test.each(["ECONNREFUSED", "EAI_AGAIN", "UND_ERR_SOCKET", "UND_ERR_CONNECT_TIMEOUT", ""])("%s is unreachable and tried again", (code) => {
+    const detail = "https://registry.example: message";
+    expect(failed(code)).toMatchObject({ code: "unreachable", message: "it: the registry cannot be reached or is not allowed", detail });
     expect(isWorthRetrying(failed(code))).toBe(true);
+  });
+
+  test("a name that is not there looks like one that is not allowed, in time too", () => {
+    const [missing, closed] = [failed("ENOTFOUND"), failed("ERR_ADDRESS_NOT_ALLOWED")];
+    for (const error of [missing, closed]) {
+      expect(error).toMatchObject({ code: "not_allowed", message: "it: the registry cannot be reached or is not allowed" });
+      expect(isWorthRetrying(error)).toBe(false);
+    }
   });
 
   test("a cause deep down counts", () => {

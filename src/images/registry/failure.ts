@@ -1,5 +1,6 @@
 /** From what happened on the wire to an ImageError. */
 import { ImageError, type ImageErrorCode } from "../image-error.ts";
+import { isClosedName, notAllowed, unreachableText } from "./outbound.ts";
 
 /** The part of an answer that tells what went wrong. */
 export interface FailedAnswer {
@@ -12,9 +13,9 @@ export interface FailedAnswer {
 /** `what` is the thing that was asked for, such as `the manifest of docker.io/library/alpine:3`. */
 export function failureOf(what: string, { status, headers, body, now }: FailedAnswer): ImageError {
   const said = saidBy(body);
-  const text = `${what}: the registry answered ${status}${said === "" ? "" : ` (${said})`}`;
+  const detail = said === "" ? undefined : `it says ${said}`;
   const retryAfterMs = retryAfter(headers["retry-after"], now);
-  return new ImageError(codeOf(status), `${text}${adviceFor(status)}`, { retryAfterMs });
+  return new ImageError(codeOf(status), `${what}: the registry answered ${status}${adviceFor(status)}`, { retryAfterMs, detail });
 }
 
 function codeOf(status: number): ImageErrorCode {
@@ -52,15 +53,16 @@ function retryAfter(header: string | string[] | undefined, now: number): number 
 
 const tlsCode = /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
 
-/** An error of the connection. Ours and the caller's abort pass unchanged. */
+/** An error of the connection; tenants do not learn what is behind an address. Ours and the caller's abort pass unchanged. */
 export function connectionFailure(what: string, url: URL, error: unknown): unknown {
   if (error instanceof ImageError || !(error instanceof Error)) return error;
   const code = codeIn(error);
-  const where = `${url.protocol}//${url.host}`;
+  const detail = `${url.protocol}//${url.host}: ${error.message}`;
+  if (isClosedName(code)) return notAllowed(what, detail, error);
   if (code !== undefined && tlsCode.test(code)) {
-    return new ImageError("tls", `${what}: no trusted TLS connection to ${where} (${code}: ${error.message})`, { cause: error });
+    return new ImageError("tls", `${what}: no trusted TLS connection to the registry`, { detail: `${detail} (${code})`, cause: error });
   }
-  return new ImageError("unreachable", `${what}: no answer from ${where} (${error.message})`, { cause: error });
+  return new ImageError("unreachable", `${what}: ${unreachableText}`, { detail, cause: error });
 }
 
 function codeIn(error: Error): string | undefined {

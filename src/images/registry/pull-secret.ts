@@ -3,6 +3,7 @@
  * them belong to an image by the kubelet's rules.
  */
 import { Type } from "typebox";
+import { digestOf } from "../digest.ts";
 import { ImageError } from "../image-error.ts";
 import { parseJsonAs } from "../json-shape.ts";
 import { defaultRegistry } from "../reference.ts";
@@ -45,10 +46,19 @@ export class Keyring {
   }
 }
 
+/** The identity without credentials, or through a mirror that needs none. Image records contain the text. */
+export const anonymous = "anybody";
+
+/** A name for these credentials that does not reveal them. */
+export function identityOf(registry: string, credential: Credential | undefined): string {
+  if (credential === undefined) return anonymous;
+  return digestOf(JSON.stringify([registry, credential.username, credential.password]));
+}
+
 function entriesOf(secret: PullSecret): Entry[] {
   const { auths } = parseJsonAs(secretSchema, secret, "the pull secret", "invalid_config");
   return Object.entries(auths).flatMap(([location, { auth = "", username = "", password = "" }]) => {
-    // Docker notes registries so whose credentials it keeps elsewhere.
+    // Docker writes an empty entry for a registry when it keeps the credentials elsewhere.
     if (auth === "" && username === "" && password === "") return [];
     return [{ key: keyOf(location), credential: auth === "" ? { username, password } : decodeAuth(auth, location) }];
   });
@@ -92,7 +102,7 @@ function splitPort(host: string): { name: string; port: string } {
 }
 
 function globMatches(pattern: string, text: string): boolean {
-  // Also an IPv6 address, whose brackets would be a pattern.
+  // Also covers an IPv6 address: its brackets would be read as a pattern.
   if (pattern === text) return true;
   const source = pattern
     .replaceAll(/[.+^${}()|\\]/g, "\\$&")

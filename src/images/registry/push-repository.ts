@@ -1,4 +1,4 @@
-/** One repository of a registry, as seen by whoever puts images there. */
+/** One repository of a registry, for uploads. */
 import { type Digest, digestOf, isDigest } from "../digest.ts";
 import { ImageError } from "../image-error.ts";
 import { acceptedManifests, type Descriptor, mediaTypes } from "../manifest.ts";
@@ -46,7 +46,7 @@ export class PushRepository {
     });
   }
 
-  /** Puts a manifest there, whose blobs must be there, and gives it its tag. */
+  /** Uploads a manifest and gives it its tag. Its blobs must be there already. */
   async putManifest(tag: string, manifest: Buffer, signal?: AbortSignal): Promise<void> {
     const what = `the new manifest of ${repositoryName(this.#reference)}:${tag}`;
     const body: RequestBody = { bytes: manifest.length, open: () => once(manifest) };
@@ -66,7 +66,7 @@ export class PushRepository {
     const answer = await this.#sources.ask(source, { method: "HEAD", path: `blobs/${digest}`, what, accept: [200, 404] }, signal);
     answer.drop();
     const length = headerOf(answer, "content-length");
-    // A registry whose disk is damaged may have less than all of it.
+    // A registry with a damaged disk may have only a part of it.
     return answer.status === 200 && (length === undefined || Number(length) === size);
   }
 

@@ -13,7 +13,7 @@ export interface RemoteManifest {
 }
 
 export interface BlobPart {
-  /** Who gave it, for `distrust`. */
+  /** The source that sent it, for `distrust`. */
   readonly source: number;
   /** Where the content begins: 0 if the registry cannot begin elsewhere. */
   readonly from: number;
@@ -67,6 +67,11 @@ export class RemoteRepository {
       const answer = await this.#sources.ask(source, ask, signal);
       return { source: index, from: answer.status === 206 ? startOf(answer, from, what) : 0, content: answer.body };
     });
+  }
+
+  /** The credentials that got the last answer, by name (pull-secret.ts). */
+  get identity(): string {
+    return this.#sources.identity;
   }
 
   /** Stops asking a source, which gave bad content, and those before it. Says whether there is another. */

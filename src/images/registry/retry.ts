@@ -9,7 +9,7 @@ export interface RetryDeps {
 }
 
 const backoff = { baseMs: 250, maxMs: 10_000, jitter: "equal" } as const;
-/** Whoever wants us to stay away longer than this is told about, not waited for. */
+/** When a registry asks for a longer wait than this, the request fails with its error instead of waiting. */
 const longestWaitMs = 30_000;
 
 /** Runs `attempt` up to `tries` times, with growing pauses, or those that the registry asks for. */

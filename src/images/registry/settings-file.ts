@@ -4,7 +4,8 @@ import { dirname, resolve } from "node:path";
 import { Type } from "typebox";
 import { ImageError } from "../image-error.ts";
 import { parseJsonAs } from "../json-shape.ts";
-import { endpointsOf, type RegistrySettings } from "./endpoints.ts";
+import type { RegistrySettings } from "./endpoints.ts";
+import { Outbound } from "./outbound.ts";
 
 export interface RegistryFile {
   readonly settings: RegistrySettings;
@@ -17,6 +18,8 @@ const fileSchema = Type.Object(
     mirrors: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
     plainHttp: Type.Optional(Type.Array(Type.String())),
     tls: Type.Optional(Type.Array(Type.String())),
+    private: Type.Optional(Type.Array(Type.String())),
+    tokenServers: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
     /** Files with certificates, relative to this one. */
     certificates: Type.Optional(Type.Array(Type.String())),
   },
@@ -31,8 +34,8 @@ export async function readRegistryFile(path: string): Promise<RegistryFile> {
   });
   if (text === undefined) return { settings: {}, certificates: [] };
   const { certificates = [], ...settings } = parseJsonAs(fileSchema, text, path, "invalid_config");
-  // A mirror that cannot be meant is told now, not at the first pull.
-  for (const registry of Object.keys(settings.mirrors ?? {})) endpointsOf(registry, settings);
+  // A mirror or host that cannot be meant is told now, not at the first pull.
+  const _ = new Outbound(settings);
   return { settings, certificates: await Promise.all(certificates.map((file) => readCertificate(resolve(dirname(path), file), path))) };
 }
 

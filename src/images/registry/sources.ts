@@ -1,13 +1,13 @@
 /** The places that have a repository: asked one after the other, each with whatever authorization it wants. */
-import { isImageError } from "../image-error.ts";
+import { type ImageError, isImageError } from "../image-error.ts";
 import type { RegistryReference } from "../reference.ts";
 import type { Access, Authorizer } from "./authorizer.ts";
 import type { Endpoint } from "./endpoints.ts";
-import type { Credential } from "./pull-secret.ts";
+import { type Credential, identityOf } from "./pull-secret.ts";
 import { type RetryDeps, withRetries } from "./retry.ts";
 import type { Answer, Exchange, Transport } from "./transport.ts";
 
-/** A place to ask, as somebody. */
+/** A registry or mirror to ask, and the credential to use. */
 export interface Source {
   readonly endpoint: Endpoint;
   readonly credential: Credential | undefined;
@@ -16,6 +16,8 @@ export interface Source {
 export interface SourceDeps extends RetryDeps {
   readonly transport: Transport;
   readonly authorizer: Authorizer;
+  /** Told of every source that failed. */
+  readonly onFailure?: ((error: ImageError) => void) | undefined;
 }
 
 export type Ask = Pick<Exchange, "method" | "headers" | "body" | "what"> & {
@@ -54,7 +56,9 @@ export class Sources {
         this.#current = Math.max(this.#current, index);
         return result;
       } catch (error) {
-        if (!isImageError(error) || index + 1 >= this.#sources.length) throw error;
+        if (!isImageError(error)) throw error;
+        this.#deps.onFailure?.(error);
+        if (index + 1 >= this.#sources.length) throw error;
       }
     }
   }
@@ -65,9 +69,10 @@ export class Sources {
     const { repository } = this.#reference;
     const access: Access = { url: endpoint.url, repository, actions: this.#actions, credential };
     const url = typeof ask.path === "string" ? new URL(`${endpoint.url}/v2/${repository}/${ask.path}`) : ask.path;
-    const exchange = { ...ask, url, signal };
-    // Where else the registry may send us, nobody there is to know who we are.
-    const isTrusted = url.origin === new URL(endpoint.url).origin;
+    const registry = new URL(endpoint.url);
+    const exchange = { ...ask, url, registry, signal };
+    // The registry may send us to another host, which must not get our credentials.
+    const isTrusted = url.origin === registry.origin;
     let answer = await transport.send({ ...exchange, authorization: isTrusted ? authorizer.known(access) : undefined });
     if (answer.status === 401 && isTrusted) {
       authorizer.forget(access);
@@ -79,6 +84,11 @@ export class Sources {
     }
     if (ask.accept.includes(answer.status)) return answer;
     throw await transport.refused(ask.what, answer);
+  }
+
+  /** The credentials that got the last answer, by name. */
+  get identity(): string {
+    return identityOf(this.#reference.registry, this.#sources[this.#current]?.credential);
   }
 
   /** Stops asking a source, which gave bad content, and those before it. Says whether there is another. */

@@ -2,17 +2,21 @@
 import { type Dispatcher, request } from "undici";
 import type { Clock } from "#lib/clock.ts";
 import { ImageError } from "../image-error.ts";
-import { isLoopback } from "./endpoints.ts";
 import { connectionFailure, failureOf } from "./failure.ts";
+import { notAllowed, type Outbound } from "./outbound.ts";
 import { bodyStream, idleMs, type RequestBody } from "./request-body.ts";
 
 export interface Exchange {
   readonly method: "GET" | "HEAD" | "POST" | "PUT";
   readonly url: URL;
+  /** The registry that this request is made for; `url` itself when left out. */
+  readonly registry?: URL | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody | undefined;
-  /** Sent to the URL's own origin only, wherever redirects lead. */
+  /** Sent to the URL's own origin only, and no more once a redirect has led away from it. */
   readonly authorization?: string | undefined;
+  /** Redirects to another origin are refused. */
+  readonly staysThere?: boolean;
   /** What this is about, for errors. */
   readonly what: string;
   readonly signal?: AbortSignal | undefined;
@@ -33,26 +37,39 @@ const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const repeating: ReadonlySet<number> = new Set([307, 308]);
 const maxErrorBytes = 16 * 1024;
 
+export interface TransportDeps {
+  readonly dispatcher: Dispatcher;
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+}
+
 export class Transport {
   readonly #dispatcher: Dispatcher;
+  readonly #outbound: Outbound;
   readonly #clock: Clock;
 
-  constructor(dispatcher: Dispatcher, clock: Clock) {
+  constructor({ dispatcher, outbound, clock }: TransportDeps) {
     this.#dispatcher = dispatcher;
+    this.#outbound = outbound;
     this.#clock = clock;
   }
 
   /** The answer after all redirects, whatever its status. */
   async send(exchange: Exchange): Promise<Answer> {
-    let { url } = exchange;
+    let { url, authorization } = exchange;
     for (let hops = 0; ; hops++) {
-      const answer = await this.#once(exchange, url);
+      this.#outbound.check(exchange.what, exchange.registry ?? exchange.url, url);
+      if (url.origin !== exchange.url.origin) authorization = undefined;
+      const answer = await this.#once({ ...exchange, authorization }, url);
       const followed = exchange.method === "GET" || exchange.method === "HEAD" ? redirects : repeating;
       const location = followed.has(answer.status) ? headerOf(answer, "location") : undefined;
       if (location === undefined) return answer;
       answer.drop();
       if (hops === maxRedirects) throw new ImageError("registry_protocol", `${exchange.what}: more than ${maxRedirects} redirects`);
       url = followLocation(exchange.what, url, location);
+      if (exchange.staysThere === true && url.origin !== exchange.url.origin) {
+        throw notAllowed(exchange.what, `${exchange.url.origin} leads to ${url.origin}; a token server must answer itself`);
+      }
     }
   }
 
@@ -62,9 +79,9 @@ export class Transport {
     return failureOf(what, { status: answer.status, headers: answer.headers, body: body.toString(), now: this.#clock.now() });
   }
 
-  async #once({ method, headers, body, authorization, what, signal, url: first }: Exchange, url: URL): Promise<Answer> {
-    const mayKnow = authorization !== undefined && url.origin === first.origin;
-    const sent = { "user-agent": "agentbox", "accept-encoding": "identity", ...headers, ...(mayKnow ? { authorization } : {}) };
+  async #once({ method, headers, body, authorization, what, signal }: Exchange, url: URL): Promise<Answer> {
+    const known = authorization === undefined ? {} : { authorization };
+    const sent = { "user-agent": "agentbox", "accept-encoding": "identity", ...headers, ...known };
     using sending = body === undefined ? undefined : bodyStream(body, { what, clock: this.#clock, signal });
     try {
       const options = {
@@ -77,7 +94,7 @@ export class Transport {
         signal: sending?.signal ?? signal ?? null,
       };
       const { statusCode, headers: received, body: answered } = await request(url, options);
-      // An answer that is dropped fails its body, and nobody is left to hear it.
+      // Dropping an answer makes its body fail, and no reader is left to handle that error.
       answered.on("error", () => undefined);
       return {
         status: statusCode,
@@ -92,7 +109,7 @@ export class Transport {
   }
 }
 
-/** The body, whose failures are told as ours are. */
+/** The body, with failures turned into ours. */
 async function* failing(
   body: AsyncIterable<unknown>,
   what: string,
@@ -126,14 +143,13 @@ export async function readUpTo(answer: Answer, limit: number): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(0, limit);
 }
 
-/** Where a Location header leads. */
+/** Where a Location header leads. Never from https to http. */
 export function followLocation(what: string, from: URL, location: string): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
   if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
-    throw new ImageError("registry_protocol", `${what}: redirected to ${JSON.stringify(location)}, which is no http or https URL`);
+    const detail = `${from.origin} leads to ${JSON.stringify(location)}`;
+    throw new ImageError("registry_protocol", `${what}: the registry redirects to something that is no http or https URL`, { detail });
   }
-  if (from.protocol === "https:" && to.protocol === "http:" && !isLoopback(to.host)) {
-    throw new ImageError("registry_protocol", `${what}: redirected from https to ${to.protocol}//${to.host}; that is not followed`);
-  }
+  if (from.protocol === "https:" && to.protocol === "http:") throw notAllowed(what, `${from.origin} leads from https to ${to.origin}`);
   return to;
 }

@@ -5,6 +5,7 @@
  * - `key.ts`               what it works on
  * - `source.ts`            what wakes it: changes of an informer
  * - `work-queue.ts`        when its keys run; rules Q1 to Q6
+ * - `lanes.ts`             keys that wait, by what they need to run
  * - `work-queue-metrics.ts` what the queue tells of itself
  * - `expectations.ts`      creates and deletes of ours that the cache has not shown yet
  * - `resource-version-expectations.ts` the same for changes to one object
@@ -17,6 +18,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { formatKey, type Key, parseKey } from "./key.ts";
+import type { Place } from "#lib/lanes.ts";
 import type { Source, SourceConnection } from "./source.ts";
 import { type Failure, type Requeue, WorkQueue } from "./work-queue.ts";
 
@@ -35,6 +37,8 @@ export interface ControllerOptions {
   /** Each ends something that the reconciler follows beside them; called when nothing is under way any more. */
   readonly following?: readonly (() => void)[];
   readonly concurrency?: number;
+  /** In place of `concurrency` (work-queue.ts). */
+  readonly places?: (key: Key) => readonly Place[];
   readonly backoff?: Backoff;
   /** When it ends the controller works no more; a leader passes its own. */
   readonly signal?: AbortSignal;
@@ -55,6 +59,7 @@ const defaultStopMs = 10_000;
 export function startController(deps: ControllerDeps, options: ControllerOptions): Controller {
   const log = deps.log.with({ controller: options.name });
   const stopping = new AbortController();
+  const { places } = options;
   const results = deps.metrics.counter({
     name: "agentbox_reconcile_total",
     help: "Reconciles by how they ended.",
@@ -64,7 +69,9 @@ export function startController(deps: ControllerDeps, options: ControllerOptions
   const queue = new WorkQueue({
     ...deps,
     ...options,
+    places: places === undefined ? undefined : (text) => places(parseKey(text)),
     run: async (text, signal) => {
+      await deps.clock.turns?.next();
       const requeue = await options.reconcile(parseKey(text), signal);
       ended(requeue === undefined ? "done" : "requeue");
       return requeue;

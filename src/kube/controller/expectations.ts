@@ -1,6 +1,6 @@
 /**
- * What we have asked the server for and our cache has not shown yet. Whoever counts pods while such a wish is open counts
- * wrong and creates or deletes them twice; so nobody scales before `satisfied` (I6).
+ * What we have asked the server for and our cache has not shown yet. A count of pods taken while such a request is open is
+ * wrong, and acting on it creates or deletes pods twice. So scaling waits for `satisfied` (I6).
  *
  * The rules are those of the original's PoolExpectations: expectations are raised before the calls are made; each kind has
  * its own pending set and raising one leaves the other; raising renews the entry's age; what is observed lowers by one and
@@ -69,7 +69,12 @@ export class Expectations {
     this.deletionObserved(owner, uid);
   }
 
-  /** True when the cache has shown all that we asked for; also for an owner of whom nothing is known, as after a restart. */
+  /** Pods that were asked for and that the cache does not show yet. */
+  pendingCreations(owner: Key): number {
+    return this.#entries.get(formatKey(owner))?.creations.size ?? 0;
+  }
+
+  /** True when the cache has shown all that we asked for; also for an unknown owner, as after a restart. */
   satisfied(owner: Key): boolean {
     const entry = this.#entries.get(formatKey(owner));
     if (entry === undefined) return true;
@@ -97,7 +102,7 @@ export class Expectations {
   }
 }
 
-/** Raising renews the entry's age. Who raises again and again would keep one lost event alive for ever without this. */
+/** Raising renews the entry's age. Without this, an owner that raises again and again would wait for one lost event for ever. */
 function dropLost(pending: Map<string, number>, now: number): void {
   for (const [one, raisedAt] of pending) {
     if (now - raisedAt > expectationsTtlMs) pending.delete(one);

@@ -37,7 +37,7 @@ export class ResourceVersionExpectations {
     const { uid, resourceVersion } = identityOf(cached);
     const written = this.#written.get(uid);
     if (written === undefined) return true;
-    // Kept even when the copy is new enough: somebody else may still hold an older one.
+    // Kept even when this copy is new enough: another reader may still hold an older one.
     if (this.#clock.now() - written.at <= versionTtlMs) return compareVersions(resourceVersion, written.version) >= 0;
     this.#written.delete(uid);
     return true;

@@ -17,7 +17,7 @@ export interface ChangeSource<T extends ApiObject> {
 }
 
 export interface ChangesOptions<T extends ApiObject> {
-  /** Whom a change of this object concerns: itself when left out. */
+  /** The objects to reconcile when this one changes: itself when left out. */
   readonly keys?: (object: T) => readonly Key[];
   /** Which changes matter: all when left out. */
   readonly when?: (now: T | undefined, before: T | undefined) => boolean;

@@ -1,6 +1,6 @@
 import type { Metrics } from "#lib/metrics.ts";
 
-/** What a work queue tells about itself; the gauges are read when somebody looks. */
+/** What a work queue reports about itself; the gauges are read when metrics are collected. */
 export interface QueueState {
   readonly depth: () => number;
   readonly longestRunningMs: () => number;

@@ -3,9 +3,10 @@
  *
  * Q1 A key that waits is in the queue once, however often it is added.
  * Q2 A key never runs twice at once; added while it runs, it runs exactly once more afterwards.
- * Q3 Keys run in the order in which they began to wait, at most `concurrency` at a time.
+ * Q3 Keys run in the order in which they began to wait, at most `concurrency` at a time. With `places` both hold for each lane of keys
+ *    that share them, and lanes take turns (lanes.ts).
  * Q4 Only failures make a key wait longer and longer; a key that is added meanwhile runs at once.
- * Q5 Nothing that a run throws reaches anybody but `onFailure`.
+ * Q5 An error that a run throws reaches `onFailure` and nothing else.
  * Q6 After `stop` no run starts.
  */
 import { isApiError } from "#kube/api-error.ts";
@@ -13,11 +14,12 @@ import { type Backoff, backoffMs, type Random, spread } from "#lib/backoff.ts";
 import { checkedSignal } from "#lib/checked-signal.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import { Lanes, type NextKey, type Place } from "#lib/lanes.ts";
 import { type QueueMetrics, queueMetrics } from "./work-queue-metrics.ts";
 
 /**
- * A wish to be run again after about this time even if nothing happens; `undefined` is content until something does. `exact` for whoever
- * waits for a deadline: it then is this time, and not about.
+ * Asks to run the key again after about this time, even if nothing changes; `undefined` waits for the next change. `exact` is for
+ * deadlines: the run then comes at this time, without jitter.
  */
 export type Requeue = { readonly afterMs: number; readonly exact?: boolean } | undefined;
 
@@ -43,6 +45,8 @@ export interface WorkQueueOptions {
   readonly metrics: Metrics;
   readonly random?: Random | undefined;
   readonly concurrency?: number | undefined;
+  /** In place of `concurrency`: what a key needs of what there is only so much of. Asked when it begins to wait, and when it is added again. */
+  readonly places?: ((key: string) => readonly Place[]) | undefined;
   readonly backoff?: Backoff | undefined;
   /** Runs end with it, and it is read before each of them: a leader's signal may learn by being read that its time is over. */
   readonly signal?: AbortSignal | undefined;
@@ -53,11 +57,12 @@ const defaultBackoff: Backoff = { baseMs: 10, maxMs: 60_000, jitter: "equal" };
 const requeueSpread = 0.2;
 /** Runs that never wait for anything would keep timers and sockets from their turn; after so many of them those have it. */
 const maxStartsInTurn = 100;
-/** Timers cannot hold much more than three weeks; who wakes early looks and waits again. */
+/** Timers cannot hold much more than three weeks; a key that wakes early checks the time and waits again. */
 const longestDelayMs = 24 * 60 * 60_000;
 
 interface Run {
   readonly startedAt: number;
+  readonly places: readonly Place[];
   addedAgainAt: number | undefined;
 }
 
@@ -65,13 +70,11 @@ type Outcome = { readonly kind: "done"; readonly requeue: Requeue } | { readonly
 
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  readonly #concurrency: number;
   readonly #random: Random;
   readonly #metrics: QueueMetrics;
   readonly #abort = new AbortController();
   readonly #runSignal: AbortSignal;
-  /** Since when each key waits; the order of insertion is the order of service. */
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting: Lanes;
   readonly #running = new Map<string, Run>();
   readonly #delayed = new Map<string, { readonly at: number; readonly timer: Timer }>();
   readonly #failures = new Map<string, number>();
@@ -83,7 +86,8 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    this.#concurrency = options.concurrency ?? 4;
+    const onlyPlace = [{ name: "", most: options.concurrency ?? 4 }];
+    this.#waiting = new Lanes(options.places ?? (() => onlyPlace));
     this.#random = options.random ?? Math.random;
     this.#runSignal = checkedSignal(this.#abort, () => this.#followOwner());
     this.#metrics = queueMetrics(options.metrics, options.name, {
@@ -163,9 +167,7 @@ export class WorkQueue {
   }
 
   #wait(key: string, since: number): void {
-    if (this.#waiting.has(key)) return;
-    this.#waiting.set(key, since);
-    this.#metrics.added();
+    if (this.#waiting.add(key, since)) this.#metrics.added();
     this.#schedulePump();
   }
 
@@ -182,20 +184,21 @@ export class WorkQueue {
   }
 
   #pump(): void {
-    for (const [key, since] of this.#waiting) {
-      if (this.#running.size >= this.#concurrency || this.#runSignal.aborted) return;
-      this.#waiting.delete(key);
+    while (!this.#runSignal.aborted) {
+      const next = this.#waiting.next();
+      if (next === undefined) return;
       if (this.#startsInTurn++ === 0) setImmediate(() => (this.#startsInTurn = 0));
-      void this.#run(key, since);
+      void this.#run(next);
     }
   }
 
-  async #run(key: string, since: number): Promise<void> {
-    const run: Run = { startedAt: this.#options.clock.now(), addedAgainAt: undefined };
+  async #run({ key, since, places }: NextKey): Promise<void> {
+    const run: Run = { startedAt: this.#options.clock.now(), places, addedAgainAt: undefined };
     this.#running.set(key, run);
     this.#metrics.started(Math.max(0, run.startedAt - since));
     const outcome = await this.#attempt(key);
     this.#running.delete(key);
+    this.#waiting.giveBack(run.places);
     this.#metrics.finished(this.#ageOf(run));
     if (this.#state === "working") this.#conclude(key, outcome, run.addedAgainAt);
     if (this.#running.size === 0) this.#onIdle?.();
@@ -249,7 +252,7 @@ export class WorkQueue {
     try {
       this.#options.onFailure(failure);
     } catch {
-      // A reporter that fails has nobody left to report to; the loop goes on (Q5).
+      // The reporter itself failed, so there is nothing left to report to; the loop goes on (Q5).
     }
   }
 

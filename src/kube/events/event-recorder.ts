@@ -1,6 +1,6 @@
 /**
  * Events about objects, for people: one Event for each thing that happens, counted up when it happens again. The name of an Event
- * follows from what it says, so a process that comes later goes on counting in it. Nobody waits for an event; what cannot be
+ * follows from what it says, so a later process goes on counting in it. No caller waits for an event; an event that cannot be
  * written is dropped and counted. Beside it: `event-budget.ts` keeps a broken object from filling the store.
  */
 import { createHash } from "node:crypto";
@@ -10,14 +10,13 @@ import { type Clock, kubernetesTime } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Counter, Metrics } from "#lib/metrics.ts";
 import { Events, type ObjectEvent } from "#model/core-kinds.ts";
-import { type EventBudget, spend } from "./event-budget.ts";
 
 export interface EventRecorderDeps {
   readonly client: ObjectClient;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Who tells, such as agentbox-node. */
+  /** The component that reports, such as agentbox-node. */
   readonly component: string;
   /** Which one of them: the name of its node, or of its machine. */
   readonly host: string;
@@ -68,7 +67,7 @@ export class EventRecorder {
     this.#deps = deps;
     this.#dropped = deps.metrics.counter({
       name: "agentbox_events_dropped_total",
-      help: "Events that were not written, by who had something to tell and why it was dropped.",
+      help: "Events that were not written, by reporting component and reason.",
       labels: ["component", "why"],
     });
   }
@@ -157,4 +156,19 @@ export class EventRecorder {
       reportingInstance: host,
     };
   }
+}
+
+/** How many events one object may make: a few at once, then one in a while. What a broken one repeats is not worth a store full of it. */
+interface EventBudget {
+  readonly tokens: number;
+  readonly at: number;
+}
+
+const burst = 25;
+const msPerToken = 10_000;
+
+/** What is left after one more event; undefined when there is nothing to spend. */
+function spend(budget: EventBudget | undefined, now: number): EventBudget | undefined {
+  const tokens = budget === undefined ? burst : Math.min(burst, budget.tokens + (now - budget.at) / msPerToken);
+  return tokens < 1 ? undefined : { tokens: tokens - 1, at: now };
 }

@@ -3,7 +3,7 @@ import type { Change } from "./versioned-cache.ts";
 
 /**
  * Told of every change: `now` is undefined when the object is gone, `before` when it is new. Runs in the turn in which the
- * cache changed, so it must be short: note the key, wake somebody. What it throws is reported and stops nobody else.
+ * cache changed, so it must be short: note the key, wake a waiter. An error is reported and does not stop the other handlers.
  */
 export type ChangeHandler<T extends ApiObject> = (now: T | undefined, before: T | undefined) => void;
 

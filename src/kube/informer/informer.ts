@@ -11,7 +11,7 @@
  * - `versions.ts`         the order of resourceVersions
  *
  * There is no periodic resync: a resumed watch has no gap, and a gap is answered with a new list. Handlers are told of true
- * differences only. Reads never leave the process; whoever needs the server's latest word asks the ObjectClient.
+ * differences only. Reads never leave the process; ask the ObjectClient for the server's latest state.
  */
 import { type ObjectClient, type ObjectKey } from "#kube/object-client.ts";
 import { abortable } from "#lib/abortable.ts";
@@ -106,7 +106,7 @@ export class Informer<T extends ApiObject> {
     this.#cache = new VersionedCache(indexes);
     this.objects = this.#cache.objects;
     this.#feed = new ChangeFeed((error) => this.#deps.log.error({ error }, "change handler failed"));
-    // Whoever waits for the sync hears of it; that nobody waits is no error.
+    // Callers that wait for the sync get this error; without a caller it must not count as unhandled.
     this.#sync.promise.catch(() => {});
   }
 

@@ -16,7 +16,7 @@ export interface Source<T extends ApiObject> {
   readonly fieldSelector?: string | undefined;
 }
 
-/** Who is told. */
+/** Receives what the server sends. */
 export interface Sink<T extends ApiObject> {
   /** A list is asked for; the returned function takes its answer. */
   startList(): (list: Pick<ObjectList<T>, "items" | "resourceVersion">) => void;

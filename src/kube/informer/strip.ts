@@ -1,5 +1,5 @@
 /**
- * Ballast: what a server sends along and nobody here reads. A strip function takes it off before an object is cached.
+ * Removes fields that a server sends and that no code here reads, before an object is cached.
  * It is pure, and gives back the same object when there is nothing to take: the embedded store's objects are then shared, not copied.
  */
 import type { ApiObject, ObjectMeta } from "#model/meta.ts";

@@ -99,7 +99,7 @@ export class VersionedCache<T extends ApiObject> {
   }
 
   #put(object: T, held: T | undefined): readonly Change<T>[] {
-    // The same name is not the same object: who follows one must see it end before another begins.
+    // The same name is not the same object: handlers must see the old one end before the new one begins.
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) {
       return [...this.#remove(held), ...this.#put(object, undefined)];
     }

@@ -2,9 +2,9 @@
  * One of several processes leads, by holding a Lease. Siblings: lease-observer.ts (when may it be taken), tenure.ts (how long
  * may we lead on it), lease-client.ts and lease-record.ts (how it is written, and what), timing.ts (the numbers).
  *
- * L1 The lease is written only on the version that was seen; whoever loses that race has learnt something, not failed.
+ * L1 The lease is written only on the version that was seen; losing that race is an outcome, not a failure.
  * L2 A candidate takes a held lease only when it has not seen it change for the lease's whole duration, by its own clock.
- * L3 A leader stops leading renewDeadline after the *start* of its last successful renewal, which is before anybody else may
+ * L3 A leader stops leading renewDeadline after the *start* of its last successful renewal. That is before another process may
  *    take the lease: renewDeadline is shorter than the lease, and others count from when they saw the renewal.
  * L4 The led work runs once at a time, and the lease is given back only after it has ended.
  */
@@ -34,7 +34,7 @@ export interface LeaderElectionOptions {
   /** The Lease that the candidates share. */
   readonly namespace: string;
   readonly name: string;
-  /** Who we are, for people. A random part is added: a process that is started again is not its predecessor. */
+  /** Our name, for people. A random part is added: a restarted process is not its predecessor. */
   readonly identity: string;
   /**
    * The work of the leader. It must end soon after its signal ends, and must not act without having looked at it: pass it
@@ -139,7 +139,7 @@ class Candidate {
     const seen = await this.#leases.read(this.#resigned.signal);
     this.#observer.observe(seen, clock.monotonic());
     if (this.#observer.takeableInMs(clock.monotonic()) > 0) return undefined;
-    // Not given up when we resign: a lease that was taken without our knowing would be nobody's until it runs out.
+    // Not cancelled when we resign: a lease that this call takes after we gave up would block everyone until it runs out.
     const outcome = await this.#leases.write(this.#claim(seen ?? { metadata: { namespace, name } }));
     return outcome.kind === "written" ? outcome.held : undefined;
   }
@@ -190,10 +190,12 @@ class Candidate {
       tenure.renew(outcome.held.started);
       return outcome.held.lease;
     }
-    // Another holder, or our own renewal whose answer was lost, or somebody set a label.
+    // Another holder, or our own renewal whose answer was lost, or a changed label.
     const now = outcome.kind === "gone" ? undefined : await this.#leases.read();
     if (now?.spec?.holderIdentity === this.identity) return tenure.lost ? now : this.#renew(tenure, now);
-    tenure.lose(now === undefined ? "the lease was deleted" : `the lease is held by ${now.spec?.holderIdentity || "nobody"}`);
+    const holder = now?.spec?.holderIdentity;
+    const held = holder ? `the lease is held by ${holder}` : "the lease has no holder";
+    tenure.lose(now === undefined ? "the lease was deleted" : held);
     return lease;
   }
 

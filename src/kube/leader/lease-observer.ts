@@ -28,7 +28,7 @@ export class LeaseObserver {
   observe(lease: Lease | undefined, at: number): void {
     const version = lease === undefined ? absent : `${lease.metadata.uid}/${lease.metadata.resourceVersion}`;
     if (this.#seen?.version === version) return;
-    // Somebody deleted a lease that was held: its holder leads on until it notices, so a missing lease is waited for too.
+    // A held lease was deleted: its holder leads on until it notices, so a missing lease is waited for too.
     const holder = lease === undefined ? (this.#seen?.holder ?? "") : (lease.spec?.holderIdentity ?? "");
     this.#seen = { version, since: at, holder, durationMs: this.#durationOf(lease) };
   }

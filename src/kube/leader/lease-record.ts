@@ -27,8 +27,8 @@ export function claimed(lease: Lease, claim: Claim): Lease {
   };
 }
 
-/** The lease in nobody's name: the next one need not wait for it to run out. */
+/** The lease without a holder: the next process need not wait for it to run out. */
 export function released(lease: Lease, now: number): Lease {
-  // The API wants a duration of at least one second, even of a lease that nobody holds.
+  // The API wants a duration of at least one second, even for a lease without a holder.
   return { ...lease, spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: kubernetesMicroTime(now) } };
 }

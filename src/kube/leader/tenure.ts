@@ -1,6 +1,6 @@
 /**
  * How long we may lead: from the start of the last renewal that succeeded, by our own clocks. The start, because the server
- * wrote it then or later; everybody else counts from later still.
+ * wrote it then or later; other processes count from later still.
  *
  * The signal ends when that time is over, and also when it is read after that time: a process that slept through its lease
  * may run other callbacks before its timers, and none of them must find itself still leading.

@@ -1,6 +1,6 @@
 /** How long a lease holds, how long its holder may lead on it, and how often both sides look. */
 export interface LeaderTiming {
-  /** So long after its last change nobody else takes the lease. Written into the lease in whole seconds, rounded up. */
+  /** For this long after its last change no other process takes the lease. Written into the lease in whole seconds, rounded up. */
   readonly leaseDurationMs: number;
   /** So long after the start of its last successful renewal the holder stops leading. */
   readonly renewDeadlineMs: number;

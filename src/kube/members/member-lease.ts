@@ -2,10 +2,10 @@
  * Processes of one sort that know of each other: each keeps a Lease of its own and says in it what the others should know.
  *
  * - `member-lease.ts`  says that we are here
- * - `members.ts`       sees who is
+ * - `members.ts`       sees which processes are there
  *
- * Nobody else writes the lease of a member, so writes carry no version. A member that ends takes its lease away; one that died
- * is no member any more when its lease has not changed for as long as the lease says.
+ * Only the member itself writes its lease, so writes carry no version. A member that ends deletes its lease; one that died
+ * stops being a member when its lease has not changed for as long as the lease says.
  */
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -32,12 +32,12 @@ export interface MemberName {
 }
 
 export interface MemberTiming {
-  /** For how long a lease that nobody renews counts. */
+  /** For how long a lease counts without being renewed. */
   readonly leaseMs: number;
   readonly renewMs: number;
   /** Between two writes, whatever there is to say. */
   readonly leastMs: number;
-  /** Who ends to be started again at once takes no lease away; it runs out, if nobody comes. */
+  /** For a process that is restarted at once: it leaves its lease, which runs out if the process does not return. */
   readonly staysOnStop?: boolean;
 }
 

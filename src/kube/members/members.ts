@@ -30,11 +30,11 @@ interface Seen {
   readonly atMs: number;
 }
 
-/** So long after its last sign the lease of a process that died is removed, by whoever sees it. */
+/** This long after its last renewal the lease of a dead process is removed by any process that sees it. */
 const forgottenAfterMs = 10 * 60_000;
 const lookEveryMs = 60_000;
 
-/** Who is there, from the leases of members. Start it; it follows the server until it is stopped. */
+/** The live members, from their leases. Start it; it follows the server until it is stopped. */
 export class Members {
   readonly #deps: MembersDeps;
   readonly #leases: Informer<Lease>;
@@ -58,7 +58,7 @@ export class Members {
     await this.#leases.stop();
   }
 
-  /** Those who have renewed their lease in time. */
+  /** Members that have renewed their lease in time. */
   *live(): Generator<Member> {
     const now = this.#deps.clock.monotonic();
     for (const lease of this.#leases.objects.list()) {
@@ -85,7 +85,7 @@ export class Members {
       return;
     }
     const renewTime = now.spec?.renewTime;
-    // Whoever changes its labels does not bring a dead process back.
+    // A change of labels alone does not make a dead process count as alive.
     if (this.#seen.get(name)?.renewTime === renewTime && this.#seen.has(name)) return;
     this.#seen.set(name, { renewTime, atMs: this.#deps.clock.monotonic() });
   }

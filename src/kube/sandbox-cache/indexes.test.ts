@@ -2,12 +2,14 @@ import { describe, expect, test } from "vitest";
 import type { Checkpoint } from "#model/checkpoint.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
+import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { aSandboxPod, type SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
 import {
   checkpointIndexes,
   checkpointsById,
   checkpointsByUser,
+  envsByMember,
   podIndexes,
   podsByPoolAndSlot,
   podsBySandboxId,
@@ -15,7 +17,9 @@ import {
   poolIndexes,
   poolsByTemplateId,
   poolsByTemplateName,
+  poolsByTeam,
   readyIdlePods,
+  unschedulablePods,
 } from "./indexes.ts";
 
 function aCheckpoint(status: Checkpoint["status"], labels: Record<string, string> = {}): Checkpoint {
@@ -48,6 +52,15 @@ describe("pods are found", () => {
       { metadata: { deletionTimestamp: "now" } },
     ];
     expect(others.flatMap((shape) => readyIdlePods.extract(aSandboxPod("p", shape)))).toEqual([]);
+  });
+
+  test("by pool while the scheduler finds no node for them", () => {
+    const scheduled = (status: "True" | "False", reason?: string): SandboxPodShape => ({
+      status: { conditions: [{ type: "PodScheduled", status, ...(reason !== undefined && { reason }) }] },
+    });
+    expect(unschedulablePods.extract(aSandboxPod("p", scheduled("False", "Unschedulable")))).toEqual(["ns/py"]);
+    const others = [scheduled("True"), scheduled("False", "SchedulingGated"), {}];
+    expect(others.flatMap((shape) => unschedulablePods.extract(aSandboxPod("p", shape)))).toEqual([]);
   });
 
   test("by sandbox id as long as they show one, and by user", () => {
@@ -84,4 +97,17 @@ test("every index has a name of its own and is about the kind whose list it stan
   const all = Object.entries(lists).flatMap(([kind, list]) => list.map(({ name, type }) => ({ name, kind, of: type.kind })));
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   expect(all.filter(({ kind, of }) => kind !== of)).toEqual([]);
+});
+
+test("pools are found by the team that owns them, and shared ones by none", () => {
+  const owned = (labels: Record<string, string>): SandboxPool => ({ metadata: { name: "py", labels }, spec: { replicas: 0 } });
+  expect(poolsByTeam.extract(owned({ [labelKeys.team]: "red" }))).toEqual(["red"]);
+  expect([owned({}), owned({ [labelKeys.team]: "" })].flatMap((pool) => poolsByTeam.extract(pool))).toEqual([]);
+});
+
+test("Envs are found by the names of their members, each once, whatever the cluster", () => {
+  const members = (...names: string[]) => names.map((name) => ({ name }));
+  const clusters = [{ clusterID: "a", members: members("x", "y") }, { clusterID: "b", members: members("x") }, { clusterID: "c" }];
+  const env: SandboxEnv = { metadata: { namespace: "ns", name: "e" }, spec: { templateRef: { name: "t" }, mode: "WarmPool", clusters } };
+  expect(envsByMember.extract(env)).toEqual(["ns/x", "ns/y"]);
 });

@@ -2,14 +2,15 @@
 import type { Index } from "#kube/informer/indexed-store.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
 import { isResting, podCondition, poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
-import type { SandboxPhase } from "#model/keys.ts";
+import { annotationKeys, labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
+import { type SandboxEnv, SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 
 /**
- * Where a pod stands in its pool: its phase, or that it is being deleted. A pod that goes is nobody's to claim and no replica,
- * whatever its phase was; leaving it among the idle ones would put dead pods in front of whoever takes the first.
+ * Where a pod stands in its pool: its phase, or that it is being deleted. A pod that is being deleted cannot be claimed and is no
+ * replica, whatever its phase was; among the idle pods it would be offered to claims.
  */
 export type PoolSlot = SandboxPhase | "terminating" | "unknown";
 
@@ -55,7 +56,20 @@ export const readyIdlePods: Index<Pod> = {
   },
 };
 
-/** How far pods are whose sandbox has ended: resting, or getting new containers. */
+/** Pods that wait for a node because the scheduler has found none, by their pool. */
+export const unschedulablePods: Index<Pod> = {
+  name: "unschedulable pods",
+  type: Pods,
+  extract: (pod) => {
+    const pool = poolOf(pod);
+    const { status, reason } = podCondition(pod, "PodScheduled") ?? {};
+    return pool === undefined || status !== "False" || reason !== "Unschedulable" || pod.metadata.deletionTimestamp !== undefined
+      ? []
+      : [poolValue({ namespace: pod.metadata.namespace ?? "", pool })];
+  },
+};
+
+/** The stage of a pod after its sandbox has ended: resting, or getting new containers. */
 export type RenewalStage = "resting" | "renewing";
 
 /** The value of a node's pods in podsByRenewal. */
@@ -93,16 +107,63 @@ export const poolsByTemplateId: Index<SandboxPool> = {
   extract: ({ metadata }) => some(metadata.name),
 };
 
-/** Pools that name a SandboxTemplate, by its name. */
+/** The value of an Env in poolsByEnv. */
+export function envValue({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+/** Member pools, by the Env that their label names. */
+export const poolsByEnv: Index<SandboxPool> = {
+  name: "pools by Env",
+  type: SandboxPools,
+  extract: ({ metadata: { namespace, labels } }) => {
+    const env = labels?.[labelKeys.env];
+    return env === undefined ? [] : [envValue({ namespace, name: env })];
+  },
+};
+
+/** Pools, by the team that owns them. */
+export const poolsByTeam: Index<SandboxPool> = {
+  name: "pools by team",
+  type: SandboxPools,
+  extract: ({ metadata: { labels } }) => some(labels?.[labelKeys.team] === "" ? undefined : labels?.[labelKeys.team]),
+};
+
+/** Envs, by the name of their SandboxTemplate. */
+export const envsByTemplateName: Index<SandboxEnv> = {
+  name: "Envs by template name",
+  type: SandboxEnvs,
+  extract: ({ spec }) => [spec.templateRef.name],
+};
+
+/** Envs, by the names of their members in any cluster: the value is that of envValue, with the member's name. */
+export const envsByMember: Index<SandboxEnv> = {
+  name: "Envs by member",
+  type: SandboxEnvs,
+  extract: ({ metadata: { namespace }, spec }) => {
+    const names = (spec.clusters ?? []).flatMap(({ members = [] }) => members.map(({ name }) => envValue({ namespace, name })));
+    return [...new Set(names)];
+  },
+};
+
+/** Pools that name a SandboxTemplate, or were rendered from one for an Env, by its name. */
 export const poolsByTemplateName: Index<SandboxPool> = {
   name: "pools by template name",
   type: SandboxPools,
-  extract: ({ spec }) => some(spec.templateName),
+  extract: ({ metadata: { annotations }, spec }) => some(spec.templateName ?? annotations?.[annotationKeys.templateName]),
 };
 
-export const podIndexes: readonly Index<Pod>[] = [podsByPoolAndSlot, readyIdlePods, podsByRenewal, podsBySandboxId, podsByUser];
+export const podIndexes: readonly Index<Pod>[] = [
+  podsByPoolAndSlot,
+  readyIdlePods,
+  unschedulablePods,
+  podsByRenewal,
+  podsBySandboxId,
+  podsByUser,
+];
 export const checkpointIndexes: readonly Index<Checkpoint>[] = [checkpointsById, checkpointsByUser];
-export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId, poolsByTemplateName];
+export const poolIndexes: readonly Index<SandboxPool>[] = [poolsByTemplateId, poolsByTemplateName, poolsByEnv, poolsByTeam];
+export const envIndexes: readonly Index<SandboxEnv>[] = [envsByTemplateName, envsByMember];
 
 function isReady(pod: Pod): boolean {
   return podCondition(pod, "Ready")?.status === "True";

@@ -1,4 +1,4 @@
-/** Why a lookup has no answer. Two objects under one id are as bad as none: whoever acted on one of them might act on another tenant's. */
+/** Why a lookup has no answer. Two objects under one id are as bad as none: acting on one of them might hit another tenant's. */
 export class LookupError extends Error {
   override readonly name = "LookupError";
   readonly code: "not-found" | "ambiguous";

@@ -289,7 +289,7 @@ describe("running", () => {
     });
     await bench.run();
     expect(bench.cache.health()).toEqual({ healthy: true });
-    expect(bench.server.watching).toBe(6);
+    expect(bench.server.watching).toBe(9);
     bench.server.breakWatches(new ApiError("Unreachable", "connection reset"));
     await settle();
     expect(bench.cache.health()).toMatchObject({ healthy: false, reason: expect.stringContaining("pods: 0 s ago: connection reset") });

@@ -28,13 +28,13 @@
  * | GetIndexFuncs, AddIndexesToCache           | indexes.ts; informers take their indexes when they are made                      |
  * | IndexSandboxPool, IndexClaimedSandboxID, … | podsByPoolAndSlot, podsBySandboxId, podsByUser, poolsByTemplateId, checkpoints…  |
  * | BuildCacheConfig                           | cacheScope                                                                       |
- * | NewControllerManager, NewCache             | new SandboxCache; whoever shares it shares the object, and one owner runs it     |
+ * | NewControllerManager, NewCache             | new SandboxCache; users share the object, and one owner runs it                  |
  * | GetWaitHooks (tests)                       | sandboxWaits.held, checkpointWaits.held                                          |
  * | GetMockManager, NewTestCache (tests)       | none: tests run on the embedded store, or on test/world's scripted server        |
  *
  * Reads are synchronous and never leave the process, so there is nothing to share between callers that ask at once (their
- * singleflight). An empty or missing namespace means all of them; a missing user means everybody, an empty one nobody (theirs:
- * everybody). Results are live views; see ReadableObjects.
+ * singleflight). An empty or missing namespace means all namespaces; a missing user means all users, an empty one none (theirs:
+ * all). Results are live views; see ReadableObjects.
  */
 import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
@@ -49,9 +49,12 @@ import { leaseShownOn, podWithClaim } from "#model/claim-lease.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { type ConfigMap, type Lease, Leases, type Secret } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
+import { type InstanceTypes, instanceTypesConfigMapName, noInstanceTypes, readInstanceTypes } from "#model/instance-types.ts";
+import { limitsConfigMapName, type LimitTable, noLimitsSet, readLimits } from "#model/limits.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { ResourceType } from "#model/resource.ts";
+import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
 import { type CacheScopeOptions, cacheScope } from "./cache-scope.ts";
@@ -59,16 +62,21 @@ import {
   checkpointIndexes,
   checkpointsById,
   checkpointsByUser,
+  envIndexes,
+  envValue,
   podIndexes,
   podsByPoolAndSlot,
   podsBySandboxId,
   podsByUser,
   poolIndexes,
+  poolsByEnv,
+  poolsByTeam,
   poolsByTemplateId,
   type PoolSlot,
   poolValue,
   readyIdlePods,
   slotValue,
+  unschedulablePods,
 } from "./indexes.ts";
 import { LookupError } from "./lookup-error.ts";
 
@@ -82,7 +90,7 @@ export interface InNamespace {
 }
 
 export interface OfUser extends InNamespace {
-  /** Everybody's when left out. Empty is no user, and nothing is theirs: a forgotten user must not show what belongs to others. */
+  /** All users when left out. An empty user owns nothing, so that a forgotten user does not show what belongs to others. */
   readonly user?: string | undefined;
 }
 
@@ -100,13 +108,19 @@ export class SandboxCache {
   /** Where claims stand, if not on the pods. */
   readonly claimLeases: Informer<Lease> | undefined;
   readonly pools: Informer<SandboxPool>;
+  readonly envs: Informer<SandboxEnv>;
   readonly checkpoints: Informer<Checkpoint>;
   readonly templates: Informer<SandboxTemplate>;
   /** Of the system namespace; undefined when none was given. */
   readonly system: { readonly secrets: Informer<Secret>; readonly configMaps: Informer<ConfigMap> } | undefined;
+  /** The ConfigMap of limits; undefined when nothing says where it is. */
+  readonly limits: Informer<ConfigMap> | undefined;
+  /** The ConfigMap of instance types, beside that of limits. */
+  readonly instanceTypeCatalogue: Informer<ConfigMap> | undefined;
   readonly sandboxWaits: WaitRegistry<Pod>;
   readonly checkpointWaits: WaitRegistry<Checkpoint>;
   readonly #namespace: string | undefined;
+  readonly #limitsNamespace: string | undefined;
 
   constructor(deps: InformerDeps, { pace = {}, ...options }: SandboxCacheOptions = {}) {
     const scope = cacheScope(options);
@@ -118,14 +132,23 @@ export class SandboxCache {
     this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace, ...show });
     leases?.onChange((now) => now && this.pods.refresh(keyOf(now)));
     this.pools = new Informer(deps, { ...scope.pools, indexes: poolIndexes, pace });
+    this.envs = new Informer(deps, { ...scope.envs, indexes: envIndexes, pace });
     this.checkpoints = new Informer(deps, { ...scope.checkpoints, indexes: checkpointIndexes, pace });
     this.templates = new Informer(deps, { ...scope.templates, pace });
     this.system = scope.system && {
       secrets: new Informer(deps, { ...scope.system.secrets, pace }),
       configMaps: new Informer(deps, { ...scope.system.configMaps, pace }),
     };
+    this.limits = scope.limits && new Informer(deps, { ...scope.limits, pace });
+    this.instanceTypeCatalogue = scope.instanceTypes && new Informer(deps, { ...scope.instanceTypes, pace });
+    this.#limitsNamespace = scope.limits?.namespace;
     this.sandboxWaits = waitsFor(this.pods, Pods, deps, (key, signal) => this.readPod(deps.client, key, signal));
     this.checkpointWaits = waitsFor(this.checkpoints, Checkpoints, deps, (key, signal) => deps.client.get(Checkpoints, key, { signal }));
+  }
+
+  /** The one namespace that is followed; all of them when undefined. */
+  get namespace(): string | undefined {
+    return this.#namespace;
   }
 
   /** Starts to follow the server and resolves when everything is cached. If that fails or is given up, nothing goes on. */
@@ -170,6 +193,24 @@ export class SandboxCache {
     return theOne("checkpoint", checkpointId, inNamespace(this.checkpoints.objects.lookup(checkpointsById, checkpointId), namespace));
   }
 
+  /** What admins have set. Objects are never changed, only replaced, so each is read once. */
+  limitTable(): LimitTable {
+    const set = this.limits?.get({ namespace: this.#limitsNamespace, name: limitsConfigMapName });
+    if (set === undefined) return noLimitsSet;
+    const table = tables.get(set) ?? readLimits(set);
+    tables.set(set, table);
+    return table;
+  }
+
+  /** The catalogue of instance types, with what is wrong in it. */
+  instanceTypes(): InstanceTypes {
+    const set = this.instanceTypeCatalogue?.get({ namespace: this.#limitsNamespace, name: instanceTypesConfigMapName });
+    if (set === undefined) return noInstanceTypes;
+    const types = catalogues.get(set) ?? readInstanceTypes(set);
+    catalogues.set(set, types);
+    return types;
+  }
+
   /** The pool that a template id means. Throws LookupError. */
   pool({ namespace, name }: InNamespace & { readonly name: string }): SandboxPool {
     return theOne("pool", name, inNamespace(this.pools.objects.lookup(poolsByTemplateId, name), namespace));
@@ -177,6 +218,21 @@ export class SandboxCache {
 
   listPools({ namespace }: InNamespace = {}): IteratorObject<SandboxPool, undefined> {
     return this.pools.objects.list(nonEmpty(namespace));
+  }
+
+  /** The pools whose label names the Env. */
+  poolsOfEnv(env: ObjectKey): IteratorObject<SandboxPool, undefined> {
+    return this.pools.objects.lookup(poolsByEnv, envValue(env));
+  }
+
+  /** The pools whose label names the team as their owner. */
+  poolsOfTeam(team: string): IteratorObject<SandboxPool, undefined> {
+    return this.pools.objects.lookup(poolsByTeam, team);
+  }
+
+  /** Pods of a pool that the scheduler finds no node for. */
+  unschedulablePods(pool: { readonly namespace: string; readonly pool: string }): IteratorObject<Pod, undefined> {
+    return this.pods.objects.lookup(unschedulablePods, poolValue(pool));
   }
 
   listSandboxes({ namespace, user }: OfUser = {}): IteratorObject<Pod, undefined> {
@@ -223,7 +279,7 @@ export class SandboxCache {
     return this.checkpointWaits.lazyTask("checkpoint", checkpoint, checkCheckpointTaken);
   }
 
-  /** The pod as it is known now; asks the server if the cache does not have it. Rejects with NotFound if nobody has. */
+  /** The pod as it is known now; asks the server if the cache does not have it. Rejects with NotFound if the server has none. */
   async currentPod(key: ObjectKey, signal?: AbortSignal): Promise<Pod> {
     return this.pods.get(key) ?? (await this.readPod(this.client, key, signal));
   }
@@ -251,7 +307,7 @@ export class SandboxCache {
 
   /**
    * Asks the server which pods show the sandbox's id, and knows them from then on: another process may have claimed one a moment ago. By the
-   * client of whoever waits for it, which may be less patient than ours.
+   * client of the waiting caller, which may be less patient than ours.
    */
   async refreshSandbox(client: Pick<ObjectClient, "list">, sandboxId: string): Promise<void> {
     const wanted = { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` };
@@ -282,17 +338,23 @@ export class SandboxCache {
   }
 
   #informers(): readonly Pick<Informer<ApiObject>, "start" | "stop" | "whenSynced" | "health">[] {
-    const { pods, pools, checkpoints, templates, system, claimLeases } = this;
+    const { pods, pools, envs, checkpoints, templates, system, claimLeases, limits, instanceTypeCatalogue } = this;
     return [
       ...(claimLeases === undefined ? [] : [claimLeases]),
       pods,
       pools,
+      envs,
       checkpoints,
       templates,
       ...(system === undefined ? [] : [system.secrets, system.configMaps]),
+      ...(limits === undefined ? [] : [limits]),
+      ...(instanceTypeCatalogue === undefined ? [] : [instanceTypeCatalogue]),
     ];
   }
 }
+
+const tables = new WeakMap<ConfigMap, LimitTable>();
+const catalogues = new WeakMap<ConfigMap, InstanceTypes>();
 
 function waitsFor<T extends ApiObject>(
   informer: Informer<T>,

@@ -58,8 +58,8 @@ function ended(pod: Pod): Verdict | undefined {
 }
 
 /**
- * A sandbox past its end may be released at any moment, so nobody is told that it answers. While it is wished paused its end does not
- * count: pausing is what it may end with, and whoever resumes it sets another end with the same write.
+ * A sandbox past its end time may be ended at any moment, so it does not count as ready. While a pause is wanted the end time does not
+ * count: pausing may be what it asks for, and resuming sets another end time with the same write.
  */
 function pastEnd(pod: Pod, now: number): Verdict | undefined {
   const end = Date.parse(pod.metadata.annotations?.[annotationKeys.endTime] ?? "");

@@ -1,6 +1,6 @@
 import type { ApiObject } from "#model/meta.ts";
 
-/** What an object says about a state that somebody waits for. */
+/** What an object says about a state that a caller waits for. */
 export type Verdict =
   | { readonly kind: "satisfied" }
   /** Not yet; `missing` says what is missing, for people. */

@@ -1,7 +1,7 @@
 /**
- * Wait tasks: somebody waits until an object reaches a state, and meanwhile nobody in this process may want another one of it.
+ * Wait tasks: a caller waits until an object reaches a state; meanwhile no other caller in this process may ask for another state of it.
  *
- * - `wait-registry.ts`        who waits for what: one action per object at a time, reference counted, woken by cache events
+ * - `wait-registry.ts`        the waits: one action per object at a time, reference counted, woken by cache events
  * - `wait-task.ts`            one caller's wait: check, hold, double check, deadline, cancel
  * - `wait-limit.ts`           the time that a wait has
  * - `wait-error.ts`           what it can end with
@@ -11,7 +11,7 @@
  * There is one registry per kind, so a pod and a checkpoint of one name never meet. The rule holds in one process; between processes
  * the conditional write decides.
  *
- * It follows the wait tasks of openkruise/agents, and differs where that is better for whoever waits:
+ * It follows the wait tasks of openkruise/agents, and differs where that is better for the caller:
  * - a wake-up that finds the state gone again goes on waiting for as long as it has time; theirs ends unsatisfied;
  * - the signal and the timeout are given to `wait`, not captured when the task is made;
  * - a wait without time ends with the same error whether the task was lazy or not, and that error always names its action;
@@ -20,7 +20,7 @@
  * - a caller's object that is newer than the cached one is judged instead of it;
  * - a sandbox can be paused while it is not Ready (ADR 10), and a wish that is missing or still there is waited for;
  * - a paused sandbox is out of reach of its end time, as in sandbox/end.ts: pausing is what its end may ask for, and resuming it
- *   sets another. One that is past its end and not wished paused is over for whoever waits until it is ready or resumed;
+ *   sets another. A wait for ready or resumed fails once the sandbox is past its end time and no pause is wanted;
  * - only what never passes is a failed start; theirs knows StartContainerFailed alone;
  * - a checkpoint that the cache lacks is read from the server, as sandboxes are.
  */
@@ -42,7 +42,7 @@ export interface WaitDeps<T extends ApiObject> {
   readonly type: ResourceType<T>;
   readonly reader: WaitReader<T>;
   readonly clock: Clock;
-  /** Waits look again after this time without any event. No wait depends on it; it is for mistakes that nobody knows of. */
+  /** Waits look again after this time without any event. No wait depends on it; it limits the harm of unknown mistakes. */
   readonly recheckMs?: number;
 }
 
@@ -63,7 +63,7 @@ export interface HeldObject {
 
 interface Entry<T extends ApiObject> {
   readonly action: WaitAction;
-  /** Of whoever came first; whoever joins has the same action, and so the same checker. */
+  /** From the first caller; callers that join have the same action, and so the same checker. */
   readonly check: Checker<T>;
   readonly wakes: Set<() => void>;
   holders: number;
@@ -107,7 +107,7 @@ export class WaitRegistry<T extends ApiObject> {
     for (const wake of entry.wakes) wake();
   };
 
-  /** Who holds what now, for tests and for people who wonder why. */
+  /** The objects that are held now and by which action, for tests and for people that look for a cause. */
   held(): readonly HeldObject[] {
     return [...this.#entries].map(([key, { action, holders }]) => ({ key, action, holders }));
   }

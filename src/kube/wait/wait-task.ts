@@ -4,8 +4,9 @@ import { compareVersions } from "#kube/informer/versions.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { Checker, Verdict } from "./verdict.ts";
 import { type WaitAction, WaitError, type WaitErrorDetail } from "./wait-error.ts";
-import { WaitLimit, type WaitOptions } from "./wait-limit.ts";
 import type { Hold, WaitRegistry } from "./wait-registry.ts";
+import { ChildAbort } from "#lib/abortable.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
 
 export interface Wish<T extends ApiObject> {
   readonly action: WaitAction;
@@ -97,7 +98,7 @@ export class WaitTask<T extends ApiObject> implements Disposable {
     return object;
   }
 
-  /** The caller may bring the answer to its own write, which the cache has not seen: nobody is judged by an older state than that. */
+  /** The caller may bring the answer to its own write, which the cache has not seen: no older state is judged. */
   #newest(cached: T): T {
     const { object } = this.#wish;
     return compareVersions(cached.metadata.resourceVersion ?? "", object.metadata.resourceVersion ?? "") < 0 ? object : cached;
@@ -147,5 +148,45 @@ export class WaitTask<T extends ApiObject> implements Disposable {
   #error(detail: WaitErrorDetail, what: string, cause?: unknown): WaitError {
     const name = this.#registry.nameOf(this.#wish.object);
     return new WaitError(name, detail, { message: `${this.#wish.action} of ${name}: ${what}`, cause });
+  }
+}
+
+interface WaitOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const deadline = new Error("the time for the wait is up");
+
+/** The time that a wait has: until its deadline or until the caller gives up, whichever comes first. */
+class WaitLimit implements Disposable {
+  readonly #abort: ChildAbort;
+  readonly #timer: Timer | undefined;
+  readonly #timeoutMs: number;
+
+  constructor(clock: Clock, { timeoutMs, signal }: WaitOptions) {
+    this.#abort = new ChildAbort(signal);
+    this.#timeoutMs = timeoutMs;
+    if (timeoutMs <= 0) this.#abort.abort(deadline);
+    else this.#timer = clock.after(timeoutMs, () => this.#abort.abort(deadline));
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Why it is over. */
+  get because(): "deadline" | "cancelled" | "no-time" {
+    if (this.signal.reason !== deadline) return "cancelled";
+    return this.#timeoutMs <= 0 ? "no-time" : "deadline";
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel();
+    this.#abort[Symbol.dispose]();
   }
 }

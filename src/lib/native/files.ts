@@ -16,7 +16,7 @@ const maxXattrBytes = 65_536;
 export type LockMode = keyof typeof lockOperations;
 
 /**
- * Takes the lock of an open file if nobody holds it in a way that excludes `mode`; says whether it did. The lock belongs
+ * Takes the lock of an open file if no other holder excludes `mode`; says whether it did. The lock belongs
  * to this opening of the file, so it also works between two parts of one process, and ends with it: at close, or when
  * the process dies in whatever way.
  */

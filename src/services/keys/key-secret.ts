@@ -1,6 +1,7 @@
 /** API keys as objects: one Secret each in the system namespace, named after the hash, so that looking a key up is looking up a name. */
-import type { Secret } from "#model/core-kinds.ts";
-import { apiKeySecretType, labelKeys } from "#model/keys.ts";
+import { type Secret, Secrets } from "#model/core-kinds.ts";
+import { apiKeySecretType, isGlobal, labelKeys } from "#model/keys.ts";
+import type { OwnerReference } from "#model/meta.ts";
 import { keyIdOf } from "./api-key.ts";
 
 /** What is known of a key; never the key itself. */
@@ -16,6 +17,10 @@ export interface ApiKeyView {
   /** ISO 8601. */
   readonly createdAt: string;
   readonly expiresAt?: string;
+  /** The id of the key that made it; left out for the first one, and for keys of versions that did not note it. */
+  readonly createdBy?: string;
+  /** Present on a key that a hub keeps in step in all of its clusters: it is revoked there. */
+  readonly source?: "global";
 }
 
 export interface StoredKey extends ApiKeyView {
@@ -27,15 +32,25 @@ export function keySecretName(id: string): string {
   return `agentbox-key-${id}`;
 }
 
-export function keySecret(namespace: string, key: Omit<StoredKey, "id">): Secret {
-  const { hash, team, user, ...rest } = key;
+/** With `maker`, the Secret of the key that made it: the key ends with that one. The server's garbage collector sees to it, too. */
+export function keySecret(namespace: string, key: Omit<StoredKey, "id">, maker?: Secret): Secret {
+  const { hash, team, user, source: _, ...rest } = key;
   const labels = { ...(team !== undefined && { [labelKeys.team]: team }), ...(user !== undefined && { [labelKeys.user]: user }) };
   return {
-    metadata: { namespace, name: keySecretName(keyIdOf(hash)), labels },
+    metadata: { namespace, name: keySecretName(keyIdOf(hash)), labels, ...(maker !== undefined && { ownerReferences: [madeBy(maker)] }) },
     type: apiKeySecretType,
     immutable: true,
     data: Object.fromEntries(Object.entries({ hash, ...rest }).map(([name, value]) => [name, Buffer.from(value).toString("base64")])),
   };
+}
+
+function madeBy({ metadata: { name = "", uid = "" } }: Secret): OwnerReference {
+  return { apiVersion: "v1", kind: Secrets.kind, name, uid };
+}
+
+/** The key that this one ends with. */
+export function makerOf({ metadata: { ownerReferences = [] } }: Secret): OwnerReference | undefined {
+  return ownerReferences.find(({ kind }) => kind === Secrets.kind);
 }
 
 /** Undefined for Secrets that are something else, or that are no key of a form that we know: those open nothing. */
@@ -45,6 +60,7 @@ export function storedKey(secret: Secret): StoredKey | undefined {
   const hash = read("hash");
   const owner = ownerOf(read("role"), secret);
   const expiresAt = read("expiresAt");
+  const createdBy = read("createdBy");
   if (!/^[0-9a-f]{64}$/.test(hash) || owner === undefined) return undefined;
   return {
     id: keyIdOf(hash),
@@ -53,6 +69,8 @@ export function storedKey(secret: Secret): StoredKey | undefined {
     name: read("name"),
     createdAt: read("createdAt"),
     ...(expiresAt !== "" && { expiresAt }),
+    ...(createdBy !== "" && { createdBy }),
+    ...(isGlobal(secret) && { source: "global" as const }),
   };
 }
 

@@ -54,12 +54,19 @@ describe("an API key", () => {
     expect([...made].every(isApiKey)).toBe(true);
   });
 
-  test.each(["", "e2b_", `e2b_${"0".repeat(39)}`, `e2b_${"0".repeat(41)}`, `e2b_${"G".repeat(40)}`, "../../x", `e2b_${"0".repeat(40)}\n`])(
-    "%j is none",
-    (text) => {
-      expect(keys.authenticate(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    "",
+    "e2b_",
+    `e2b_${"0".repeat(39)}`,
+    `e2b_${"0".repeat(41)}`,
+    `e2b_${"G".repeat(40)}`,
+    "../../x",
+    `x e2b_${"0".repeat(40)}`,
+    `e2b_${"0".repeat(40)}\n`,
+  ])("%j is none", (text) => {
+    expect(isApiKey(text)).toBe(false);
+    expect(keys.authenticate(text)).toBeUndefined();
+  });
 
   test("is compared in constant time", async () => {
     const { key } = await keys.create(admin, { team: "red" });
@@ -123,12 +130,29 @@ describe("keys of others", () => {
     expect(ids(red)).toEqual([ofTeam.id]);
   });
 
-  test("are never shown again", async () => {
+  test("W24: are never shown again", async () => {
     const { key } = await keys.create(admin, { team: "red", name: "x" });
     const [view] = keys.list(admin);
     expect(Object.keys(view ?? {}).sort()).toEqual(["createdAt", "id", "name", "role", "team"]);
     expect(JSON.stringify(view)).not.toContain(hashOfKey(key));
   });
+});
+
+test("a key whose end cannot be read has ended", async () => {
+  const key = newApiKey();
+  const stored = { hash: hashOfKey(key), role: "tenant", team: "red", name: "", createdAt: "", expiresAt: "soon" } as const;
+  cache.system?.secrets.remember(await store.create(Secrets, keySecret(namespace, stored)));
+  expect(keys.authenticate(key)).toBeUndefined();
+});
+
+test("a revoked key is over at once for this process, and so are its requests, however late the watch is", async () => {
+  const { id, key } = await keys.create(admin, { team: "red" });
+  const ended = vi.fn<() => void>();
+  keys.whenEnded(id, ended);
+  await cache.stop();
+  await keys.revoke(red, id);
+  expect(cache.system?.secrets.get({ namespace, name: `agentbox-key-${id}` }), "the cache still shows it").toBeDefined();
+  expect([keys.authenticate(key), ended.mock.calls.length]).toEqual([undefined, 1]);
 });
 
 test("the last admin key cannot be revoked", async () => {
@@ -138,4 +162,138 @@ test("the last admin key cannot be revoked", async () => {
   await keys.revoke(admin, first.id);
   await expect(keys.revoke(admin, second.id)).rejects.toMatchObject({ code: "conflict" });
   expect(keys.authenticate(second.key)).toMatchObject({ role: "admin", team: "" });
+});
+
+test("a key of a hub works, is listed as one, and is revoked there", async () => {
+  const text = newApiKey();
+  const hash = hashOfKey(text);
+  const made = { hash, role: "tenant", team: "red", name: "fleet", createdAt: "2026-01-01T00:00:00Z" } as const;
+  const secret = keySecret(namespace, made);
+  const labels = { ...secret.metadata.labels, "agentbox.io/sync-source": "global" };
+  await store.create(Secrets, { ...secret, metadata: { ...secret.metadata, labels } });
+  await vi.waitFor(() => expect(keys.authenticate(text)).toMatchObject({ team: "red" }));
+  expect(keys.list(red)).toMatchObject([{ name: "fleet", source: "global" }]);
+  await expect(keys.revoke(admin, keyIdOf(hash))).rejects.toMatchObject({
+    code: "conflict",
+    message: expect.stringMatching(/hub.*change it there/),
+  });
+  expect(keys.isLive(keyIdOf(hash))).toBe(true);
+});
+
+describe("a key that was made by another", () => {
+  /** As a request with this key is. */
+  const holder = (key: string): Caller => {
+    const caller = keys.authenticate(key);
+    if (caller === undefined) throw new Error("the key is not good");
+    return caller;
+  };
+
+  test("ends with it, and so do those that it made itself; others stay", async () => {
+    const first = await keys.create(admin, { team: "red" });
+    const second = await keys.create(holder(first.key), {});
+    const third = await keys.create(holder(second.key), { user: "ann" });
+    const other = await keys.create(admin, { team: "red" });
+    expect(keys.list(red).map(({ id, createdBy }) => [id, createdBy])).toEqual(
+      expect.arrayContaining([
+        [first.id, undefined],
+        [second.id, first.id],
+        [third.id, second.id],
+        [other.id, undefined],
+      ]),
+    );
+    await keys.revoke(red, first.id);
+    expect([first, second, third, other].map(({ key }) => keys.authenticate(key)?.keyId)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      other.id,
+    ]);
+    expect((await store.list(Secrets, { namespace })).items.map(({ metadata }) => metadata.name)).toEqual([`agentbox-key-${other.id}`]);
+  });
+
+  test("is not good without its maker, which another process may have revoked while it was made", async () => {
+    const key = newApiKey();
+    const maker = { metadata: { name: `agentbox-key-${"0".repeat(16)}`, uid: "gone" } };
+    const secret = keySecret(namespace, { hash: hashOfKey(key), role: "tenant", team: "red", name: "", createdAt: "" }, maker);
+    const { metadata } = await store.create(Secrets, secret);
+    cache.system?.secrets.remember({ ...secret, metadata });
+    expect(cache.system?.secrets.get({ namespace, name: metadata.name ?? "" })).toBeDefined();
+    expect([keys.authenticate(key), keys.list(red)]).toEqual([undefined, []]);
+  });
+
+  test("does not come back with another Secret in the place of its maker's", async () => {
+    const first = await keys.create(admin, { team: "red" });
+    const made = await keys.create(holder(first.key), {});
+    const name = `agentbox-key-${first.id}`;
+    const { metadata, ...content } = await store.get(Secrets, { namespace, name });
+    await store.delete(Secrets, { namespace, name });
+    const { uid: _, resourceVersion: __, creationTimestamp: ___, ...kept } = metadata;
+    await store.create(Secrets, { ...content, metadata: kept });
+    await expect.poll(() => keys.authenticate(first.key)?.keyId).toBe(first.id);
+    expect(keys.authenticate(made.key)).toBeUndefined();
+  });
+
+  test("cannot be made by a request whose key was revoked on the way", async () => {
+    const first = await keys.create(admin, { team: "red" });
+    const caller = holder(first.key);
+    await keys.revoke(red, first.id);
+    await expect(keys.create(caller, {})).rejects.toMatchObject({ code: "unauthenticated" });
+  });
+
+  test("may be kept, and then ends with nothing", async () => {
+    const first = await keys.create(admin, { team: "red" });
+    const second = await keys.create(holder(first.key), {});
+    const third = await keys.create(holder(second.key), {});
+    await keys.revoke(red, first.id, "keep");
+    expect([first, second, third].map(({ key }) => keys.authenticate(key)?.keyId)).toEqual([undefined, second.id, third.id]);
+    await keys.revoke(red, second.id);
+    expect(keys.authenticate(third.key)).toBeUndefined();
+  });
+
+  test("stays until an admin says what becomes of it, when the key that goes is an admin's", async () => {
+    const first = await keys.create(admin, { role: "admin" });
+    const next = await keys.create(holder(first.key), { role: "admin" });
+    const tenants = await keys.create(holder(first.key), { team: "red" });
+    await expect(keys.revoke(admin, first.id)).rejects.toMatchObject({ code: "conflict", details: { available: ["revoke", "keep"] } });
+    await expect(keys.revoke(admin, first.id, "revoke")).rejects.toMatchObject({ code: "conflict", message: /no admin key would be left/ });
+    await keys.revoke(admin, first.id, "keep");
+    expect([first, next, tenants].map(({ key }) => keys.authenticate(key)?.role)).toEqual([undefined, "admin", "tenant"]);
+  });
+
+  test("makes no others at the end of a long chain", async () => {
+    let last = await keys.create(admin, { team: "red" });
+    for (let made = 0; made < 16; made++) last = await keys.create(holder(last.key), {});
+    await expect(keys.create(holder(last.key), {})).rejects.toMatchObject({ code: "forbidden" });
+  });
+});
+
+describe("requests under way", () => {
+  test("hear at once that their key was revoked, and not of other keys", async () => {
+    const [mine, other] = [await keys.create(admin, { team: "red" }), await keys.create(admin, { team: "red" })];
+    const ended: string[] = [];
+    keys.whenEnded(mine.id, () => ended.push("mine"));
+    keys.whenEnded(other.id, () => ended.push("other"));
+    keys.whenEnded(mine.id, () => ended.push("taken back"))();
+    await keys.revoke(red, mine.id);
+    expect(ended).toEqual(["mine"]);
+    keys.whenEnded(mine.id, () => ended.push("too late"));
+    expect(ended).toEqual(["mine", "too late"]);
+  });
+
+  test("hear that another process has revoked it", async () => {
+    const { id } = await keys.create(admin, { team: "red" });
+    const ended = new Promise<void>((resolve) => void keys.whenEnded(id, resolve));
+    await store.delete(Secrets, { namespace, name: `agentbox-key-${id}` });
+    await expect(ended).resolves.toBeUndefined();
+  });
+
+  test("end with the time of their key", async () => {
+    const { id } = await keys.create(admin, { team: "red", expiresAt: new Date(store.clock.now() + 1000).toISOString() });
+    const ended = vi.fn<() => void>();
+    keys.whenEnded(id, ended);
+    await store.clock.step(999);
+    expect(ended).not.toHaveBeenCalled();
+    await store.clock.step(1);
+    expect(ended).toHaveBeenCalledOnce();
+  });
 });

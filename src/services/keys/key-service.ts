@@ -4,31 +4,46 @@
  * - `api-key.ts`         the text of a key, its hash and its id
  * - `key-secret.ts`      keys as Secrets
  * - `key-rights.ts`      who may make which key (pure)
+ * - `key-book.ts`        the keys that are good now, and which key made which
+ * - `key-ends.ts`        tells requests that are under way when their key ends
  * - `first-admin-key.ts` the key that a new AgentBox starts with
  *
  * Reads come from the cache, so that no request waits for the server because of its key.
  */
 import { timingSafeEqual } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";
-import type { Informer } from "#kube/informer/informer.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
-import { type Secret, Secrets } from "#model/core-kinds.ts";
+import { Secrets } from "#model/core-kinds.ts";
 import { type Caller, owns } from "../caller.ts";
+import { checkLocal } from "#services/templates/global-objects.ts";
+import type { LimitGuard } from "../limits/limit-guard.ts";
 import { ServiceError } from "../service-error.ts";
 import { hashOfKey, isApiKey, isKeyId, keyIdOf, newApiKey } from "./api-key.ts";
+import { KeyBook, type KeySecrets, type KnownKey } from "./key-book.ts";
+import { KeyEnds } from "./key-ends.ts";
 import { type CreateKey, grantedKey } from "./key-rights.ts";
-import { type ApiKeyView, hasExpired, keySecret, keySecretName, storedKey, type StoredKey } from "./key-secret.ts";
+import { type ApiKeyView, hasExpired, keySecret, type StoredKey } from "./key-secret.ts";
 
 export interface KeyService {
   /** Undefined for everything that is no valid key; why is nobody's business. */
   authenticate(key: string): Caller | undefined;
+  /** Undefined once the key with this id is revoked or has expired. */
+  callerOf(id: string): Caller | undefined;
+  /** False once the key with this id is revoked or has expired. */
+  isLive(id: string): boolean;
+  /** Calls `ended` once, when the key is revoked or expires; at once if it has. Returns how to take that back. */
+  whenEnded(id: string, ended: () => void): () => void;
   /** The only time that the key itself is shown. */
   create(caller: Caller, wish: CreateKey): Promise<CreatedKey>;
   /** Oldest first. */
   list(caller: Caller): readonly ApiKeyView[];
-  revoke(caller: Caller, id: string): Promise<void>;
+  /** Also revokes the keys that it made, and those that these made, unless they are kept. An admin key that made some needs the choice. */
+  revoke(caller: Caller, id: string, made?: FateOfMade): Promise<void>;
 }
+
+/** What becomes of the keys that a revoked key has made. */
+export type FateOfMade = "revoke" | "keep";
 
 export interface CreatedKey extends ApiKeyView {
   readonly key: string;
@@ -36,45 +51,53 @@ export interface CreatedKey extends ApiKeyView {
 
 export interface KeyServiceDeps {
   readonly client: ObjectClient;
-  readonly secrets: Pick<Informer<Secret>, "get" | "remember" | "objects">;
+  readonly secrets: KeySecrets;
   /** The system namespace. */
   readonly namespace: string;
   readonly clock: Clock;
   readonly newKey?: () => string;
+  /** No limits when left out. */
+  readonly limits?: Pick<LimitGuard, "reserve"> | undefined;
 }
 
+/** Each request looks at the whole chain of keys that made its own. */
+const longestChain = 16;
+
 export function openKeyService(deps: KeyServiceDeps): KeyService {
-  // What was revoked here is over at once, however late the watch tells the cache.
-  const revoked = new Set<string>();
-  const find = (id: string): { readonly secret: Secret; readonly key: StoredKey } | undefined => {
-    const secret = isKeyId(id) && !revoked.has(id) ? deps.secrets.get({ namespace: deps.namespace, name: keySecretName(id) }) : undefined;
-    const key = secret && storedKey(secret);
-    return secret === undefined || key === undefined ? undefined : { secret, key };
+  const { clock } = deps;
+  const book = new KeyBook(deps);
+  const live = (id: string): KnownKey | undefined => {
+    const known = book.find(id);
+    return known === undefined || hasExpired(known.key, clock.now()) ? undefined : known;
   };
+  // Ids of another form are not of keys: those are callers inside the process.
+  const isLive = (id: string): boolean => !isKeyId(id) || live(id) !== undefined;
+  const ends = new KeyEnds({ clock, isLive, expiresAt: (id) => book.find(id)?.key.expiresAt });
+  deps.secrets.onChange(() => ends.check());
   return {
     authenticate: (text) => {
       if (!isApiKey(text)) return undefined;
       const hash = hashOfKey(text);
-      const key = find(keyIdOf(hash))?.key;
-      if (key === undefined || !sameHash(key.hash, hash) || hasExpired(key, deps.clock.now())) return undefined;
-      return callerWith(key);
+      const key = live(keyIdOf(hash))?.key;
+      return key === undefined || !sameHash(key.hash, hash) ? undefined : callerWith(key);
     },
-    create: async (caller, wish) => {
-      const granted = grantedKey(caller, wish, find(caller.keyId)?.key, deps.clock.now());
-      const text = (deps.newKey ?? newApiKey)();
-      const hash = hashOfKey(text);
-      deps.secrets.remember(await deps.client.create(Secrets, keySecret(deps.namespace, { hash, ...granted })));
-      return { id: keyIdOf(hash), ...granted, key: text };
+    callerOf: (id) => {
+      const key = live(id)?.key;
+      return key && callerWith(key);
     },
+    isLive,
+    whenEnded: (id, ended) => ends.follow(id, ended),
+    create: (caller, wish) => create(deps, book, caller, wish),
     list: (caller) =>
-      [...visibleKeys(deps, caller, revoked)].sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id)),
-    revoke: async (caller, id) => {
-      const found = find(id);
-      if (found === undefined || !owns(caller, found.secret))
-        throw new ServiceError("not_found", `there is no API key ${JSON.stringify(id)}`);
-      if (found.key.role === "admin") refuseLastAdmin(deps, found.key, revoked);
-      await deps.client.delete(Secrets, { namespace: deps.namespace, name: keySecretName(id) }).catch(unlessGone);
-      revoked.add(id);
+      visibleKeys(book, caller)
+        .toArray()
+        .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id)),
+    revoke: async (caller, id, made) => {
+      try {
+        await revoke(deps, book, { caller, id, made });
+      } finally {
+        ends.check();
+      }
     },
   };
 }
@@ -88,22 +111,80 @@ function sameHash(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one, "hex"), Buffer.from(other, "hex"));
 }
 
-function* visibleKeys({ secrets, namespace }: KeyServiceDeps, caller: Caller, revoked: ReadonlySet<string>): Iterable<ApiKeyView> {
-  for (const secret of secrets.objects.list(namespace)) {
-    const key = storedKey(secret);
-    if (key === undefined || revoked.has(key.id) || !owns(caller, secret)) continue;
+async function create(deps: KeyServiceDeps, book: KeyBook, caller: Caller, wish: CreateKey): Promise<CreatedKey> {
+  const own = book.find(caller.keyId);
+  // Revoked since the request came in: what it makes now would not end with it.
+  if (own === undefined && isKeyId(caller.keyId)) throw new ServiceError("unauthenticated", "this API key is not valid any more");
+  if (own !== undefined && book.chain(own).length >= longestChain) {
+    const message = `this key was made by a key that was made by a key …, ${longestChain} in all: use one of the earlier ones`;
+    throw new ServiceError("forbidden", message);
+  }
+  const granted = { ...grantedKey(caller, wish, own?.key, deps.clock.now()), ...(own !== undefined && { createdBy: own.key.id }) };
+  using _ = deps.limits?.reserve(granted.team ?? "", { keys: 1 });
+  const text = (deps.newKey ?? newApiKey)();
+  const hash = hashOfKey(text);
+  deps.secrets.remember(await deps.client.create(Secrets, keySecret(deps.namespace, { hash, ...granted }, own?.secret)));
+  return { id: keyIdOf(hash), ...granted, key: text };
+}
+
+interface Revocation {
+  readonly caller: Caller;
+  readonly id: string;
+  readonly made: FateOfMade | undefined;
+}
+
+async function revoke(deps: KeyServiceDeps, book: KeyBook, { caller, id, made }: Revocation): Promise<void> {
+  const found = book.find(id);
+  if (found === undefined || !owns(caller, found.secret)) throw new ServiceError("not_found", `there is no API key ${JSON.stringify(id)}`);
+  checkLocal(found.secret, `API key ${JSON.stringify(id)}`);
+  const madeByIt = book.madeBy(found);
+  if (found.key.role === "admin" && made === undefined && madeByIt.length > 0) throw needsChoice(madeByIt.length);
+  const kept = made === "keep";
+  refuseLastAdmin(deps, book, kept ? [found] : [found, ...madeByIt]);
+  if (kept) await release(deps, found, madeByIt);
+  // The key itself goes first: without it none of the others is good, whatever happens before they are gone.
+  for (const { secret, key } of kept ? [found] : [found, ...madeByIt]) {
+    const { namespace, name = "", uid = "" } = secret.metadata;
+    await deps.client.delete(Secrets, { namespace, name }, { preconditions: { uid } }).catch(unlessGone);
+    book.revoked(key.id);
+  }
+}
+
+function needsChoice(count: number): ServiceError {
+  const keys = count === 1 ? "1 key that is" : `${count} keys that are`;
+  return new ServiceError("conflict", `this admin key has made ${keys} still good: say whether to revoke or to keep them (made)`, {
+    field: "query.made",
+    available: ["revoke", "keep"],
+  });
+}
+
+/** Removes their maker. Keys that they made themselves keep theirs. */
+async function release(deps: KeyServiceDeps, { secret: { metadata } }: KnownKey, made: readonly KnownKey[]): Promise<void> {
+  for (const { secret } of made) {
+    if (secret.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) !== true) continue;
+    const { namespace, name = "" } = secret.metadata;
+    const patch = { type: "merge", body: { metadata: { ownerReferences: null } } } as const;
+    deps.secrets.remember(await deps.client.patch(Secrets, { namespace, name }, patch));
+  }
+}
+
+function* visibleKeys(book: KeyBook, caller: Caller): Generator<ApiKeyView> {
+  for (const { secret, key } of book.all()) {
+    if (!owns(caller, secret)) continue;
     const { hash: _, ...view } = key;
     yield view;
   }
 }
 
 /** Nobody could make an admin key again. Two that are revoked at the same moment by two processes get through; a Secret can mend that. */
-function refuseLastAdmin(deps: KeyServiceDeps, last: StoredKey, revoked: ReadonlySet<string>): void {
-  const admin: Caller = { role: "admin", team: "", keyId: "" };
-  for (const key of visibleKeys(deps, admin, revoked)) {
-    if (key.role === "admin" && key.id !== last.id && !hasExpired(key, deps.clock.now())) return;
+function refuseLastAdmin({ clock }: KeyServiceDeps, book: KeyBook, doomed: readonly KnownKey[]): void {
+  if (!doomed.some(({ key }) => key.role === "admin")) return;
+  const ids = new Set(doomed.map(({ key }) => key.id));
+  for (const { key } of book.all()) {
+    if (key.role === "admin" && !ids.has(key.id) && !hasExpired(key, clock.now())) return;
   }
-  throw new ServiceError("conflict", "this is the last admin key: create another one first");
+  const those = ids.size === 1 ? "this is the last admin key" : "no admin key would be left: all others were made by this one";
+  throw new ServiceError("conflict", `${those}; create another one first, or keep those that it made`);
 }
 
 function unlessGone(error: unknown): void {

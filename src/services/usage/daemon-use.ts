@@ -2,8 +2,8 @@
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
-import { daemonAddress } from "../daemon-address.ts";
-import type { SandboxTokens } from "../sandbox-tokens.ts";
+import { daemonAddress } from "#life/arm/ask-daemon.ts";
+import type { SandboxTokens } from "#services/creating/sandbox-tokens.ts";
 import type { PodUse, ReadPodUse } from "./pod-use.ts";
 
 export interface DaemonUseDeps {

@@ -8,6 +8,8 @@ export interface PodUse {
   readonly memoryBytes: number;
   readonly cacheBytes: number;
   readonly diskBytes: number;
+  /** Processes that were killed for want of memory, since the sandbox's containers began; unknown when left out. */
+  readonly oomKills?: number;
   /** What it could use of its machine if nothing limited it. */
   readonly machine: Capacity;
 }

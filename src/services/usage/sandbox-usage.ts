@@ -2,7 +2,7 @@
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { Caller } from "../caller.ts";
-import { findPod, noSuchSandbox } from "../find-sandbox.ts";
+import { findPod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Capacity } from "./pod-use.ts";
 import type { UsageSample } from "./usage-log.ts";

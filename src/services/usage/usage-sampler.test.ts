@@ -18,6 +18,7 @@ class UsageScene {
   readonly asked: string[] = [];
   use: PodUse = { cpuMs: 0, memoryBytes: 2 ** 20, cacheBytes: 0, diskBytes: 0, machine };
   before: () => Promise<unknown> = async () => {};
+  readonly killed: number[] = [];
 
   private constructor(scene: ServiceScene, whom: "all" | "asked") {
     this.scene = scene;
@@ -27,6 +28,7 @@ class UsageScene {
       clock: scene.clock,
       whom,
       metrics: prometheusMetrics(new Registry()),
+      onOomKills: (_, kills) => this.killed.push(kills),
       read: async (pod) => {
         this.asked.push(sandboxIdOf(pod) ?? "");
         await this.before();
@@ -149,4 +151,16 @@ test("more sandboxes than can be asked about at once are refused with the limit"
     ),
   );
   expect([failure.code, failure.message]).toEqual(["invalid_request", expect.stringContaining("at most 100")]);
+});
+
+test("processes that were killed for want of memory are told once each time that there are more of them", async () => {
+  const usage = await UsageScene.open("all");
+  await usage.scene.sandbox("i-1");
+  await usage.pass(5_000);
+  expect(usage.killed).toEqual([]);
+  for (const oomKills of [2, 2, 3]) {
+    usage.use = { ...usage.use, oomKills };
+    await usage.pass(5_000);
+  }
+  expect(usage.killed).toEqual([2, 3]);
 });

@@ -13,10 +13,10 @@ import type { Counter, Metrics } from "#lib/metrics.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
-import type { LiveSandboxes } from "../live-sandboxes.ts";
-import { limitsOf } from "./pod-limits.ts";
+import type { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
 import type { Capacity, PodUse, ReadPodUse } from "./pod-use.ts";
 import { UsageLog } from "./usage-log.ts";
+import { parseQuantity } from "#model/quantity.ts";
 
 export interface UsageSamplerDeps {
   readonly live: Pick<LiveSandboxes, "running">;
@@ -29,6 +29,8 @@ export interface UsageSamplerDeps {
   readonly whom: "all" | "asked";
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Told when processes of a sandbox were killed for want of memory, with how many there have been. */
+  readonly onOomKills?: ((pod: Pod, kills: number) => void) | undefined;
 }
 
 export const sampleEveryMs = 5000;
@@ -40,6 +42,7 @@ interface Seen {
   readonly atMs: number;
   readonly cpuMs: number;
   readonly limits: Capacity;
+  readonly oomKills: number;
 }
 
 export class UsageSampler implements Disposable {
@@ -118,18 +121,23 @@ export class UsageSampler implements Disposable {
     }
     // What was read may be another's by now, whose pod this has become.
     if (this.#runningPod(sandboxId)?.metadata.uid !== pod.metadata.uid) return;
+    this.#tellOomKills(sandboxId, pod, use);
     this.#keep(sandboxId, pod, use);
     this.#samples.add({ result: "kept" });
   }
 
-  #keep(sandboxId: string, pod: Pod, { cpuMs, memoryBytes, cacheBytes, diskBytes, machine }: PodUse): void {
+  #tellOomKills(sandboxId: string, pod: Pod, { oomKills = 0 }: PodUse): void {
+    if (oomKills > (this.#seen.get(sandboxId)?.oomKills ?? 0)) this.#deps.onOomKills?.(pod, oomKills);
+  }
+
+  #keep(sandboxId: string, pod: Pod, { cpuMs, memoryBytes, cacheBytes, diskBytes, machine, oomKills = 0 }: PodUse): void {
     const atMs = this.#deps.clock.now();
     const before = this.#seen.get(sandboxId);
     // Two that looked at once: the second has nothing to add.
     if (before !== undefined && before.atMs >= atMs) return;
     const limits = limitsOf(pod, machine);
     const share = before === undefined ? 0 : (cpuMs - before.cpuMs) / (atMs - before.atMs) / limits.cpus;
-    this.#seen.set(sandboxId, { atMs, cpuMs, limits });
+    this.#seen.set(sandboxId, { atMs, cpuMs, limits, oomKills });
     this.log.add(sandboxId, { atMs, cpuPercent: 100 * Math.min(1, Math.max(0, share)), memoryBytes, cacheBytes, diskBytes });
   }
 
@@ -148,4 +156,23 @@ export class UsageSampler implements Disposable {
 /** A frozen one would not answer, and one that is being frozen soon not any more. */
 function canBeAsked(pod: Pod): boolean {
   return sandboxPhaseOf(pod) === "running" && !isFrozen(pod) && pauseWish(pod) === undefined;
+}
+
+/** What a sandbox may use at most: the limits of its containers together, and all of its machine where one of them has none. */
+function limitsOf(pod: Pod, machine: Capacity): Capacity {
+  return {
+    cpus: limitOf(pod, "cpu") ?? machine.cpus,
+    memoryBytes: limitOf(pod, "memory") ?? machine.memoryBytes,
+    diskBytes: limitOf(pod, "ephemeral-storage") ?? machine.diskBytes,
+  };
+}
+
+function limitOf({ spec }: Pod, resource: "cpu" | "memory" | "ephemeral-storage"): number | undefined {
+  let total = 0;
+  for (const { resources } of spec.containers) {
+    const limit = parseQuantity(resources?.limits?.[resource]);
+    if (limit === undefined || limit <= 0) return undefined;
+    total += limit;
+  }
+  return total === 0 ? undefined : total;
 }

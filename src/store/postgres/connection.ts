@@ -42,7 +42,7 @@ export class Connections {
     this.description = describeAddress(options.address);
     this.#options = options;
     this.#pool = new Pool(poolConfig(options));
-    // A connection that dies while nobody uses it; the pool has already let go of it.
+    // An idle connection died; the pool has already dropped it.
     this.#pool.on("error", (error) => options.log.warn({ error, database: this.description }, "database connection lost"));
   }
 
@@ -83,7 +83,7 @@ export class Connections {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new HistoryError("closed", `the history (${this.description}) is closed`));
-    // A pool that ends forgets who waits for a connection.
+    // A pool that ends drops the calls that wait for a connection.
     await Promise.allSettled(this.#running);
     await this.#pool.end();
   }

@@ -50,15 +50,15 @@ function refuseMisread(url: URL): void {
   }
 }
 
-/** For logs and messages: where, not who and not with what. */
+/** For logs and messages: the address, without user and password. */
 export function describeAddress({ host, port, database }: DatabaseAddress): string {
   const place = host.startsWith("/") ? `${host} (port ${port})` : `${host.includes(":") ? `[${host}]` : host}:${port}`;
   return `PostgreSQL at ${place}${database === undefined ? "" : `/${database}`}`;
 }
 
 /**
- * The modes of libpq: `require` encrypts without asking who it is, `verify-ca` asks for a known signer, `verify-full` also for the name.
- * Whoever names a signer wants to know, so `require` is then `verify-ca`, as there.
+ * The modes of libpq: `require` encrypts without checking the server, `verify-ca` asks for a known signer, `verify-full` also for the name.
+ * With a signer given, `require` means `verify-ca`, as in libpq.
  */
 function tlsOptions(search: URLSearchParams, host: string): TlsOptions | false {
   const mode = tlsModes.find((known) => known === (search.get("sslmode") ?? "disable"));

@@ -10,8 +10,8 @@ const maxRounds = 100;
 const columns = "sandbox_id, team, owner, pool, env, template, status, claimed_at, ended_at, kept_since, metadata, record";
 
 /**
- * One statement when the record is new. Otherwise it is merged with what is there and written over exactly that: whoever finds
- * another revision in its place was overtaken, and merges again with the newer one.
+ * One statement when the record is new. Otherwise it is merged with the stored record and written over exactly that revision: if
+ * another revision is in its place, the write lost a race and merges again with the newer one.
  */
 export async function put(connections: Connections, incoming: SandboxRecord): Promise<void> {
   for (let round = 0; round < maxRounds; round++) {

@@ -1,8 +1,8 @@
 /** The history in PostgreSQL, shared by all API processes and controllers. */
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
-import { checkedQuery, checkedScope, checkedStatisticsQuery, checkedTime, checkLimit } from "../checked-query.ts";
-import { checkedRecord } from "../checked-record.ts";
+import { checkedQuery, checkedScope, checkedStatisticsQuery, checkedTime, checkLimit } from "#store/checked-query.ts";
+import { checkedRecord } from "#store/checked-record.ts";
 import type {
   HistoryHealth,
   HistoryPage,
@@ -12,16 +12,15 @@ import type {
   HistoryStore,
   PruneRequest,
   StatisticsQuery,
-} from "../history-store.ts";
-import { isInScope } from "../matches-filter.ts";
-import { isSandboxId } from "../record-key.ts";
-import { type ConnectionOptions, Connections } from "./connection.ts";
+} from "#store/history-store.ts";
+import { isInScope } from "#store/matches-filter.ts";
+import { isSandboxId } from "#store/record-key.ts";
+import { type ConnectionOptions, Connections, type Row } from "./connection.ts";
 import { explainFailure } from "./failures.ts";
 import { migrate } from "./migrate.ts";
-import { prune } from "./prune.ts";
 import { put } from "./put.ts";
-import { search } from "./search.ts";
-import { statistics } from "./statistics.ts";
+import { search, filterOf, numbered } from "./search.ts";
+import { sortedCounts } from "#store/count-by.ts";
 
 /** Throws HistoryError `unavailable` or `misconfigured`. */
 export async function openPostgresHistory(options: ConnectionOptions): Promise<HistoryStore> {
@@ -73,7 +72,7 @@ class PostgresHistory implements HistoryStore {
     return prune(this.#connections, { olderThan: checkedTime("olderThan", olderThan), limit });
   }
 
-  /** One try: who asks for health wants to know now. */
+  /** One try: a health check needs its answer now. */
   async health(): Promise<HistoryHealth> {
     const { clock } = this.#options;
     const began = clock.now();
@@ -88,4 +87,40 @@ class PostgresHistory implements HistoryStore {
   async close(): Promise<void> {
     await this.#connections.close();
   }
+}
+
+/** Rows that another process is just about to delete or merge are left to the next step. */
+async function prune(connections: Connections, { olderThan, limit }: PruneRequest): Promise<number> {
+  const gone = await connections.query(
+    `DELETE FROM agentbox_history WHERE sandbox_id IN (
+       SELECT sandbox_id FROM agentbox_history WHERE kept_since < $1 ORDER BY kept_since LIMIT $2 FOR UPDATE SKIP LOCKED
+     ) RETURNING 1`,
+    [olderThan, limit],
+  );
+  return gone.length;
+}
+
+/** Four countings in one pass. */
+async function statistics(connections: Connections, query: StatisticsQuery): Promise<HistoryStatistics> {
+  const { sql, params } = filterOf(query);
+  const rows = await connections.query(
+    numbered(
+      `SELECT status, pool, day, count(*) AS n
+       FROM (SELECT h.status, h.pool, to_char(h.claimed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day FROM agentbox_history h WHERE ${sql}) AS s
+       GROUP BY GROUPING SETS ((status), (pool), (day), ())`,
+    ),
+    params,
+  );
+  const countsOf = (column: string) => sortedCounts(rows.flatMap((row) => count(row, column)));
+  return {
+    total: Number(rows.find((row) => row["status"] === null && row["pool"] === null && row["day"] === null)?.["n"] ?? 0),
+    byStatus: countsOf("status"),
+    byPool: countsOf("pool"),
+    byDay: countsOf("day"),
+  };
+}
+
+/** Of the three columns, a row has only the one that it counts by. */
+function count(row: Row, column: string): [string, number][] {
+  return typeof row[column] === "string" ? [[row[column], Number(row["n"])]] : [];
 }

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
+import { allowGivingBack, rebuildIfOld } from "#lib/sqlite-space.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { inTransaction, openSqlite } from "./connection.ts";
 
@@ -27,6 +29,40 @@ describe("a history file", () => {
     const db = await openSqlite({ file, clock, durability: "process-crash" });
     expect(db.prepare("SELECT * FROM migrations").all()).toEqual([{ version: 1, name: "history", applied_at: "2026-01-01T00:00:00.000Z" }]);
     db.close();
+  });
+
+  test("of before space was given back is rebuilt once, with all that is in it", async () => {
+    const file = join(folder, "old.db");
+    const open = () => openSqlite({ file, clock: new SteppedClock(), durability: "process-crash" });
+    (await open()).close();
+    const old = new DatabaseSync(file);
+    old.exec("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; INSERT INTO history_record VALUES (7, '{}')");
+    expect(old.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 0 });
+    old.close();
+    for (let start = 0; start < 2; start++) {
+      const db = await open();
+      expect(db.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 2 });
+      expect(db.prepare("SELECT id FROM history_record").all()).toEqual([{ id: 7 }]);
+      expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+      db.close();
+    }
+  });
+
+  test("of before is used as it is while another process writes, and rebuilt at a later start", async () => {
+    const file = join(folder, "old-busy.db");
+    const old = new DatabaseSync(file);
+    old.exec("CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA journal_mode = WAL");
+    const db = new DatabaseSync(file, { timeout: 0 });
+    allowGivingBack(db);
+    old.exec("BEGIN IMMEDIATE");
+    rebuildIfOld(db);
+    expect(db.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 0 });
+    old.exec("COMMIT");
+    rebuildIfOld(db);
+    expect(db.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 2 });
+    expect(old.prepare("SELECT x FROM t").all()).toEqual([{ x: 1 }]);
+    db.close();
+    old.close();
   });
 
   test("a transaction that fails leaves nothing behind, and the next one works", async () => {

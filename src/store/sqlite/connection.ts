@@ -2,6 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { type Clock, sleep } from "#lib/clock.ts";
+import { allowGivingBack, rebuildIfOld } from "#lib/sqlite-space.ts";
 import { explainFailure, isBusy } from "./failures.ts";
 import { migrate } from "./migrate.ts";
 
@@ -26,7 +27,7 @@ export async function openSqlite(options: SqliteOptions): Promise<DatabaseSync> 
     try {
       return open(options);
     } catch (error) {
-      // Setting up a new file needs it alone. Whoever has it is soon done.
+      // Setting up a new file needs exclusive access. The process that has it is soon done.
       if (!isBusy(error) || tries >= openTries) throw explainFailure(options.file, error);
       await sleep(options.clock, openPauseMs);
     }
@@ -38,6 +39,7 @@ function open({ file, clock, durability }: SqliteOptions): DatabaseSync {
   if (file !== ":memory:") closeSync(openSync(file, "a", 0o600));
   const db = new DatabaseSync(file, { timeout: busyMs });
   try {
+    allowGivingBack(db);
     db.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${durability === "power-loss" ? "FULL" : "NORMAL"};
@@ -45,6 +47,7 @@ function open({ file, clock, durability }: SqliteOptions): DatabaseSync {
       PRAGMA wal_autocheckpoint = 4000;
     `);
     inTransaction(db, () => migrate(db, file, clock));
+    rebuildIfOld(db);
     return db;
   } catch (error) {
     db.close();

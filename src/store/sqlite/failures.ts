@@ -1,4 +1,5 @@
 /** What a failure of SQLite means to us, in words that help. */
+import { sqliteCode } from "#lib/sqlite-space.ts";
 import { HistoryError } from "../history-error.ts";
 
 /** SQLITE_BUSY: another process has the lock. */
@@ -31,10 +32,4 @@ export function explainFailure(file: string, error: unknown): unknown {
 
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === busy;
-}
-
-/** The primary result code of an error that SQLite threw. */
-function sqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
-  return Number(error.errcode) & 0xff;
 }

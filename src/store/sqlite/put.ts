@@ -86,7 +86,7 @@ function columnsOf(record: SandboxRecord): (string | number | null)[] {
   return [sandboxId, team, user, poolName, envName ?? null, templateName ?? null, status, claimedAt, endedAt, endedAt ?? claimedAt];
 }
 
-/** What RecordWriter wrote, and nobody else. */
+/** Reads what RecordWriter wrote. */
 export function parseRecord(text: unknown): SandboxRecord {
   return JSON.parse(String(text)) as SandboxRecord;
 }

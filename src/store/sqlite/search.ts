@@ -18,12 +18,14 @@ export const defaultLimits: SearchLimits = { windowRows: 500, maxWindows: 100 };
 
 export const dialect: Dialect = {
   time: (text) => Date.parse(text),
-  pairs: (metadata) =>
-    Object.entries(metadata).map((pair) => ({
-      sql: `EXISTS (SELECT 1 FROM history_metadata p
-        WHERE p.key = ? AND p.value = ? AND p.claimed_at = h.claimed_at AND p.sandbox_id = h.sandbox_id)`,
-      params: pair,
-    })),
+  // One condition however many pairs: SQLite turns each EXISTS into a join, and 32 of them cost its planner most of a second.
+  pairs: (metadata) => {
+    const pairs = Object.entries(metadata);
+    const sql = `NOT EXISTS (SELECT 1 FROM (VALUES ${pairs.map(() => "(?, ?)").join(", ")}) w WHERE NOT EXISTS (
+        SELECT 1 FROM history_metadata p
+        WHERE p.key = w.column1 AND p.value = w.column2 AND p.claimed_at = h.claimed_at AND p.sandbox_id = h.sandbox_id))`;
+    return [{ sql, params: pairs.flat() }];
+  },
 };
 
 export async function search(db: DatabaseSync, query: HistoryQuery, { windowRows, maxWindows }: SearchLimits): Promise<HistoryPage> {

@@ -1,11 +1,13 @@
 /** The history in one SQLite file: the default, for AgentBox on one machine. */
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "#lib/clock.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
+import { SpareSpace } from "#lib/sqlite-space.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
-import { checkedQuery, checkedScope, checkedStatisticsQuery, checkLimit, checkedTime } from "../checked-query.ts";
-import { checkedRecord } from "../checked-record.ts";
-import { HistoryError } from "../history-error.ts";
+import { checkedQuery, checkedScope, checkedStatisticsQuery, checkLimit, checkedTime } from "#store/checked-query.ts";
+import { checkedRecord } from "#store/checked-record.ts";
+import { HistoryError } from "#store/history-error.ts";
 import type {
   HistoryHealth,
   HistoryPage,
@@ -15,14 +17,16 @@ import type {
   HistoryStore,
   PruneRequest,
   StatisticsQuery,
-} from "../history-store.ts";
-import { isInScope } from "../matches-filter.ts";
+} from "#store/history-store.ts";
+import { isInScope } from "#store/matches-filter.ts";
 import { openSqlite, type SqliteOptions } from "./connection.ts";
-import { explainFailure } from "./failures.ts";
+import { explainFailure, isBusy } from "./failures.ts";
 import { prune } from "./prune.ts";
 import { RecordWriter } from "./put.ts";
-import { defaultLimits, search, type SearchLimits } from "./search.ts";
-import { statistics } from "./statistics.ts";
+import { defaultLimits, search, type SearchLimits, dialect } from "./search.ts";
+import { conditionsOf } from "#store/conditions.ts";
+import { sortedCounts } from "#store/count-by.ts";
+import { type Window, windowsOf, withinWindow } from "./walk.ts";
 
 export interface SqliteHistoryOptions extends SqliteOptions {
   readonly limits?: SearchLimits;
@@ -37,6 +41,7 @@ class SqliteHistory implements HistoryStore {
   readonly #file: string;
   readonly #db: DatabaseSync;
   readonly #writer: RecordWriter;
+  readonly #space: SpareSpace;
   readonly #clock: Clock;
   readonly #limits: SearchLimits;
 
@@ -45,6 +50,7 @@ class SqliteHistory implements HistoryStore {
     this.#file = file;
     this.#db = db;
     this.#writer = new RecordWriter(db);
+    this.#space = new SpareSpace(db, "PASSIVE");
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -75,7 +81,10 @@ class SqliteHistory implements HistoryStore {
   async prune({ olderThan, limit }: PruneRequest): Promise<number> {
     checkLimit(limit);
     const checked = { olderThan: checkedTime("olderThan", olderThan), limit };
-    return this.#run(() => prune(this.#db, this.#writer, checked));
+    const removed = await this.#run(() => prune(this.#db, this.#writer, checked));
+    // A full step is not the last one: what comes free is given back at the end.
+    if (removed < limit) await this.#giveSpaceBack();
+    return removed;
   }
 
   async health(): Promise<HistoryHealth> {
@@ -92,6 +101,15 @@ class SqliteHistory implements HistoryStore {
     if (this.#db.isOpen) this.#db.close();
   }
 
+  /** A little at a time, so that others get to run in between. Another process that writes, or the end, stops it: the next round goes on. */
+  async #giveSpaceBack(): Promise<void> {
+    try {
+      while (this.#db.isOpen && this.#space.giveBackSome()) await setImmediate();
+    } catch (error) {
+      if (!isBusy(error)) throw explainFailure(this.#file, error);
+    }
+  }
+
   async #run<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work();
@@ -100,4 +118,31 @@ class SqliteHistory implements HistoryStore {
       throw explainFailure(this.#file, error);
     }
   }
+}
+
+/** Counts window by window, so that others run in between; each window is counted inside SQLite. */
+export async function statistics(db: DatabaseSync, query: StatisticsQuery, windowRows: number): Promise<HistoryStatistics> {
+  const counts = { byStatus: new Map<string, number>(), byPool: new Map<string, number>(), byDay: new Map<string, number>() };
+  let total = 0;
+  for await (const window of windowsOf(db, query, windowRows)) {
+    for (const row of countWindow(db, window, query)) {
+      total += Number(row["n"]);
+      for (const by of ["byStatus", "byPool", "byDay"] as const) {
+        const key = String(row[by]);
+        counts[by].set(key, (counts[by].get(key) ?? 0) + Number(row["n"]));
+      }
+    }
+  }
+  return { total, byStatus: sortedCounts(counts.byStatus), byPool: sortedCounts(counts.byPool), byDay: sortedCounts(counts.byDay) };
+}
+
+function countWindow(db: DatabaseSync, window: Window, query: StatisticsQuery): Record<string, unknown>[] {
+  const within = withinWindow(window);
+  const filter = conditionsOf(query, dialect);
+  return db
+    .prepare(
+      `SELECT h.status AS byStatus, h.pool AS byPool, date(h.claimed_at / 1000, 'unixepoch') AS byDay, count(*) AS n
+       FROM ${window.walk.rows} WHERE ${within.sql} AND ${filter.sql} GROUP BY 1, 2, 3`,
+    )
+    .all(...within.params, ...filter.params);
 }

@@ -32,6 +32,8 @@ export interface Window {
 
 /** Up to here, counting the rows of a way costs less than choosing the wrong one. */
 const countUpTo = 5000;
+/** Rows counted of all ways together: each pair of metadata is one, and the caller says how many there are. */
+const countInAll = 20_000;
 
 /** Cuts the query's part of the list into windows, in order. */
 export async function* windowsOf(
@@ -80,12 +82,13 @@ function placeAt(db: DatabaseSync, window: Window, position: number): Place | un
 function shortestWalk(db: DatabaseSync, walks: readonly [Walk, ...Walk[]], from: Place, to: Place): Walk {
   let [best] = walks;
   if (walks.length === 1) return best;
+  const upTo = Math.min(countUpTo, Math.floor(countInAll / walks.length));
   let fewest = Infinity;
   for (const walk of walks) {
     const { sql, params } = withinWindow({ walk, from, to, isLast: true });
     const counting = db.prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${walk.index} WHERE ${sql} LIMIT ?)`);
-    const rows = Number(counting.get(...params, countUpTo)?.["n"]);
-    if (rows >= fewest || (walk.unordered === true && rows >= countUpTo)) continue;
+    const rows = Number(counting.get(...params, upTo)?.["n"]);
+    if (rows >= fewest || (walk.unordered === true && rows >= upTo)) continue;
     best = walk;
     fewest = rows;
   }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eraseEmbeddedNode } from "../../../src/cmd/embedded-node.ts";
+import { eraseEmbeddedNode } from "../../../src/cmd/machine/embedded-node.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { systemClock } from "#lib/clock.ts";

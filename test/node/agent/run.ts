@@ -1,7 +1,7 @@
 /** A node in a process of its own, for tests that kill it: `run.ts <home>`. Says when it works, and runs until it is killed. */
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { startEmbeddedNode } from "../../../src/cmd/embedded-node.ts";
+import { startEmbeddedNode } from "../../../src/cmd/machine/embedded-node.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { systemClock } from "#lib/clock.ts";

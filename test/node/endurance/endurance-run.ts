@@ -2,7 +2,7 @@
  * Many sandboxes on this machine at once: created, used, deleted, and then nothing is left. Siblings: run.ts (the command),
  * endurance.test.ts (a short form among the tests).
  */
-import { instanceOf } from "../../../src/cmd/embedded-node.ts";
+import { instanceOf } from "../../../src/cmd/machine/embedded-node.ts";
 import { labelKeys } from "#model/keys.ts";
 import { type Pod, Pods, type PodSpec } from "#model/pod.ts";
 import { filesIn, podTraces, tracesOf } from "../../world/machine-traces.ts";

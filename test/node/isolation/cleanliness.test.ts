@@ -1,7 +1,9 @@
-import { closeSync, globSync, openSync, readFileSync, statSync } from "node:fs";
+import { closeSync, existsSync, globSync, openSync, readFileSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { NodeWorld } from "../runtime/node-world.ts";
+import { anOutside, outsidePort } from "./outside.ts";
 import { onMachine, twoNeighbours } from "./sandboxes.ts";
 
 /** What a user leaves behind in every place that there is. */
@@ -20,6 +22,20 @@ export TRACE=trace
 until grep -q trace /proc/net/unix; do sleep 0.05; done
 `;
 
+/** Peers that it talked to: by a connection that it closed itself, after enough bytes to be measured, and by a question without an answer. */
+const leaveConnections = (address: string): string => `
+import socket
+for _ in range(3):
+    connection = socket.create_connection(("${address}", ${outsidePort}))
+    connection.sendall(b"POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 200000\\r\\n\\r\\n" + bytes(200000))
+    connection.shutdown(socket.SHUT_WR)
+    while connection.recv(1000) != b"": pass
+    connection.close()
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"question", ("${address}", 9))
+`;
+const findConnections = (address: string): string =>
+  `(ss -Htan state time-wait | sed 's/^/closed /'; ip tcp_metrics show) | grep ${address} || true`;
+
 /** Prints what is found of them. */
 const findTraces: Readonly<Record<string, string>> = {
   "files and folders": "find / -xdev -name a-trace 2>/dev/null; find /usr /dev /run -name a-trace",
@@ -32,14 +48,25 @@ const findTraces: Readonly<Record<string, string>> = {
 };
 const kinds = Object.entries(findTraces);
 
+/** Not every kernel shows it. */
+const connectionTable = "/proc/net/nf_conntrack";
+
+/** Connections that the firewall remembers to have been opened by an address. */
+const remembered = (ip: string): string[] =>
+  (readIfPresent(connectionTable) ?? "").split("\n").filter((line) => / src=(\S+)/.exec(line)?.[1] === ip);
+
 describe("a container that takes another's place in a pod", () => {
   const box = twoNeighbours();
-  const before = { ip: "", held: [] as number[], numbers: [] as number[], missed: [] as string[] };
-  const namespaces = ["mnt", "pid", "ipc", "uts", "cgroup"];
+  const outside = anOutside();
+  const before = { ip: "", held: [] as number[], numbers: [] as number[], missed: [] as string[], connections: "", remembered: 0 };
+  const namespaces = ["mnt", "pid", "ipc", "uts", "cgroup", "user", "net"];
   const number = (kind: string): number => statSync(`/proc/${box.mine.pid}/ns/${kind}`).ino;
 
   beforeAll(async () => {
     await box.mine.says(leaveTraces);
+    await box.mine.python(leaveConnections(outside.publicAddress));
+    before.connections = await box.mine.says(findConnections(outside.publicAddress));
+    before.remembered = remembered(box.mine.ip).length;
     for (const [kind, line] of kinds) if ((await box.mine.sh(line)).stdout === "") before.missed.push(kind);
     const pod = await box.world.ready("mine");
     const container = pod.status?.containerStatuses?.[0]?.containerID ?? "";
@@ -70,6 +97,21 @@ describe("a container that takes another's place in a pod", () => {
 
   test.each(kinds)("finds no %s of it", async (_, line) => {
     expect((await box.mine.sh(line)).stdout).toBe("");
+  });
+
+  test("finds no peers of it: neither closed connections nor what was measured of them", async () => {
+    expect(before.connections).toMatch(/^closed/m);
+    expect(before.connections).toMatch(new RegExp(`^${outside.publicAddress} age`, "m"));
+    expect(await box.mine.says(findConnections(outside.publicAddress))).toBe("");
+  });
+
+  test.skipIf(!existsSync(connectionTable))("gets no answers to what it asked: the firewall has forgotten its connections", () => {
+    expect(before.remembered).toBeGreaterThan(1);
+    expect(remembered(box.mine.ip)).toEqual([]);
+  });
+
+  test("has counters of its link at their beginning", async () => {
+    expect(Number(await box.mine.says("cat /sys/class/net/eth0/statistics/tx_bytes"))).toBeLessThan(64 << 10);
   });
 
   test("has namespaces of its own, and the pod's address", async () => {

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Pods } from "#model/pod.ts";
-import { instanceOf } from "../../../src/cmd/embedded-node.ts";
+import { instanceOf } from "../../../src/cmd/machine/embedded-node.ts";
 import { eventually } from "../../world/eventually.ts";
 import { Sandbox, statusOf, twoNeighbours, users } from "./sandboxes.ts";
 

@@ -1,5 +1,6 @@
+import { readdirSync, readlinkSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { twoNeighbours, users } from "./sandboxes.ts";
+import { onMachine, twoNeighbours, users } from "./sandboxes.ts";
 
 const box = twoNeighbours();
 
@@ -32,6 +33,27 @@ const hidden = [
   "/sys/fs/cgroup",
   "/sys/kernel/security",
   "/sys/kernel/debug",
+  "/proc/buddyinfo",
+  "/proc/cgroups",
+  "/proc/driver",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/pagetypeinfo",
+  "/proc/schedstat",
+  "/proc/softirqs",
+  "/proc/sys/fs/aio-nr",
+  "/proc/sys/fs/dentry-state",
+  "/proc/sys/fs/file-nr",
+  "/proc/sys/fs/inode-nr",
+  "/proc/sys/fs/inode-state",
+  "/proc/sys/kernel/pty/nr",
+  "/sys/class/bdi",
+  "/sys/dev",
+  "/sys/devices/system/node",
+  "/sys/devices/virtual/bdi",
+  "/sys/devices/virtual/block",
+  "/sys/devices/virtual/workqueue",
+  "/sys/fs",
 ];
 
 /** Each of them would be a way out, or a setting of the whole machine. */
@@ -111,7 +133,8 @@ for top in ("/proc/sys", "/sys"):
     for folder, _, names in os.walk(top):
         for name in names:
             path = os.path.join(folder, name)
-            if os.path.islink(path): continue
+            # In place of a hidden file there is /dev/null.
+            if os.path.islink(path) or os.stat(path).st_rdev == os.makedev(1, 3): continue
             try: os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK)); opened.append(path)
             except OSError: pass
 print(opened)`;
@@ -147,10 +170,42 @@ test("the mounts of a sandbox do not tell where the machine keeps its files", as
   for (const path of [box.world.home, "agentbox", "/var/", "/tmp", "/run", "/home", process.cwd()]) expect(mounts).not.toContain(path);
 });
 
+/** Walks through all files of the kernel that are not of a process, and prints those that are called or hold one of the words. */
+const search = (words: readonly string[]): string => `
+import os
+words = [word.encode() for word in ${JSON.stringify(words)}]
+for top in ("/proc", "/sys"):
+    for folder, folders, names in os.walk(top):
+        if folder == "/proc": folders[:] = [name for name in folders if not name.isdigit() and name not in ("self", "thread-self", "net")]
+        for name in names + folders:
+            path = os.path.join(folder, name)
+            text = path.encode()
+            try:
+                if os.path.islink(path): text += os.readlink(path).encode()
+                elif os.path.isfile(path) and os.stat(path).st_mode & 0o444:
+                    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+                    try: text += os.read(file, 1 << 16)
+                    finally: os.close(file)
+            except OSError: pass
+            if any(word in text for word in words): print(path)`;
+
+test("no file of the kernel tells of the disks of sandboxes, of a neighbour or of where the machine keeps its files", async () => {
+  // Their disks are there: without them there would be nothing to find.
+  expect(onMachine("losetup", "--list", "--noheadings", "--output", "BACK-FILE")).toContain(box.other.uid);
+  expect(await box.mine.python(search(["loop0", "loop1", box.other.uid, box.mine.uid, box.world.home]))).toBe("");
+});
+
+test("the disks of the machine, and what is read from them, cannot be seen", async () => {
+  const trees = readdirSync("/sys/block").map((name) => readlinkSync(`/sys/block/${name}`).replace("../", "/sys/"));
+  expect(trees.length).toBeGreaterThan(0);
+  const source = `import os\nprint([path for path in ${JSON.stringify(trees)} if os.path.exists(path)])`;
+  expect(await box.mine.python(source)).toBe("[]");
+});
+
 test("a sandbox does not see in which group of the machine it is", async () => {
   const groups = (await box.mine.says("cut -d: -f3 /proc/self/cgroup | sort -u")).split("\n");
   expect(groups).toEqual(["/"]);
-  expect(await box.mine.says("grep -c cgroup /proc/self/mounts || true")).toBe("0");
+  expect(await box.mine.says("awk '$3 ~ /cgroup/' /proc/self/mounts")).toBe("");
 });
 
 test("a sandbox sees its own links and routes only", async () => {

@@ -53,10 +53,50 @@ except OSError as error:
     print(count, errno.errorcode[error.errno])
 `;
 
+/** Several times the memory that there is, in small parts. */
+const forks = `
+import os, time
+for _ in range(60):
+    if os.fork() == 0:
+        held = bytearray(8 << 20)
+        time.sleep(2)
+        os._exit(0)
+time.sleep(2)
+`;
+
 describe.each(users)("as %s", (user) => {
   test("a memory hog is killed, its sandbox lives, and so does its neighbour", async () => {
     const { code } = await box.mine.run(["python3", "-c", "held = [bytearray(1 << 20) for _ in range(400)]"], user);
     expect(code).toBe(137);
+    await bothAnswer();
+  });
+
+  test("what lies in sockets unread ends at a part of its memory", async () => {
+    const source = `
+import socket
+server = socket.create_server(("127.0.0.1", 0), backlog=200)
+held, queued = [], 0
+for _ in range(100):
+    pair = socket.create_connection(server.getsockname()), server.accept()[0]
+    held.append(pair)
+    for end in pair:
+        end.setblocking(False)
+        try:
+            while True: queued += end.send(bytes(1 << 20))
+        except BlockingIOError: pass
+print(queued >> 20)`;
+    // Where its memory counts sockets too it may be killed for them.
+    const { code, stdout } = await box.mine.run(["python3", "-c", source], user);
+    expect([0, 137]).toContain(code);
+    expect(Number(stdout)).toBeLessThan(160);
+    await bothAnswer();
+  });
+
+  test("many processes that are each smaller than the daemon go before it, when memory is short", async () => {
+    const before = box.mine.pids();
+    await box.mine.run(["python3", "-c", forks], user);
+    await expect.poll(() => box.mine.pids().length, { timeout: 20_000 }).toBe(before.length);
+    expect(box.mine.pids()).toEqual(before);
     await bothAnswer();
   });
 

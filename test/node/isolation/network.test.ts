@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -121,6 +122,19 @@ print(socket.create_connection(server.getsockname()).recv(9).decode())`;
 
 test("the machine reaches a sandbox", async () => {
   expect(await box.mine.health()).toBe(204);
+});
+
+test.each([
+  ["TCP", `socket.create_connection(("ADDRESS", ${envdPort}), timeout=3)`],
+  ["UDP", `socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("ADDRESS", 9))`],
+])("users of the machine other than root do not reach a sandbox by %s, past the gateway", (_, attempt) => {
+  const source = `
+import socket
+try: ${attempt.replace("ADDRESS", box.mine.ip)}; print("reached")
+except OSError: print("refused")`;
+  const as = (uid: number): string => execFileSync("python3", ["-c", source], { uid, gid: uid, encoding: "utf8" }).trim();
+  for (const uid of [1000, 65_534]) expect(as(uid)).toBe("refused");
+  expect(as(0)).toBe("reached");
 });
 
 test("nobody outside reaches a sandbox", async () => {

@@ -24,6 +24,8 @@ const refused: readonly (readonly [attempt: string, call: string, number: number
   ["load a program into the kernel", "bpf", 321],
   ["set up an io_uring", "io_uring_setup", 425],
   ["submit to an io_uring", "io_uring_enter", 426],
+  ["set up asynchronous reads and writes", "io_setup", 206],
+  ["submit asynchronous reads and writes", "io_submit", 209],
   ["measure the machine", "perf_event_open", 298],
   ["load a kernel module", "init_module", 175],
   ["load a kernel module from a file", "finit_module", 313],

@@ -1,5 +1,7 @@
+import { readdirSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CommandNotStarted, type ExecCommand } from "#kube/pod-access.ts";
 import type { ContainerPlan } from "#engines/embedded/node/pod-runtime.ts";
 import { NodeWorld } from "./node-world.ts";
 
@@ -73,9 +75,48 @@ describe("a command in a container", () => {
   });
 
   test("that cannot be started fails with the reason, and its streams end", async () => {
-    const session = world.runtime.exec(box.id, { argv: ["/bin/nothing"] });
-    await expect(session.exitCode).rejects.toThrow(/runc exec: .*\/bin\/nothing/);
-    expect([await text(session.stdout), await text(session.stderr)]).toEqual(["", ""]);
+    const make =
+      "printf 'x' > /tmp/text; printf '#!/no/such\\n' > /tmp/script; cp /tmp/text /tmp/plain; chmod +x /tmp/text /tmp/script; mkdir /tmp/d";
+    await world.sh(box.id, make);
+    const fails = async (argv: readonly string[], more: Partial<ExecCommand> = {}): Promise<unknown> => {
+      const session = world.runtime.exec(box.id, { argv, ...more });
+      const error: unknown = await session.exitCode.catch((thrown: unknown) => thrown);
+      expect([await text(session.stdout), await text(session.stderr)]).toEqual(["", ""]);
+      return error instanceof CommandNotStarted ? [error.fault, error.message] : error;
+    };
+    expect(await fails(["/bin/nothing"])).toEqual(["not-found", 'there is no program "/bin/nothing"']);
+    expect(await fails(["nothing"])).toEqual(["not-found", 'there is no program "nothing" in PATH']);
+    expect(await fails(["/tmp/plain"])).toEqual(["not-executable", '"/tmp/plain" may not be executed']);
+    expect(await fails(["/tmp/d"])).toMatchObject(["not-executable", expect.any(String)]);
+    expect(await fails(["/bin/true"], { workingDir: "/no" })).toMatchObject(["workingDir", expect.stringContaining('"/no"')]);
+    expect(await fails(["/bin/true"], { user: "nobody-here" })).toMatchObject(["user", expect.stringContaining("nobody-here")]);
+    // By runtimes that find out when they have said already that it runs, on its own output.
+    const late = async (argv: readonly string[]): Promise<unknown> => {
+      const outcome = await world.exec(box.id, argv).catch((thrown: unknown) => thrown);
+      if (outcome instanceof CommandNotStarted) return outcome.fault === "not-found" ? 127 : 126;
+      return (outcome as { readonly code: number }).code;
+    };
+    expect([await late(["/tmp/script"]), await late(["/tmp/text"]), await late(["/bin/true", "x".repeat(200_000)])]).toEqual([
+      127, 126, 126,
+    ]);
+  });
+
+  test("gets signals with what it started, and a broken pipe when nobody reads what it writes", async () => {
+    const session = world.runtime.exec(box.id, { argv: ["/bin/sh", "-c", "trap 'echo caught; exit 5' INT; echo on; sleep 1000"] });
+    await new Promise((resolve) => void session.stdout.once("data", resolve));
+    session.signal("SIGINT");
+    expect(await session.exitCode).toBe(5);
+    const endless = world.runtime.exec(box.id, { argv: ["/bin/sh", "-c", "while :; do echo y; done"] });
+    endless.stdout.destroy();
+    expect(await endless.exitCode).toBe(141);
+    expect((await world.exec(box.id, ["/bin/cat", "/proc/self/status"])).out).toContain("SigIgn:\t0000000000000000\n");
+  });
+
+  test("leaves no descriptor open here when its input was never ended", async () => {
+    const open = (): number => readdirSync("/proc/self/fd").length;
+    const before = open();
+    for (let turn = 0; turn < 10; turn++) expect(await world.runtime.exec(box.id, { argv: ["/bin/true"] }).exitCode).toBe(0);
+    await expect.poll(open).toBeLessThan(before + 5);
   });
 
   test("is refused where there is no container, or one that has ended", async () => {

@@ -55,6 +55,8 @@ export class NodeWorld implements AsyncDisposable {
       slots: 60,
       slotsAhead: 2,
       diskQuota: "none",
+      // To try by hand what a suite finds on an older runtime: AGENTBOX_RUNC names it.
+      allowVulnerableRuntime: process.env["AGENTBOX_ALLOW_VULNERABLE_RUNC"] === "1",
       clock: systemClock,
       log: recordedLog().log,
       ...wish,

@@ -1,5 +1,5 @@
 /**
- * What the policies of a cluster mean for its pods: who is isolated, and whom he may still speak with. Pure.
+ * What the policies of a cluster mean for its pods: which pods are isolated, and which connections they may still have. Pure.
  *
  * P1 A pod that no policy selects for a direction is open in that direction.
  * P2 A pod that policies select may do what at least one of them allows, and nothing else.
@@ -129,7 +129,7 @@ function allowancesOf(
     type === "Ingress"
       ? (spec.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports }))
       : (spec.egress ?? []).map(({ to, ports }) => ({ peers: to, ports }));
-  // Ports are those of whoever is connected to.
+  // Ports are those of the pod that receives the connection.
   const receivers = type === "Ingress" ? selected : scene.pods;
   return rules.map(({ peers = [], ports = [] }) => ({
     peers: peers.length === 0 ? undefined : peersOf(peers, metadata.namespace ?? "", scene),

@@ -39,7 +39,7 @@ const policies = follow(NetworkPolicies);
 const pods = follow(Pods, "spec.nodeName!=");
 const namespaces = follow(Namespaces);
 const all = [policies, pods, namespaces];
-/** Where there are no policies it does not matter who is there, and pods come and go by the hundred. */
+/** Without policies the pods do not matter, and hundreds of them come and go: so they are left out. */
 const view = () =>
   all.every(({ synced }) => synced)
     ? { policies: [...policies.objects.list()], pods: concerned(pods), namespaces: concerned(namespaces) }

@@ -1,10 +1,11 @@
 /**
  * Isolations as text for nft: one table, loaded whole in one transaction that replaces what was there.
  *
- * Packets between pods come by here although they stay on one bridge, because the bridge is told to show them (network.ts).
- * They do so after the translation of services and before that of sources, so addresses are those of the pods themselves.
- * Who is refused hears it at once. For TCP that is a reset, because of ICMP's answers the kernel sends only a few in a second; but not for
- * who asked a service: on a bridge a reset goes out past the translation, and would come from somebody who was never asked.
+ * Packets between pods pass these rules although they stay on one bridge, because the bridge is set to show them (network.ts).
+ * They pass after the translation of services and before that of sources, so addresses are those of the pods themselves.
+ * A refused connection is answered at once. For TCP the answer is a reset, because the kernel sends only a few ICMP answers in a second.
+ * A connection to a service gets an ICMP answer: on a bridge a reset skips the translation, so it would come from an address that the
+ * client never called.
  */
 import { contains, formatSubnet, parseSubnet, type Subnet, withoutContained } from "#lib/subnet.ts";
 import { bridge, policyTable } from "../layout.ts";
@@ -46,7 +47,7 @@ function elements(isolations: readonly Isolation[], prefix: string): string {
   return list.length === 0 ? "" : `elements = { ${list.join(", ")} }`;
 }
 
-/** What is allowed goes back to the caller, where the other side of the connection is judged. */
+/** Allowed packets return to the calling chain, which checks the other side of the connection. */
 function chain(name: string, { policies, allowed }: Isolation, peer: "saddr" | "daddr"): string {
   const rules = allowed.flatMap((allowance) => matches(allowance, peer)).map((match) => `    ${match}return\n`);
   return `  # ${policies.join(" ")}\n  chain ${name} {\n${rules.join("")}    goto refuse\n  }\n`;
@@ -54,10 +55,10 @@ function chain(name: string, { policies, allowed }: Isolation, peer: "saddr" | "
 
 /** One per combination of a kind of peer and a kind of port. */
 function matches({ peers, ports }: Allowance, side: "saddr" | "daddr"): readonly string[] {
-  const who =
+  const addresses =
     peers === undefined ? [""] : [...addressMatch(peers.addresses, side), ...peers.blocks.flatMap((block) => blockMatch(block, side))];
   const where = ports === undefined ? [""] : [...rangeMatches(ports.ranges), ...endpointMatches(ports.endpoints)];
-  return who.flatMap((peer) => where.map((port) => `${peer}${port}`));
+  return addresses.flatMap((peer) => where.map((port) => `${peer}${port}`));
 }
 
 function addressMatch(addresses: readonly string[], side: string): readonly string[] {
@@ -65,7 +66,7 @@ function addressMatch(addresses: readonly string[], side: string): readonly stri
 }
 
 function blockMatch({ cidr, except }: Block, side: string): readonly string[] {
-  // Nobody here has an IPv6 address.
+  // No pod has an IPv6 address.
   if (cidr.includes(":")) return [];
   const outer = parseSubnet(cidr);
   const inside = withoutContained(except.map(parseSubnet));

@@ -1,7 +1,7 @@
-/** Numbers, who asks, and what goes wrong. */
+/** Schemas of statistics, of the caller's identity, and of errors. */
 import { Type } from "typebox";
 import { errorCodes } from "#model/error-codes.ts";
-import { choice, text } from "#model/schema-builders.ts";
+import { choice, count, text } from "#model/schema-builders.ts";
 import { closed, named, open, optional, time } from "./builders.ts";
 
 const counts = (description: string) =>
@@ -35,11 +35,11 @@ export const statisticsSchema = open(
 export const whoamiSchema = open(
   {
     role: choice(["admin", "tenant"], "What the key may do."),
-    team: text("Whose key it is; empty for an admin's."),
-    user: optional(text("Whose key it is; absent for a key of the whole team.")),
-    keyId: text("Which key, not the key itself."),
+    team: text("The team that the key belongs to; empty for an admin's key."),
+    user: optional(text("The user that the key belongs to; absent for a key of the whole team.")),
+    keyId: text("The id of the key, not the key itself."),
   },
-  "Who asks.",
+  "The caller.",
 );
 
 const standing = Type.Integer({ description: "How many." });
@@ -56,9 +56,23 @@ export const problemSchema = named(
       field: optional(text("Path of what is wrong in the request, such as metadata.team or query.limit.")),
       retryAfterSeconds: optional(Type.Number({ description: "When trying again makes sense; also in the header Retry-After." })),
       available: optional(Type.Array(Type.String(), { description: "What there is instead." })),
+      limit: optional(
+        open(
+          {
+            name: text("Its name, as GET /v1/limits has it."),
+            of: choice(["user", "team", "server"], "The owner of the limit: a user, a team or the server."),
+            team: optional(text("Which team's.")),
+            user: optional(text("Which user's of the team.")),
+            limit: count("How much may be had."),
+            used: optional(Type.Number({ minimum: 0, description: "How much is used; absent when that is the business of others." })),
+          },
+          "The limit that is reached.",
+        ),
+      ),
       pool: optional(
         open({ idle: standing, starting: standing, running: standing, stopping: standing, waiting: standing }, "How the pool stood."),
       ),
+      env: optional(text("The Env that was asked for a pod; pool is then the sum of its pools.")),
       requestId: optional(text("What the server's log knows the request by.")),
     },
     "What went wrong (RFC 9457).",

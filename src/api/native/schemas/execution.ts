@@ -1,13 +1,19 @@
 /** Logs, commands and terminals. */
 import { Type, type Static } from "typebox";
-import { text } from "#model/schema-builders.ts";
+import { execSignals } from "#model/exec-signals.ts";
+import { choice, text } from "#model/schema-builders.ts";
 import { closed, containerName, named, open, optional, span, time } from "./builders.ts";
 
 const tail = Type.Integer({ minimum: 0, maximum: 10_000, description: "Only so many lines from the end; 1000 when left out." });
 const since = span("Only what was written in this last while. Never more than since the claim.");
 
+const source = text("stdout, or the name of a runtime whose template has a logDir; stdout when left out.", {
+  minLength: 1,
+  maxLength: 63,
+});
+
 export const logQuery = closed(
-  { container: optional(containerName), tail: optional(tail), since: optional(since) },
+  { container: optional(containerName), source: optional(source), tail: optional(tail), since: optional(since) },
   "Which part of the log.",
 );
 
@@ -56,7 +62,7 @@ const program = {
       description: "Added to its environment.",
     }),
   ),
-  user: optional(text("Whom it runs as; the image's own user when left out.", { minLength: 1, maxLength: 256 })),
+  user: optional(text("The user that it runs as; the image's own user when left out.", { minLength: 1, maxLength: 256 })),
   workingDir: optional(text("Where it runs; the image's own when left out.", { pattern: "^/", maxLength: 4096 })),
   container: optional(containerName),
 };
@@ -70,18 +76,46 @@ export const execSchema = named(
       command,
       ...program,
       stdin: optional(text("Given to it as its input.", { maxLength: 512 * 1024 })),
-      timeout: optional(span("It is ended after this time. 30s when left out, 5m at most.")),
+      stdinEncoding: optional(choice(["utf-8", "base64"], "How stdin is written; utf-8 when left out.")),
+      timeout: optional(span("It is ended after this time. 30s when left out, 5m at most; a stream has no limit.")),
     },
     "A command that is run to its end.",
   ),
 );
 
+export const execStreamSchema = named(
+  "StreamCommand",
+  closed(
+    { command, ...program, timeout: optional(span("It is ended after this time. Never when left out.")) },
+    "A command whose streams are passed on. The first message that the client sends.",
+  ),
+);
+
+/** What the client of a streamed command may send after that, as text; its input are the binary messages. */
+export const execStreamInputSchema = Type.Union([
+  closed({ type: Type.Literal("eof") }, "There is no more input."),
+  closed({ type: Type.Literal("signal"), signal: choice(execSignals, "Which.") }, "A signal for the command and its process group."),
+  closed(
+    { type: Type.Literal("close"), stream: choice(["stdout", "stderr"], "Which.") },
+    "Nothing reads this output any more: the command gets SIGPIPE when it writes to it.",
+  ),
+]);
+
+const encoding = choice(["utf-8", "base64"], "utf-8 where the bytes are that, else base64.");
+
 export const execResultSchema = open(
   {
-    exitCode: Type.Integer({ description: "128 and the signal when a signal ended it." }),
-    stdout: text("What it wrote, the first MiB, as UTF-8."),
+    exitCode: Type.Integer({
+      description: "128 and the signal when a signal ended it; 127 when there is no such program, 126 when it cannot be run.",
+    }),
+    stdout: text("What it wrote, the first MiB, written as stdoutEncoding says."),
+    stdoutEncoding: encoding,
+    stdoutBytes: Type.Integer({ description: "How many bytes it wrote. More than 1048576: the rest is missing here." }),
     stderr: text("Likewise."),
-    truncated: Type.Boolean({ description: "True when it wrote more than that." }),
+    stderrEncoding: encoding,
+    stderrBytes: Type.Integer({ description: "Likewise." }),
+    truncated: Type.Boolean({ description: "True when it wrote more to one of them than is answered here. A stream has all of it." }),
+    startError: optional(text("Why it could not be started; only with exit code 126 or 127.")),
   },
   "What became of the command.",
 );
@@ -118,4 +152,6 @@ export const terminalInputSchema = Type.Union([
 
 export type LogQuery = Static<typeof logQuery>;
 export type ExecBody = Static<typeof execSchema>;
+export type ExecStreamBody = Static<typeof execStreamSchema>;
+export type ExecResultBody = Static<typeof execResultSchema>;
 export type ExecTokenBody = Static<typeof execTokenSchema>;

@@ -1,5 +1,6 @@
 /** Pools and templates: the objects themselves, as in their YAML. What a spec may hold is said once, in src/model. */
 import { Type, type TSchema } from "typebox";
+import type { ApiObject } from "#model/meta.ts";
 import { type SandboxPool, sandboxPoolKind } from "#model/sandbox-pool.ts";
 import { type SandboxTemplate, sandboxTemplateKind } from "#model/sandbox-template.ts";
 import { count, text } from "#model/schema-builders.ts";
@@ -32,7 +33,7 @@ const metadataSchema = named(
 );
 
 /** The parts of a kind under names of their own; unknown fields inside are refused by the server, which knows them all. */
-function objectSchema<T>(kind: CustomKind) {
+export function objectSchema<T extends ApiObject>(kind: CustomKind) {
   const part = (name: string): TSchema => ({
     ...kind.schema.properties?.[name],
     [`x-schema-name`]: `${kind.resource.kind}${capital(name)}`,
@@ -72,18 +73,13 @@ export const templatePageSchema = open(
 
 export const scaleSchema = named("Scale", closed({ replicas: count("How many pods it shall have.", { maximum: 100_000 }) }, "A size."));
 
-const eventSchema = named(
-  "Event",
-  open(
-    {
-      type: text("Normal or Warning."),
-      reason: text("One word for programs."),
-      message: text("The same for people."),
-      count: Type.Integer({ description: "How often it happened." }),
-      firstTime: optional(time("When first.")),
-      lastTime: time("When last."),
-    },
-    "Something that happened.",
-  ),
-);
+export const eventProperties = {
+  type: text("Normal or Warning."),
+  reason: text("One word for programs."),
+  message: text("The same for people."),
+  count: Type.Integer({ description: "How often it happened." }),
+  firstTime: optional(time("When first.")),
+  lastTime: time("When last."),
+};
+const eventSchema = named("Event", open(eventProperties, "Something that happened."));
 export const eventsSchema = open({ events: Type.Array(eventSchema, { description: "Newest first." }) }, "What happened.");

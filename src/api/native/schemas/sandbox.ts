@@ -17,7 +17,7 @@ const execHook = closed(
     exec: closed(
       {
         command: Type.Array(Type.String(), { minItems: 1, maxItems: 256, description: "Program and arguments, run without a shell." }),
-        user: optional(text("Whom it runs as.")),
+        user: optional(text("The user that it runs as.")),
         timeout: optional(span("How long one try may take.")),
       },
       "A program in the sandbox; exit code 0 is success.",
@@ -47,7 +47,17 @@ export const createSchema = named(
   "CreateSandbox",
   closed(
     {
-      poolName: text("The pool that it comes from: name, or namespace/name.", { minLength: 1, maxLength: 317 }),
+      poolName: text("The Env or pool that it comes from: name, or namespace/name. An Env goes before a pool of the same name.", {
+        minLength: 1,
+        maxLength: 317,
+      }),
+      instanceType: optional(
+        text("Only pools of the Env with this instance type. The Env's default size when left out.", { minLength: 1, maxLength: 253 }),
+      ),
+      multiplier: optional(
+        Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: "Only pools of the Env with this multiplier." }),
+      ),
+      scalingGroup: optional(text("Only pools of this scaling group of the Env.", { minLength: 1, maxLength: 63 })),
       image: optional(text("Image for the first container; the pool's own when left out.", { minLength: 1, maxLength: 1024 })),
       containerImages: optional(texts("Container name to image. Goes before image.")),
       labels: optional(texts("Labels for its pod. Keys of AgentBox and Kubernetes are refused.")),
@@ -58,11 +68,13 @@ export const createSchema = named(
       lifetime: optional(span("How long it lives at most.")),
       onTimeout: optional(onTimeout),
       autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
-      privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token." })),
+      privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token, which the answer has." })),
       envVars: optional(
         Type.Record(Type.String({ pattern: variableName }), Type.String(), {
           additionalProperties: false,
-          description: "Environment of what runs in it. Nowhere written down.",
+          description:
+            "Environment of every command in it: of the SDKs, of exec, of terminals and hooks. Nowhere written down. A variable may have " +
+            "128 KiB with its name, which is the most that Linux takes.",
         }),
       ),
       secure: optional(Type.Boolean({ description: "Whether its daemon asks for the access token." })),
@@ -171,6 +183,7 @@ export const sandboxSchema = named(
       onTimeout: optional(onTimeout),
       autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
       privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token." })),
+      openDaemon: optional(Type.Boolean({ description: "Its daemon wants no access token: it was made with secure false." })),
       maskHost: optional(text("What its programs see as the host of a request.")),
       egress: optional(egress),
       lastActiveAt: optional(time("Latest traffic; known late.")),
@@ -183,6 +196,7 @@ export const sandboxSchema = named(
 const createdProperties = {
   sandbox: sandboxSchema,
   accessToken: optional(text("For its daemon, when it is secure. Shown here only.")),
+  trafficToken: optional(text("For its ports, when they are private, as the header e2b-traffic-access-token. Shown here only.")),
 };
 export const createdSchema = named("CreatedSandbox", open(createdProperties, "A sandbox that was made."));
 

@@ -26,9 +26,9 @@ const examples: Readonly<Record<string, readonly ApiObject[]>> = Object.groupBy(
 const exampleFolder = new URL("../../../../deploy/examples/", import.meta.url);
 
 /** The examples that users are given of our own kinds. */
-const ours: readonly ApiObject[] = readdirSync(exampleFolder).flatMap((file) =>
-  parseAllDocuments(readFileSync(new URL(file, exampleFolder), "utf8")).map((document) => document.toJS() as ApiObject),
-);
+const ours: readonly ApiObject[] = readdirSync(exampleFolder)
+  .filter((file) => file.endsWith(".yaml"))
+  .flatMap((file) => parseAllDocuments(readFileSync(new URL(file, exampleFolder), "utf8")).map((document) => document.toJS() as ApiObject));
 
 const json: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>;
 

@@ -73,7 +73,7 @@ function readMetadata(resource: ResourceType, object: ApiObject): { value: JsonR
   return readShape(resource, objectMetaShape, object.metadata);
 }
 
-/** Pruning and defaulting leave an object an object; who wrote it need not have said of which kind it is. */
+/** Pruning and defaulting leave an object an object; the writer may have left out kind and apiVersion. */
 function withTypeMeta(object: JsonRecord, resource: ResourceType): ApiObject {
   const named: JsonRecord = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
   const isComplete = object["apiVersion"] !== undefined && object["kind"] !== undefined;

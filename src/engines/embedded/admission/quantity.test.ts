@@ -88,3 +88,14 @@ test("the canonical form is its own canonical form", () => {
     }),
   );
 });
+
+test.each([
+  ["1".repeat(101), "at most 100 characters"],
+  [`${"1".repeat(900_000)}x`, "at most 100 characters"],
+  ["1e1000", "the exponent of a quantity is at most 999"],
+  ["1e-1000", "the exponent of a quantity is at most 999"],
+  ["1e999999999", "the exponent of a quantity is at most 999"],
+])("nothing is computed with a quantity beyond all measure (%#): it is refused by its size", (text, message) => {
+  expect(() => canonicalQuantity(text)).toThrow(message);
+  expect(() => parseQuantity(text)).toThrow(message);
+});

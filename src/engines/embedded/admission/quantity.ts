@@ -15,7 +15,11 @@ const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 
 const decimalSuffixes = new Map(Object.entries(decimalExponents).map(([suffix, exponent]) => [exponent, suffix]));
 const binarySuffixes = ["", ...Object.keys(binaryExponents)];
 
-const syntax = /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?<suffix>[eEinumkKMGTP]*[-+]?\d*)$/;
+// Each digit can be read in one way only: with two, a long text that is none is tried in all of them.
+const syntax = /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?<suffix>(?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/;
+/** Far beyond what the server can count, and few enough digits to compute with. */
+const longestText = 100;
+const largestExponent = 999;
 const unitNanos = 10n ** 9n;
 
 interface Parts extends Quantity {
@@ -58,6 +62,7 @@ function parse(text: string): Parts {
 
 /** The number before the suffix, as if it had no point. It is short when it has no zeros to spare. */
 function readNumber(text: string): { digits: bigint; fraction: string; suffix: string; isShort: boolean } {
+  if (text.length > longestText) throw new QuantityError(`quantities have at most ${longestText} characters, not ${text.length}`);
   const groups = syntax.exec(text)?.groups;
   if (groups === undefined || text === "") {
     throw new QuantityError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
@@ -73,8 +78,14 @@ function readSuffix(suffix: string): { format: Quantity["format"]; base: 2 | 10;
   if (decimal !== undefined) return { format: "decimal", base: 10, exponent: decimal };
   const binary = binaryExponents[suffix];
   if (binary !== undefined) return { format: "binary", base: 2, exponent: binary };
-  if (/^[eE][-+]?\d+$/.test(suffix)) return { format: "exponent", base: 10, exponent: Number(suffix.slice(1)) };
+  if (/^[eE][-+]?\d+$/.test(suffix)) return { format: "exponent", base: 10, exponent: exponentOf(suffix) };
   throw new QuantityError("unable to parse quantity's suffix");
+}
+
+function exponentOf(suffix: string): number {
+  const exponent = Number(suffix.slice(1));
+  if (Math.abs(exponent) <= largestExponent) return exponent;
+  throw new QuantityError(`the exponent of a quantity is at most ${largestExponent}, not ${suffix.slice(1)}`);
 }
 
 /** `value` × 10^exponent; what would be lost is rounded up, away from zero, so that asking for a little never asks for nothing. */
@@ -97,7 +108,7 @@ function formatQuantity({ nanos: exact, format }: Quantity): string {
   const magnitude = nanos < 0n ? -nanos : nanos;
   if (format === "binary" && isWhole && magnitude >= 1024n * unitNanos) {
     const { digits, steps } = shortened(nanos / unitNanos, 1024n, binarySuffixes.length - 1);
-    // Without a suffix nobody who reads it, the server included, can tell that it was binary.
+    // Without a suffix no reader, the server included, can tell that it was binary.
     if (steps > 0) return `${digits}${binarySuffixes[steps]}`;
   }
   const { digits, steps } = shortened(nanos, 1000n, 9);

@@ -32,7 +32,7 @@ export function sendFailure(response: ServerResponse, error: ApiError): void {
   sendJson(response, error.code, failureStatus(error));
 }
 
-/** Resolves when the connection takes more, or is gone: whoever writes must not pile up what a slow reader does not read. */
+/** Resolves when the connection takes more, or is gone: a writer must not pile up data for a slow reader. */
 export function writable(response: ServerResponse): Promise<void> {
   if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

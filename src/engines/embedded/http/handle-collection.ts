@@ -1,11 +1,13 @@
 /** Requests for all objects of a kind: list, watch, create. */
-import type { ResourceType } from "#model/resource.ts";
-import type { Answer, Call } from "./answer.ts";
+import { type ResourceType, apiVersionOf } from "#model/resource.ts";
+import { type Answer, type Call, writable } from "./answer.ts";
 import { badRequest, methodNotAllowed, versionTooLarge } from "./bad-request.ts";
 import { leastVersion, listOptions, wantsWatch, watchOptions, writeOptions } from "./query-options.ts";
 import { readObject } from "./request-body.ts";
-import { streamList } from "./stream-list.ts";
 import { watchAnswer } from "./stream-watch.ts";
+import type { ServerResponse } from "node:http";
+import type { ObjectList } from "#kube/object-client.ts";
+import type { ApiObject } from "#model/meta.ts";
 
 export async function handleCollection(call: Call, type: ResourceType, namespace: string | undefined): Promise<Answer> {
   switch (call.request.method ?? "") {
@@ -39,4 +41,34 @@ async function create(call: Call, type: ResourceType, namespace: string | undefi
   const options = writeOptions(call.query, "CreateOptions");
   const object = await readObject(call.request, type, namespace);
   return { code: 201, body: await call.client.create(type, object, { ...options, signal: call.signal }) };
+}
+
+/** How much text is made between two looks at the rest of the world: a list of 100,000 objects must not stop every watch. */
+const pieceLength = 64 * 1024;
+
+/** Writes `<Kind>List` piece by piece, as fast as the reader takes it. */
+async function streamList(response: ServerResponse, type: ResourceType, page: ObjectList<ApiObject>): Promise<void> {
+  const metadata = {
+    resourceVersion: page.resourceVersion,
+    ...(page.continue !== undefined && { continue: page.continue }),
+    ...(page.remainingItemCount !== undefined && { remainingItemCount: page.remainingItemCount }),
+  };
+  response.writeHead(200, { "Content-Type": "application/json" });
+  let piece = `{"kind":"${type.kind}List","apiVersion":"${apiVersionOf(type)}","metadata":${JSON.stringify(metadata)},"items":[`;
+  let separator = "";
+  for (const item of page.items) {
+    piece += separator + JSON.stringify(item);
+    separator = ",";
+    if (piece.length < pieceLength) continue;
+    response.write(piece);
+    piece = "";
+    await writable(response);
+    await othersTurn();
+    if (response.destroyed) return;
+  }
+  response.end(`${piece}]}`);
+}
+
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import type { Digest } from "#images/digest.ts";
 import type { GarbageOptions } from "#images/content-store/collect-garbage.ts";
+import { ImageError } from "#images/image-error.ts";
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import { recordedLog } from "../../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../../test/world/stepped-clock.ts";
-import { HeldImages } from "./held-images.ts";
-import { excessBytes, makeRoom, startImageSpace, usualImageSpace } from "./image-space.ts";
+import { HeldImages, type TeamSpace } from "./held-images.ts";
+import { excessBytes, makeRoom, makeRoomOfTeams, startImageSpace, usualImageSpace } from "./image-space.ts";
 import type { PodState } from "./pod-runtime.ts";
 
 test.each([
@@ -34,7 +35,7 @@ function aDisk({ other, loose, unused }: { other: number; loose: number; unused:
         return { images: [], freedBytes, keptBytes: state.unused };
       },
     },
-    held: { letGo: async () => void (state.letGo += 1) },
+    held: { letGo: async () => void (state.letGo += 1), teams: async () => [] as TeamSpace[], collected: () => {} },
     disk: () => ({ totalBytes: 1000, usedBytes: other + state.loose + state.unused }),
     limits: usualImageSpace,
     clock,
@@ -81,11 +82,13 @@ test("images are held while a container uses them or may soon do so, and then le
     images: {
       ensure: async (reference: string) => ({ digest: `sha256:${reference}` }) as ResolvedImage,
       hold: async (_: string, digests: Iterable<Digest>) => void written.push([...digests]),
+      usedByTeams: async () => new Map(),
     },
     // Only the digests are looked at.
     runtime: { list: async () => [{ containers: used.map((imageDigest) => ({ imageDigest })) }] as unknown as PodState[] },
     clock,
     owner: "node",
+    limitOf: () => Infinity,
   });
   expect(written.at(-1)).toEqual(["sha256:old"]);
   await held.ensure("new", { pullPolicy: "IfNotPresent", pullSecrets: [] });
@@ -96,4 +99,46 @@ test("images are held while a container uses them or may soon do so, and then le
   await clock.step(600_000);
   await held.letGo();
   expect(written.at(-1)).toEqual([]);
+});
+
+test("a team near its limit, or refused at it, loses images that no pod uses; other teams lose none", async () => {
+  const { deps, asked, state, clock } = aDisk({ other: 100, loose: 0, unused: 0 });
+  const collected: string[] = [];
+  const space = (team: string, usedBytes: number, wasRefused = false): TeamSpace => ({ team, usedBytes, maxBytes: 100, wasRefused });
+  const teams = async () => [space("red", 86), space("blue", 85), space("green", 60, true)];
+  await makeRoomOfTeams({ ...deps, held: { ...deps.held, teams, collected: (team) => void collected.push(team) } });
+  const keepNewerThan = clock.now() - 120_000;
+  expect(asked).toEqual([
+    { team: "red", keepBytes: 80, keepNewerThan },
+    { team: "green", keepBytes: 0, keepNewerThan },
+  ]);
+  expect([collected, state.letGo]).toEqual([["red", "green"], 1]);
+});
+
+test("pulls of a team have its limit; a refused one is remembered until the team's images are collected", async () => {
+  const budgets: unknown[] = [];
+  const held = await HeldImages.open({
+    images: {
+      ensure: async (reference, { budget }) => {
+        budgets.push(budget);
+        if (reference === "large") throw new ImageError("team_limit", "too much");
+        return { digest: `sha256:${reference}` } as ResolvedImage;
+      },
+      hold: async () => {},
+      usedByTeams: async () => new Map([["red", 7]]),
+    },
+    runtime: { list: async () => [] },
+    clock: new SteppedClock(),
+    owner: "node",
+    limitOf: () => 50,
+  });
+  const options = { pullPolicy: "IfNotPresent", pullSecrets: [] } as const;
+  await held.ensure("any", options);
+  await held.ensure("small", { ...options, team: "red" });
+  await expect(held.ensure("large", { ...options, team: "red" })).rejects.toThrow("too much");
+  expect(budgets).toEqual([undefined, { team: "red", maxBytes: 50 }, { team: "red", maxBytes: 50 }]);
+  expect([held.usedBytes("red"), held.usedBytes("blue")]).toEqual([7, 0]);
+  expect(await held.teams()).toEqual([{ team: "red", usedBytes: 7, maxBytes: 50, wasRefused: true }]);
+  held.collected("red");
+  expect(await held.teams()).toMatchObject([{ wasRefused: false }]);
 });

@@ -1,10 +1,12 @@
 /**
  * Keeps images from filling the machine's disk, as a kubelet does: looks from time to time, and when the disk is fuller than one
- * mark throws away images that nobody uses, the longest unused first, until it is emptier than another.
+ * mark throws away images that no pod uses, the longest unused first, until it is emptier than another. The same marks hold for what a team's
+ * pods have brought, of what they may: so a team that has used many images, one after the other, does not come to its limit.
  */
 import type { Collected, GarbageOptions } from "#images/content-store/collect-garbage.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import type { TeamSpace } from "./held-images.ts";
 
 export interface ImageSpaceLimits {
   /** A disk that is fuller than this is made room on. */
@@ -25,7 +27,7 @@ export interface DiskSpace {
 export interface ImageSpaceDeps {
   readonly images: { gc(options: GarbageOptions): Promise<Collected> };
   /** Says which images are not needed any more. */
-  readonly held: { letGo(): Promise<void> };
+  readonly held: { letGo(): Promise<void>; teams(): Promise<readonly TeamSpace[]>; collected(team: string): void };
   /** Of the file system that images lie on. */
   readonly disk: () => DiskSpace;
   readonly limits: ImageSpaceLimits;
@@ -46,6 +48,7 @@ export function startImageSpace(deps: ImageSpaceDeps): Timer {
   const again = (): void => {
     timer = deps.clock.after(lookEveryMs, () => {
       makeRoom(deps)
+        .then(() => makeRoomOfTeams(deps))
         .catch((error: unknown) => deps.log.warn({ error }, "no room made on the disk of images"))
         .finally(again);
     });
@@ -67,4 +70,20 @@ export async function makeRoom({ images, held, disk, limits, clock, log }: Image
   const facts = { freedBytes: loose.freedBytes + freedBytes, images: names, missingBytes: left };
   if (left === 0) log.info(facts, "room made on the disk of images");
   else log.warn(facts, "the disk of images is too full, and no unused image is left on it");
+}
+
+export async function makeRoomOfTeams({ images, held, limits, clock, log }: ImageSpaceDeps): Promise<void> {
+  const isFull = ({ usedBytes, maxBytes, wasRefused }: TeamSpace): boolean =>
+    wasRefused || excessBytes({ totalBytes: maxBytes, usedBytes }, limits) > 0;
+  const full = (await held.teams()).filter(isFull);
+  if (full.length === 0) return;
+  await held.letGo();
+  for (const { team, maxBytes, wasRefused } of full) {
+    // A large image may need more room than there is above the lower mark.
+    const keepBytes = wasRefused ? 0 : Math.floor((maxBytes * limits.lowPercent) / 100);
+    const { images: names } = await images.gc({ team, keepBytes, keepNewerThan: clock.now() - limits.minAgeMs });
+    held.collected(team);
+    if (names.length > 0) log.info({ team, images: names }, "unused images of a team removed, which was near its limit");
+  }
+  await held.teams();
 }

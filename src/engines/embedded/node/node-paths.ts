@@ -1,12 +1,11 @@
 import { join } from "node:path";
 
 /**
- * Where the node keeps its things. What lives and dies with containers is below `run`, a memory file system that is
- * private to the machine's first mount namespace; what needs room is on disk, below `home`.
+ * Where the node keeps its files. Files that live as long as a container are below `run`, a memory file system that is private to
+ * the machine's first mount namespace. Large files are on disk, below `home`.
  *
- * Files on disk carry the owners that they have inside a sandbox: a set-user-id file made by a sandbox's root belongs to
- * the real root there. So nobody but root may look into these folders, and what is mounted out of them on the machine
- * itself is mounted without set-user-id.
+ * Files on disk carry the owners that they have inside a sandbox: a set-user-id file made by a sandbox's root belongs to the real
+ * root there. So only root may open these folders, and mounts of them on the machine itself are made without set-user-id.
  */
 export interface NodePaths {
   readonly lock: string;

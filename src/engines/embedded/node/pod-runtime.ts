@@ -9,7 +9,7 @@ import type { ResourceRequirements } from "#model/pod.ts";
  * cgroups and mounts. Every call may be repeated: ids are chosen by the caller, what is already so stays so.
  */
 export interface PodRuntime {
-  /** Everything of ours on this machine, alive or dead, whoever started it: what a restarted agent adopts or sweeps. */
+  /** All our pods on this machine, running or ended, also those of earlier processes: a restarted agent adopts or sweeps them. */
   list(): Promise<readonly PodState[]>;
   /** One pod as list() shows it; undefined when nothing of it is on this machine. Asked often, so it must be cheap. */
   inspect(uid: string): Promise<PodState | undefined>;
@@ -28,10 +28,11 @@ export interface PodRuntime {
   /** Kills what still runs and removes container and writable layer. */
   removeContainer(id: string): Promise<void>;
 
-  /** Called once for each container that ends, soon after it did; also for those that ended while nobody looked, after list(). */
+  /** Called once for each container that ends, soon after its end. For containers that ended before a restart it is called after list(). */
   onExit(handler: (id: string, exit: ContainerExit) => void): void;
 
-  exec(id: string, command: ExecCommand): ExecSession;
+  /** `owner` shares places for commands that are being started with all that it owns; the container's pod alone when left out. */
+  exec(id: string, command: ExecCommand, owner?: string): ExecSession;
 
   /**
    * Stops all processes of the pod in place, and lets them go on. A frozen pod can be removed, and so can its containers, which thaws
@@ -177,4 +178,6 @@ export interface PodUsage {
   readonly cacheBytes: number;
   readonly pids: number;
   readonly diskBytes: number;
+  /** Processes of its present containers that the kernel has killed for want of memory. */
+  readonly oomKills: number;
 }

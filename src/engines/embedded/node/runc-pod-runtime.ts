@@ -11,7 +11,7 @@
  * M4 Every call may be repeated, and calls for one pod happen one after another.
  */
 import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
-import type { Clock } from "#lib/clock.ts";
+import { type Clock, endsWithin } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { eraseNode } from "./pods/erase-node.ts";
 import { NodeContainer } from "./pods/node-container.ts";
@@ -39,10 +39,20 @@ export interface PodRuntimeOptions extends NodeOptions {
   readonly log: Logger;
 }
 
-/** Takes the machine over: adopts what runs, removes what nobody owns. One process at a time has an instance. */
+/** So long actions on pods have for their end when the node closes, and again after the runtime's commands were killed. */
+const closingMs = 5_000;
+
+/** Takes the machine over: adopts running pods, removes leftovers that no pod owns. One process at a time has an instance. */
 export async function openPodRuntime(options: PodRuntimeOptions): Promise<PodRuntime> {
   const exits = new ExitReports();
   const node = await openNode(options, (id, exit) => exits.report(id, exit));
+  try {
+    // Now, and not with the first pod: a runtime that is missing, or that lets sandboxes out, is the machine's failure.
+    await node.context.runtime(undefined);
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
   return new RuncPodRuntime(node.context, node.pods, exits, node.close);
 }
 
@@ -104,6 +114,7 @@ class RuncPodRuntime implements PodRuntime {
       if (pod === undefined) throw new Error(`there is no pod ${plan.podUid} on this node for container ${plan.name}`);
       if (pod.containers.has(plan.id)) return;
       await pod.complete();
+      await pod.freshNamespaces();
       const { runtimeClassName } = pod.plan;
       const runtime = await this.#context.runtime(runtimeClassName);
       const record = NodeContainer.record(plan, runtimeClassName);
@@ -137,8 +148,8 @@ class RuncPodRuntime implements PodRuntime {
     this.#exits.handler(handler);
   }
 
-  exec(id: string, command: ExecCommand): ExecSession {
-    return new CommandSession(() => prepareExec(this.#context, this.#require(id), command), command);
+  exec(id: string, command: ExecCommand, owner?: string): ExecSession {
+    return new CommandSession(() => prepareExec(this.#context, this.#require(id), { ...command, owner }), command);
   }
 
   freezePod(uid: string): Promise<void> {
@@ -158,7 +169,15 @@ class RuncPodRuntime implements PodRuntime {
   }
 
   async close(): Promise<void> {
-    await this.#serial.idle();
+    const { clock, commands, log } = this.#context;
+    const isIdle = this.#serial.idle();
+    // What an action leaves unfinished is found and removed by the next life, as after a kill -9.
+    if (!(await endsWithin(isIdle, clock, closingMs))) {
+      log.warn({ afterMs: closingMs }, "actions on pods do not end; the runtime's commands are killed");
+      commands.end();
+      await endsWithin(isIdle, clock, closingMs);
+    }
+    commands.end();
     await this.#closeNode();
   }
 
@@ -167,7 +186,7 @@ class RuncPodRuntime implements PodRuntime {
     await this.#context.runtime(plan.runtimeClassName);
     const slot = await this.#context.slots.take();
     const disk = this.#context.disks.kindFor(plan.limits.ephemeralStorageBytes);
-    const pod = new NodePod({ context: this.#context, record: { plan, slot: slot.index, disk }, slot, egress: noEgress });
+    const pod = new NodePod({ context: this.#context, record: { plan, slot: slot.index, disk }, slot, egress: noEgress, isUsed: false });
     this.#pods.set(plan.uid, pod);
     return pod;
   }
@@ -192,7 +211,7 @@ class RuncPodRuntime implements PodRuntime {
   }
 }
 
-/** Holds exits back until somebody has asked for the list and listens: who is told of a container must have heard of it. */
+/** Holds exits back until the caller has called `list` and registered a handler: it must know a container before it hears of its end. */
 class ExitReports {
   readonly #waiting: [string, ContainerExit][] = [];
   #handler: ((id: string, exit: ContainerExit) => void) | undefined;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ConfigMaps, Events } from "#model/core-kinds.ts";
 import { SteppedClock } from "../../../../test/world/stepped-clock.ts";
@@ -88,4 +91,24 @@ test("events go an hour after they were last written", async () => {
   await store.clock.step(minutes(3));
   expect((await store.list(Events)).items).toEqual([]);
   await store.get(ConfigMaps, at("m"));
+});
+
+test("the file becomes small again when what was in it is forgotten, and what is still there can be read", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "agentbox-space-"));
+  try {
+    const file = join(folder, "objects.db");
+    using store = openTestStore({ file, history: { revisions: 0, ms: minutes(5) } });
+    const data = { text: "x".repeat(8000) };
+    for (let number = 0; number < 2000; number++) await store.create(ConfigMaps, aMap(`m${number}`, { data }));
+    for (let number = 1; number < 2000; number++) await store.delete(ConfigMaps, at(`m${number}`));
+    const before = statSync(file).size;
+    await store.clock.step(minutes(6));
+    await store.clock.step(minutes(1));
+    expect(before).toBeGreaterThan(16_000_000);
+    expect(statSync(file).size).toBeLessThan(1_000_000);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(1_000_000);
+    expect((await store.get(ConfigMaps, at("m0"))).data).toEqual(data);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

@@ -16,7 +16,7 @@ const everyMs = 10_000;
 /** How many revisions one step forgets: a few milliseconds' worth. */
 const perStep = 200;
 
-/** Forgets old history, in the background and a little at a time, so that the file does not grow for ever. */
+/** Forgets old history and gives back its space, in the background and a little at a time, so that the file does not grow for ever. */
 export class Compactor {
   readonly #state: StoreState;
   readonly #history: History;
@@ -26,7 +26,7 @@ export class Compactor {
   constructor(state: StoreState, history: History, onError: (error: unknown) => void) {
     this.#state = state;
     this.#history = history;
-    this.#loop = new BackgroundLoop({ step: () => this.#step(), clock: state.clock, onError });
+    this.#loop = new BackgroundLoop({ step: () => (this.#forget() === "more" ? "more" : this.#giveBack()), clock: state.clock, onError });
     this.#timer = this.#schedule();
   }
 
@@ -42,7 +42,11 @@ export class Compactor {
     });
   }
 
-  #step(): StepOutcome {
+  #giveBack(): StepOutcome {
+    return this.#state.log.giveBackSome() ? "more" : "idle";
+  }
+
+  #forget(): StepOutcome {
     const { log, clock, newest } = this.#state;
     const newestToForget = newest - this.#history.revisions;
     if (newestToForget <= log.compacted) return "idle";

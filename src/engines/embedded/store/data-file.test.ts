@@ -33,6 +33,21 @@ describe("a data file", () => {
     }
   });
 
+  test("of before space was given back is rebuilt once, with all that is in it", () => {
+    closeDataFile(open(), file);
+    const old = new DatabaseSync(file);
+    old.exec("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; INSERT INTO resources VALUES (7, 'kept')");
+    expect(old.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 0 });
+    old.close();
+    for (let start = 0; start < 2; start++) {
+      const db = open();
+      expect(db.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 2 });
+      expect(db.prepare("SELECT name FROM resources WHERE id = 7").get()).toEqual({ name: "kept" });
+      expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+      closeDataFile(db, file);
+    }
+  });
+
   test.for<[Durability, number]>([
     ["process-crash", 1],
     ["power-loss", 2],

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "#lib/clock.ts";
+import { allowGivingBack, rebuildIfOld, sqliteCode } from "#lib/sqlite-space.ts";
 
 /** What an acknowledged write survives: the death of the process, or also the sudden death of the machine (slower). */
 export type Durability = "process-crash" | "power-loss";
@@ -52,6 +53,7 @@ export function openDataFile({ file, durability, clock }: DataFileOptions): Data
     // Secrets are in it. Only a new file is touched: closing a handle to an open one would give up the lock on it.
     if (file !== ":memory:" && !existsSync(file)) closeSync(openSync(file, "a", 0o600));
     db = new DatabaseSync(file, { timeout: 0 });
+    allowGivingBack(db);
     // The WAL is folded back every 16 MB: rarer than SQLite's own 4 MB, for the write that has to do it waits 10 to 20 ms.
     db.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
@@ -62,6 +64,7 @@ export function openDataFile({ file, durability, clock }: DataFileOptions): Data
       BEGIN IMMEDIATE; COMMIT;
     `);
     migrate(db, file, clock);
+    rebuildIfOld(db);
   } catch (error) {
     db?.close();
     throw explain(file, error);
@@ -119,12 +122,6 @@ function explain(file: string, error: unknown): Error {
 
 function unopenable(file: string, cause: unknown): Error {
   return new Error(`${file} cannot be opened: its folder must exist and be writable`, { cause });
-}
-
-/** The primary result code of an error that SQLite threw. */
-function sqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
-  return Number(error.errcode) & 0xff;
 }
 
 function owner(file: string): string {

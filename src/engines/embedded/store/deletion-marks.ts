@@ -30,7 +30,7 @@ function shorterGrace(pod: Pod, until: string, wished: number | undefined, now: 
   if (wished === undefined || wished >= granted) return { kind: "pending" };
   const end = Date.parse(until) - granted * 1000 + wished * 1000;
   if (end >= now) return { kind: "granted", seconds: wished, object: marked(pod, end, wished) };
-  // The shorter period is over already. Unless it is 0, somebody still has to end the pod, so the least there is remains.
+  // The shorter period is over already. Unless it is 0, the node still has to end the pod, so one second remains.
   return { kind: "granted", seconds: wished, object: marked(pod, now, wished === 0 ? 0 : 1) };
 }
 

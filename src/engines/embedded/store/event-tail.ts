@@ -38,7 +38,7 @@ export class EventTail {
     this.#count++;
   }
 
-  /** Tells those who wait that there is something new. Apart from `push`, so that changes which belong together are seen together. */
+  /** Wakes the waiting watches. Apart from `push`, so that changes which belong together are seen together. */
   announce(): void {
     const sleepers = [...this.#sleepers];
     this.#sleepers.clear();

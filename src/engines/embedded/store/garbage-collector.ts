@@ -14,9 +14,9 @@ const stepBudget = 1000;
 const writeCost = 20;
 
 /**
- * Deletes what nobody owns any more, holds back what is deleted in the foreground until its dependents are gone, and cuts
- * the ties of what is deleted with its dependents left behind. It works off a set of objects that may need something and
- * looks at each as it is then; events only fill the set, so the order in which they come does not matter.
+ * Deletes objects whose owners are gone, holds back objects deleted in the foreground until their dependents are gone, and removes
+ * owner references to objects that were deleted with orphaned dependents. It works off a set of objects that may need something and
+ * looks at each as it is then; events only fill the set, so their order does not matter.
  */
 export class GarbageCollector {
   readonly #state: StoreState;

@@ -93,3 +93,47 @@ function freePlaces(value: Json, path: string): string[] {
   );
   return [`${path}/new-${Object.keys(value).length}`, ...below];
 }
+
+describe("a patch that would grow without end is refused before it is done:", () => {
+  const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+
+  test.for<[string, Json, readonly JsonPatchOperation[], string]>([
+    [
+      "copies that double what there is, forty times",
+      { a: "x".repeat(1000) },
+      times(40, (index) => ({ op: "copy", from: "", path: `/b${index}` })),
+      "copies more than",
+    ],
+    [
+      "one long text, many times",
+      { a: "x".repeat(1_000_000) },
+      times(100, (index) => ({ op: "copy", from: "/a", path: `/b${index}` })),
+      "copies more than",
+    ],
+    ["too many operations", {}, times(10_001, () => ({ op: "add", path: "/a", value: 1 })), "at most 10000 operations"],
+    [
+      "a long list that is written anew for each of many items",
+      { list: times(100_000, () => 0) },
+      times(10_000, () => ({ op: "add", path: "/list/0", value: 1 })),
+      "changes too much",
+    ],
+    [
+      "a large object that is written anew for each of many fields",
+      { map: Object.fromEntries(times(10_000, (index) => [`k${index}`, ""])) },
+      times(10_000, (index) => ({ op: "add", path: `/map/n${index}`, value: 1 })),
+      "changes too much",
+    ],
+  ])("%s", ([, from, operations, message]) => {
+    expect(() => applyJsonPatch(from, operations)).toThrow(message);
+  });
+
+  test("what objects need is far below", () => {
+    const from = { metadata: { annotations: Object.fromEntries(times(200, (index) => [`k${index}`, "v"])) } };
+    const operations = times(5000, (index): JsonPatchOperation => ({
+      op: "add",
+      path: `/metadata/annotations/k${index % 200}`,
+      value: "w",
+    }));
+    expect(Object.values((applyJsonPatch(from, operations) as typeof from).metadata.annotations)).toEqual(times(200, () => "w"));
+  });
+});

@@ -8,16 +8,56 @@ export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
 }
 
+/** As many operations, and as much text in copies, as a kube-apiserver takes: each copy could double what there is. */
+export const jsonPatchLimits = {
+  operations: 10_000,
+  copiedSize: 3 * 1024 * 1024,
+  /** Fields and items of what is written anew on the way to each place. */
+  steps: 5_000_000,
+} as const;
+
+/** What a patch may still cost. */
+class Budget {
+  #steps: number = jsonPatchLimits.steps;
+  #copied: number = jsonPatchLimits.copiedSize;
+
+  change(parent: Container): void {
+    this.#steps -= isJsonArray(parent) ? parent.length : Object.keys(parent).length;
+    if (this.#steps < 0) throw new JsonPatchError("it changes too much in too large lists and objects: send it in parts");
+  }
+
+  copy(value: Json): void {
+    this.#copied = restAfter(value, this.#copied);
+    if (this.#copied < 0) throw new JsonPatchError(`it copies more than ${jsonPatchLimits.copiedSize} bytes`);
+  }
+}
+
+/** What is left of a size after this value; counted no further than that. */
+function restAfter(value: Json, left: number): number {
+  if (typeof value === "string") return left - value.length - 1;
+  if (typeof value !== "object" || value === null) return left - 1;
+  let rest = left - 1;
+  for (const [key, item] of isJsonArray(value) ? value.entries() : Object.entries(value)) {
+    if (rest < 0) return rest;
+    rest = restAfter(item, typeof key === "string" ? rest - key.length : rest);
+  }
+  return rest;
+}
+
 /**
  * RFC 6902 on documents that are never changed: each operation copies the way to its place and shares the rest.
  * Like API servers, and beyond the RFC, it takes negative indexes (-1 is the last item) and lets a test for null hold where
  * an object has no such field.
  */
 export function applyJsonPatch(document: Json, operations: readonly JsonPatchOperation[]): Json {
-  return operations.reduce(applyOperation, document);
+  const { operations: most } = jsonPatchLimits;
+  if (operations.length > most) throw new JsonPatchError(`it has at most ${most} operations, not ${operations.length}`);
+  const budget = new Budget();
+  return operations.reduce((patched, operation) => applyOperation(patched, operation, budget), document);
 }
 
-function applyOperation(document: Json, operation: JsonPatchOperation): Json {
+function applyOperation(document: Json, operation: JsonPatchOperation, budget: Budget): Json {
+  const change: Change = (within, at, edit) => changed(within, at, edit, budget);
   const path = parsePointer(operation.path);
   switch (operation.op) {
     case "add":
@@ -34,6 +74,7 @@ function applyOperation(document: Json, operation: JsonPatchOperation): Json {
     }
     case "copy": {
       const value = read(document, parsePointer(operation.from));
+      budget.copy(value);
       return change(document, path, (parent, key) => add(parent, key, value));
     }
     case "test":
@@ -52,13 +93,17 @@ function parsePointer(pointer: string): readonly string[] {
 
 type Container = JsonObject | readonly Json[];
 
+type Edit = (parent: Container, key: string) => Container;
+type Change = (document: Json, path: readonly string[], edit: Edit) => Json;
+
 /** A copy of the document in which the container at the path's end is replaced by what `edit` makes of it. */
-function change(document: Json, path: readonly string[], edit: (parent: Container, key: string) => Container): Json {
+function changed(document: Json, path: readonly string[], edit: Edit, budget: Budget): Json {
   const [key, ...rest] = path;
   if (key === undefined) throw new JsonPatchError("the whole document can only be replaced or tested");
   const parent = container(document, key);
+  budget.change(parent);
   if (rest.length === 0) return edit(parent, key);
-  return replace(parent, key, change(child(parent, key), rest, edit));
+  return replace(parent, key, changed(child(parent, key), rest, edit, budget));
 }
 
 function read(document: Json, path: readonly string[]): Json {

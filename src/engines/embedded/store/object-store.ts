@@ -57,7 +57,7 @@ export interface ObjectStoreOptions {
   readonly history?: Partial<History>;
   /** How many changes of each kind are kept in memory for watchers; older ones are read from the file. */
   readonly tailEvents?: number;
-  /** Hears of trouble in the background, where nobody else would. */
+  /** Gets errors of background work, which no caller would see. */
   readonly log?: Logger;
 }
 

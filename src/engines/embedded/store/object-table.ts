@@ -89,7 +89,7 @@ export class ObjectTable {
     return this.#entries.get(key);
   }
 
-  /** The object under this key, frozen and shared by all who ask. */
+  /** The object under this key, frozen and shared by all readers. */
   get(key: string): ApiObject | undefined {
     const entry = this.#entries.get(key);
     return entry === undefined ? undefined : this.#objectOf(entry);
@@ -119,7 +119,7 @@ export class ObjectTable {
     }
   }
 
-  /** Takes in what is in the log at start-up: keys and versions only, objects are parsed when somebody asks for them. */
+  /** Takes in what is in the log at start-up: keys and versions only, objects are parsed at their first read. */
   load(row: Omit<StoredEntry, "table" | "object">): void {
     this.#add({ ...row, table: this, object: undefined });
   }

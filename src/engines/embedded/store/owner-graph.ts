@@ -13,9 +13,9 @@ export type Standing =
   /** Of a kind that we do not serve, or one that cannot own the dependent: nothing can be concluded. */
   | "unknown";
 
-const nobody: ReadonlySet<Entry> = new Set();
+const none: ReadonlySet<Entry> = new Set();
 
-/** Who owns whom, kept in step with the store. */
+/** Owners and their dependents, kept in step with the store. */
 export class OwnerGraph {
   readonly #tables = new Map<string, ObjectTable>();
   readonly #dependents = new Map<string, Set<Entry>>();
@@ -39,7 +39,7 @@ export class OwnerGraph {
   }
 
   dependentsOf(uid: string | undefined): ReadonlySet<Entry> {
-    return this.#dependents.get(uid ?? "") ?? nobody;
+    return this.#dependents.get(uid ?? "") ?? none;
   }
 
   /** What stands where the link points to, whatever its uid is. An owner is in the dependent's namespace or in none. */

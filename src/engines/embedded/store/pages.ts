@@ -34,7 +34,7 @@ export function listPage(state: StoreState, table: ObjectTable, options: ListOpt
     items,
     resourceVersion: String(rv),
     continue: writeToken({ rv, after: last, remaining }),
-    // With a selector nobody knows how many of the rest will match.
+    // With a selector it is not known how many of the rest will match.
     ...(selection === undefined ? { remainingItemCount: remaining } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { after } from "#lib/sorted-entries.ts";
+import { SpareSpace } from "#lib/sqlite-space.ts";
 
 /** One write as it is kept: the object's state from this version on, or its end. */
 export interface Revision {
@@ -43,6 +44,7 @@ export interface SnapshotRow {
 export class RevisionLog {
   readonly #db: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #space: SpareSpace;
   readonly #resourceIds = new Map<string, number>();
   #compacted: number;
   #revisions = 0;
@@ -50,6 +52,8 @@ export class RevisionLog {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#statements = prepareStatements(db);
+    // This process alone has the file, so there are no readers to wait for.
+    this.#space = new SpareSpace(db, "TRUNCATE");
     this.#compacted = Number(this.#statements.compacted.get()?.["value"]);
     for (const row of db.prepare("SELECT id, name FROM resources").all()) this.#resourceIds.set(String(row["name"]), Number(row["id"]));
   }
@@ -154,6 +158,11 @@ export class RevisionLog {
       this.#revisions -= Number(superseded.changes) + Number(removals.changes);
     });
     this.#compacted = rv;
+  }
+
+  /** Gives some of the space that is of no use back to the disk. True: there is more. */
+  giveBackSome(): boolean {
+    return this.#space.giveBackSome();
   }
 
   #inTransaction(work: () => void): void {

@@ -80,13 +80,13 @@ class WatchStream<T extends ApiObject> implements AsyncIterator<WatchEvent<T>, u
     this.#serve();
   }
 
-  /** Whoever waits, or asks next, is given the reason. */
+  /** Waiting and later reads fail with the reason. */
   readonly #onAbort = (): void => {
     this.#close();
     this.#serve();
   };
 
-  /** Answers as many of those who wait as there are answers. Never throws: writers call it. */
+  /** Answers as many waiting reads as there are answers. Never throws: writers call it. */
   readonly #serve = (): void => {
     try {
       while (this.#waiting.length > 0) {

@@ -32,7 +32,7 @@ export interface NodeAgentDeps {
 }
 
 export interface NodeAgentOptions {
-  /** Whose pods it looks after. */
+  /** The node whose pods it looks after. */
   readonly nodeName: string;
   /** Of these alone; left out: those of all namespaces. */
   readonly namespace?: string | undefined;
@@ -138,7 +138,7 @@ class Agent {
     return runningContainers(pod).map((status) => this.#deps.groups.find(uid, containerIdOf(status)));
   }
 
-  /** With the conditions of others as they were seen: who loses that race is woken by who won it. */
+  /** Writes our conditions beside those of others as they were seen. If the write loses a race, the winner's change wakes us again. */
   async #tell(pod: Pod, standing: Standing): Promise<void> {
     const { namespace, name = "", uid, resourceVersion } = pod.metadata;
     const conditions = conditionsToWrite(pod, standing, this.#deps.clock.now());

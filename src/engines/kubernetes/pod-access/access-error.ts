@@ -9,7 +9,7 @@ interface Meaning {
 
 const notFound = (message: string): Error => new PodAccessError("not_found", message);
 const notRunning = (message: string): Error => new PodAccessError("not_running", message);
-/** Its address, which the server's message has, is nobody's business. */
+/** The server's message names the node's address, which callers must not see. */
 const unreachable = (): Error => new ApiError("ServiceUnavailable", "the node of the pod does not answer now");
 
 /** Kubelets have no codes for these: all of them come as 400 or 500 with a text. The first that fits is taken. */

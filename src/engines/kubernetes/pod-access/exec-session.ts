@@ -2,35 +2,42 @@
  * A command in a container, over one WebSocket. The first byte of each message is its channel: 0 to 2 are the command's streams, 3 is how
  * it ended, 4 the size of its terminal; 255 closes one (only in the protocol's version 5).
  *
- * - Whoever reads slowly slows the command down: while a stream is full, nothing is read from the socket.
- * - Whoever aborts is told so at once; the command is killed from inside, because the API has no way to.
+ * - A slow reader slows the command down: while a stream is full, nothing is read from the socket.
+ * - An aborted call fails at once; the command is killed from inside, because the API has no way to.
  */
 import { PassThrough, Writable } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import { ApiError } from "#kube/api-error.ts";
-import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
+import { CommandNotStarted, type ExecCommand, type ExecSession } from "#kube/pod-access.ts";
+import type { ExecSignal } from "#model/exec-signals.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
-import type { Launched } from "./exec-command.ts";
+import { startFailure } from "#engines/start-failure.ts";
+import { type Launched, noRequest } from "./exec-command.ts";
 import { exitCodeOf } from "./exit-status.ts";
-import { LaunchNoteReader } from "./launch-note.ts";
+import { type LaunchNote, LaunchNoteReader } from "./launch-note.ts";
 
 export const execProtocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, size: 4, close: 255 } as const;
 /** Servers take messages of any size into memory at once. */
 const maxInputBytes = 32 * 1024;
-/** Between us and a pod there may be somebody who gives up on connections that say nothing. */
+/** A proxy between us and the pod may close silent connections. */
 const pingEveryMs = 30_000;
-/** So long an aborted command is waited for to say who it is. */
+/** How long to wait for an aborted command to report its process id. */
 const noteWithinMs = 10_000;
 
 export interface SessionOptions {
   readonly tty: ExecCommand["tty"] | undefined;
   readonly signal: AbortSignal | undefined;
   readonly clock: Clock;
+  /** What was asked for, for what is said of its failure. */
+  readonly argv: readonly string[];
+  readonly workingDir?: string | undefined;
   readonly isLaunched: boolean;
-  /** Ends the command, if it can be told which it is. */
-  readonly kill: (launched: Launched) => void;
+  /** For the launcher, when it is ready; the command's own input follows when it has been launched. */
+  readonly request?: Buffer | undefined;
+  /** Signals the command and its process group. */
+  readonly send: (launched: Launched, signal: ExecSignal) => void;
 }
 
 export class SocketSession implements ExecSession {
@@ -42,8 +49,13 @@ export class SocketSession implements ExecSession {
   readonly #options: SessionOptions;
   readonly #note: LaunchNoteReader | undefined;
   readonly #outcome = Promise.withResolvers<number>();
+  /** When the command's own input may be sent. */
+  readonly #isTaken = Promise.withResolvers<void>();
   #launched: Launched | undefined;
   #isAborted = false;
+  #hasEnded = false;
+  /** Signals that came before the command reported its process id. */
+  readonly #early: ExecSignal[] = [];
   #ping: Timer | undefined;
 
   /** `socket` is paused, and read from here on. */
@@ -51,22 +63,32 @@ export class SocketSession implements ExecSession {
     this.#socket = socket;
     this.#options = options;
     this.exitCode = this.#outcome.promise;
-    // Who reads only the output must not be hit by the failure.
+    // A caller that reads only the output must not get an unhandled rejection.
     this.exitCode.catch(() => {});
     this.stdin = new Writable({
-      write: (chunk: Buffer, _, done) => this.#send(chunk, done),
-      final: (done) => this.#closeInput(done),
+      write: (chunk: Buffer, _, done) => void this.#isTaken.promise.then(() => this.#sendAll(channels.stdin, chunk, done)),
+      final: (done) => void this.#closeInput(done),
     });
     // A command that does not read to the end is no failure of ours.
     this.stdin.on("error", () => {});
+    if (options.request === undefined) this.#isTaken.resolve();
     if (options.isLaunched) this.#note = new LaunchNoteReader((note) => this.#onNote(note));
     if (options.tty !== undefined) this.resize(options.tty.rows, options.tty.cols);
+    // The API cannot close one stream of a command, so a reader that leaves early is told to the command by the signal of a broken pipe.
+    for (const stream of [this.stdout, this.stderr]) stream.once("close", () => stream.readableEnded || this.signal("SIGPIPE"));
     this.#listen();
   }
 
   resize(rows: number, cols: number): void {
     if (this.#options.tty === undefined) return;
     this.#message(channels.size, Buffer.from(JSON.stringify({ Width: cols, Height: rows })));
+  }
+
+  /** A command that was not launched cannot be told apart from others, and gets none. */
+  signal(name: ExecSignal): void {
+    if (this.#hasEnded) return;
+    if (this.#launched !== undefined) this.#options.send(this.#launched, name);
+    else this.#early.push(name);
   }
 
   #listen(): void {
@@ -77,6 +99,7 @@ export class SocketSession implements ExecSession {
     this.#socket.on("close", (code, reason) => {
       signal?.removeEventListener("abort", onAbort);
       this.#ping?.cancel();
+      this.#hasEnded = true;
       this.#outcome.reject(lost(`${code} ${reason.toString("utf8")}`.trim()));
       this.stdout.end();
       this.stderr.end();
@@ -97,29 +120,44 @@ export class SocketSession implements ExecSession {
   }
 
   #deliver(stream: PassThrough, content: Buffer): void {
-    if (content.length === 0 || stream.writableEnded || stream.write(content)) return;
+    if (content.length === 0 || stream.writableEnded || stream.destroyed || stream.write(content)) return;
     this.#socket.pause();
-    stream.once("drain", () => this.#socket.resume());
+    const goOn = (): void => {
+      stream.off("drain", goOn).off("close", goOn);
+      this.#socket.resume();
+    };
+    stream.on("drain", goOn).on("close", goOn);
   }
 
   /** The server closes when everything is said; one that does not is left. */
   #end(content: Buffer): void {
+    this.#hasEnded = true;
     const ended = exitCodeOf(content.toString("utf8"));
     if (ended.kind === "exited") this.#outcome.resolve(ended.code);
-    else this.#outcome.reject(new Error(ended.why));
+    else this.#outcome.reject(startFailure(new Error(ended.why), this.#options.argv, this.#options.workingDir));
     this.#socket.close(1000);
   }
 
-  #onNote(note: Parameters<ConstructorParameters<typeof LaunchNoteReader>[0]>[0]): void {
+  #onNote(note: LaunchNote): void {
+    if (note.kind === "ready") return this.#sendRequest();
     if (note.kind === "failed") {
-      this.#outcome.reject(new Error(note.why));
+      this.#hasEnded = true;
+      this.#outcome.reject(new CommandNotStarted(note.fault, note.why));
       return;
     }
     this.#launched = note.launched;
+    this.#isTaken.resolve();
     if (this.#isAborted) this.#kill(note.launched);
+    else for (const name of this.#early.splice(0)) this.signal(name);
   }
 
-  /** One that has not said who it is yet is killed when it does. */
+  #sendRequest(): void {
+    const { request = noRequest } = this.#options;
+    if (this.#isAborted) this.#message(channels.stdin, noRequest, () => this.#socket.terminate());
+    else this.#sendAll(channels.stdin, request);
+  }
+
+  /** A command that has not reported its process id yet is killed when it does. */
   #abort(reason: unknown): void {
     this.#isAborted = true;
     this.#outcome.reject(reason);
@@ -130,27 +168,28 @@ export class SocketSession implements ExecSession {
       this.#kill(this.#launched);
       return;
     }
-    // Somebody who stopped reading may have stopped us before the note came.
+    // A reader that stopped may have paused the socket before the process id came.
     this.#socket.resume();
     const patience = this.#options.clock.after(noteWithinMs, () => this.#socket.terminate());
     this.#socket.once("close", () => patience.cancel());
   }
 
   #kill(launched: Launched | undefined): void {
-    if (launched !== undefined) this.#options.kill(launched);
+    if (launched !== undefined) this.#options.send(launched, "SIGKILL");
     this.#socket.terminate();
   }
 
-  #send(chunk: Buffer, done: (error?: Error | null) => void): void {
+  #sendAll(channel: number, chunk: Buffer, done: (error?: Error | null) => void = () => {}): void {
     const [now, later] = [chunk.subarray(0, maxInputBytes), chunk.subarray(maxInputBytes)];
-    this.#message(channels.stdin, now, (error) => {
+    this.#message(channel, now, (error) => {
       if (error !== undefined || later.length === 0) done(error);
-      else this.#send(later, done);
+      else this.#sendAll(channel, later, done);
     });
   }
 
   /** Version 4 cannot say that there is no more: there, a command that reads to the end waits for ever. */
-  #closeInput(done: () => void): void {
+  async #closeInput(done: () => void): Promise<void> {
+    await this.#isTaken.promise;
     if (this.#socket.protocol === execProtocols[0]) this.#message(channels.close, Buffer.from([channels.stdin]), () => done());
     else done();
   }

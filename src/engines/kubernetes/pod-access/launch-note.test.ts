@@ -34,8 +34,20 @@ test("output without a note is the command's, all of it", () => {
 });
 
 test("why a command could not be started is not its output", () => {
-  expect(read([Buffer.from('\u001E{"failed":"no such program"}\u001E')])).toEqual({
-    notes: [{ kind: "failed", why: "no such program" }],
+  expect(read([Buffer.from('\u001E{"failed":"no such program","fault":"not-found"}\u001E')])).toEqual({
+    notes: [{ kind: "failed", why: "no such program", fault: "not-found" }],
     output: "",
   });
+});
+
+test("what a terminal echoes of the request is nobody's output, however it is cut into pieces", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { maxLength: 6 }), (cuts) => {
+      const all = Buffer.from('\u001E{"ready":true}\u001EeyJhIjp9\r\n.\r\n\u001E{"pid":12,"startTime":"345"}\u001E\u001Eown');
+      expect(read(cut(all, cuts))).toEqual({
+        notes: [{ kind: "ready" }, { kind: "launched", launched: { pid: 12, startTime: "345" } }],
+        output: "\u001Eown",
+      });
+    }),
+  );
 });

@@ -1,7 +1,8 @@
-import { text } from "node:stream/consumers";
+import { randomBytes } from "node:crypto";
+import { buffer, text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isApiError } from "#kube/api-error.ts";
-import { type ExecCommand, type ExecSession, type PodAccess, PodAccessError } from "#kube/pod-access.ts";
+import { CommandNotStarted, type ExecCommand, type ExecSession, type PodAccess, PodAccessError } from "#kube/pod-access.ts";
 import type { Pod } from "#model/pod.ts";
 import { eventually } from "../../../../test/world/eventually.ts";
 import { type FakeKubelet, startFakeKubelet } from "../../../../test/world/fake-kubelet.ts";
@@ -60,15 +61,58 @@ describe("a command", () => {
   });
 
   test("runs with the variables and in the folder that were asked for, whatever is in them", async () => {
-    const { pods } = await open();
+    const { kubelet, pods } = await open();
     const env = { A: `"quotes" & 'quotes' ?=%20 \n $HOME ü` };
     expect((await run(pods, { ...sh('printf %s "$A"; pwd'), env, workingDir: "/usr" })).out).toBe(`${env.A}/usr\n`);
+    expect(await run(pods, { ...sh("cat; exit 3"), env }, "its input")).toEqual({ out: "its input", errors: "", code: 3 });
+    // Addresses are written down by others.
+    expect(kubelet.paths.some((path) => decodeURIComponent(path.replaceAll("+", " ")).includes("quotes"))).toBe(false);
+  });
+
+  test("may have more arguments than an address holds", async () => {
+    const { pods } = await open();
+    expect((await run(pods, { argv: ["sh", "-c", 'printf %s "$0" | wc -c', "x".repeat(100_000)] })).out.trim()).toBe("100000");
+  });
+
+  test("is passed bytes as they are, both ways", async () => {
+    const { pods } = await open();
+    const bytes = randomBytes(3_000_000);
+    const session = await pods.exec({ pod: key, command: { argv: ["cat"], env: { A: "b" } } });
+    session.stdin.end(bytes);
+    const got = await buffer(session.stdout);
+    expect([got.equals(bytes), await session.exitCode]).toEqual([true, 0]);
+  });
+
+  test("is signalled with what it started, also when the signal comes before it runs", async () => {
+    const { pods } = await open();
+    for (const isEarly of [false, true]) {
+      const session = await pods.exec({ pod: key, command: sh("trap 'echo caught; exit 5' INT; echo on; sleep 1000") });
+      const said = text(session.stdout);
+      if (!isEarly) await new Promise((resolve) => void session.stdout.once("data", resolve));
+      session.signal(isEarly ? "SIGTERM" : "SIGINT");
+      expect([await session.exitCode, (await said).includes("caught")]).toEqual(isEarly ? [143, false] : [5, true]);
+    }
+  });
+
+  test("whose output nobody reads any more gets the signal of a broken pipe", async () => {
+    const { kubelet, pods } = await open();
+    const session = await pods.exec({ pod: key, command: sh("while :; do echo on; done") });
+    await new Promise((resolve) => void session.stdout.once("data", resolve));
+    session.stdout.destroy();
+    session.exitCode.catch(() => {});
+    await eventually(() => expect(kubelet.running.size).toBe(0));
   });
 
   test("fails with what its container says when it cannot be started", async () => {
     const { pods } = await open();
-    await expect(run(pods, { argv: ["no-such-program"] })).rejects.toThrow('there is no program "no-such-program"');
-    await expect(run(pods, { ...sh("true"), user: "no-such-user" })).rejects.toThrow("no-such-user");
+    const fault = async (command: ExecCommand): Promise<unknown> => {
+      const error: unknown = await run(pods, command).catch((thrown: unknown) => thrown);
+      return error instanceof CommandNotStarted ? [error.fault, error.message] : error;
+    };
+    expect(await fault({ argv: ["no-such-program"] })).toEqual(["not-found", 'there is no program "no-such-program" in PATH']);
+    expect(await fault({ argv: ["/etc/passwd"] })).toEqual(["not-executable", '"/etc/passwd" may not be executed']);
+    expect(await fault({ ...sh("true"), user: "no-such-user" })).toMatchObject(["user", expect.stringContaining("no-such-user")]);
+    expect(await fault({ ...sh("true"), workingDir: "/no/such" })).toMatchObject(["workingDir", expect.stringContaining("/no/such")]);
   });
 
   test("gets and gives more than fits anywhere, without it being kept in memory", async () => {

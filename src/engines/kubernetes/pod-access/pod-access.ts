@@ -7,12 +7,13 @@
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { type ExecInPod, type ExecSession, type PodAccess, PodAccessError, type ReadLogs } from "#kube/pod-access.ts";
+import type { ExecSignal } from "#model/exec-signals.ts";
 import type { Clock } from "#lib/clock.ts";
 import { type Container, type Pod, Pods } from "#model/pod.ts";
 import { objectPath, query } from "../resource-path.ts";
 import type { Transport } from "../transport.ts";
 import { accessError } from "./access-error.ts";
-import { endCommand, type Launched, planCommand } from "./exec-command.ts";
+import { type Launched, planCommand, signalCommand } from "./exec-command.ts";
 import { execProtocols, SocketSession } from "./exec-session.ts";
 
 export interface PodAccessDeps {
@@ -30,7 +31,8 @@ export class KubernetesPodAccess implements PodAccess {
 
   async *readLogs(request: ReadLogs): AsyncGenerator<Buffer, void> {
     const { tail, sinceMs, previous, follow } = request;
-    const { pod, container } = await this.#find(request, follow);
+    const signal = follow ?? request.signal;
+    const { pod, container } = await this.#find(request, signal);
     if (pod.spec.nodeName === undefined) {
       throw new PodAccessError("not_found", `the container ${container.name} of ${nameOf(pod)} has not been started yet`);
     }
@@ -44,22 +46,24 @@ export class KubernetesPodAccess implements PodAccess {
     };
     const path = objectPath(Pods, request.pod, "log") + query(parameters);
     try {
-      yield* this.#deps.transport.stream({ method: "GET", path, accept: "*/*", signal: follow });
+      yield* this.#deps.transport.stream({ method: "GET", path, accept: "*/*", signal });
     } catch (error) {
-      if (follow?.aborted !== true) throw accessError(error);
+      if (signal?.aborted !== true) throw accessError(error);
     }
   }
 
   async exec({ command, ...wanted }: ExecInPod): Promise<ExecSession> {
-    const { signal, tty } = command;
+    const { signal, tty, workingDir } = command;
     const { pod, container } = await this.#find(wanted, signal);
     if (!isRunning(pod, container)) {
       throw new PodAccessError("not_running", `the container ${container.name} of ${nameOf(pod)} is not running`);
     }
-    const { argv, isLaunched } = planCommand(container, command);
+    const { argv, ...plan } = planCommand(container, command);
     const socket = await this.#open({ pod, container, argv, isInteractive: tty !== undefined }, signal);
-    const kill = (launched: Launched): void => void this.#end({ pod, container, argv: endCommand(launched), isInteractive: false });
-    return new SocketSession(socket, { clock: this.#deps.clock, tty, signal, isLaunched, kill });
+    const signals = new InTurn(mostSignals);
+    const send = (launched: Launched, name: ExecSignal): void =>
+      signals.run(() => this.#runAlone({ pod, container, argv: signalCommand(launched, name), isInteractive: false }));
+    return new SocketSession(socket, { clock: this.#deps.clock, tty, signal, argv: command.argv, workingDir, ...plan, send });
   }
 
   async #open({ pod, container, argv, isInteractive }: Started, signal?: AbortSignal): Promise<Awaited<ReturnType<Transport["socket"]>>> {
@@ -74,10 +78,10 @@ export class KubernetesPodAccess implements PodAccess {
     }
   }
 
-  /** Nobody waits for it. A container that cannot be reached any more has no command left to end. */
-  async #end(ending: Started): Promise<void> {
+  /** The caller does not wait for it. A container that cannot be reached any more has no command left to signal. */
+  async #runAlone(started: Started): Promise<void> {
     try {
-      const socket = await this.#open(ending);
+      const socket = await this.#open(started);
       socket.on("error", () => {});
       socket.resume();
     } catch {
@@ -94,6 +98,26 @@ export class KubernetesPodAccess implements PodAccess {
     if (container !== undefined) return { pod, container };
     const names = containers.map((one) => one.name).join(", ");
     throw new PodAccessError("not_found", `the pod ${nameOf(pod)} has no container ${name ?? ""}; it has: ${names}`);
+  }
+}
+
+/** Each is a connection of its own to the API server, so a client that sends more has the rest dropped. */
+const mostSignals = 8;
+
+/** One after the other, in their order, and never more than so many that wait. */
+class InTurn {
+  readonly #most: number;
+  #waiting = 0;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  run(work: () => Promise<void>): void {
+    if (this.#waiting >= this.#most) return;
+    this.#waiting += 1;
+    this.#last = this.#last.then(work).finally(() => (this.#waiting -= 1));
   }
 }
 

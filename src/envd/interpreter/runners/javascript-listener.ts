@@ -1,13 +1,13 @@
 /**
- * The thread that hears what the daemon says while the code may keep the main thread busy, and that breaks the code off there. A signal
- * cannot do it: Node forgets one that comes while it changes who listens, or dies of it.
+ * The thread that receives requests from the daemon while the code keeps the main thread busy, and that interrupts the code there. A signal
+ * cannot do it: Node loses a signal that comes while its handlers are being changed, or is killed by it.
  */
 import { Session } from "node:inspector";
 import { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { MessagePort } from "node:worker_threads";
 
-/** A request as it was sent, an interrupt of what runs, or nothing but something to wake up for. */
+/** A request as it was sent, an interrupt of the running code, or nothing: only a wake-up. */
 export type Heard = { readonly kind: "request"; readonly line: string } | { readonly kind: "interrupt" } | { readonly kind: "nothing" };
 
 /** At index 0 of the memory that both threads see: whether code runs. */

@@ -1,7 +1,7 @@
 /**
- * The JavaScript and TypeScript side of a context: a program of its own, whose global scope lives as long as it does. It speaks as
- * python_runner.py does. Code is evaluated by V8's own console mode, which awaits at top level and lets names be declared again.
- * `javascript-listener.ts`: the second thread, which hears requests and interrupts; `javascript-imports.ts`: what becomes of import statements.
+ * The JavaScript and TypeScript side of a context: a program of its own; its global scope lives as long as it runs. It speaks the protocol of
+ * python_runner.py. Code is evaluated in V8's REPL mode, which allows `await` at top level and lets names be declared again.
+ * `javascript-listener.ts`: the second thread, which receives requests and interrupts; `javascript-imports.ts`: rewrites import statements.
  */
 import { Session } from "node:inspector";
 import { createRequire, stripTypeScriptTypes } from "node:module";
@@ -84,7 +84,7 @@ function evaluate(code: string): Promise<unknown> {
         // The types of node:inspector say no more than that something comes.
         else settle(evaluated as unknown as Evaluated, resolve, reject);
       });
-    // In a turn of its own: an interrupt ends whatever is on the stack, and who waits for the value must not be.
+    // In a turn of its own: an interrupt ends all code on the stack, and the caller that waits for the value must not be on it.
     setImmediate(start);
   });
 }

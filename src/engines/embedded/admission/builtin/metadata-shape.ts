@@ -9,7 +9,7 @@ const ownerReference = shape("OwnerReference", {
   blockOwnerDeletion: "bool?",
 });
 
-/** The metadata of every object. Who owns which field is not kept, and links to objects are long gone from the API. */
+/** The metadata of every object. Field ownership (managedFields) is not kept, and links to objects are long gone from the API. */
 export const objectMetaShape = shape("ObjectMeta", {
   name: "string",
   generateName: "string",

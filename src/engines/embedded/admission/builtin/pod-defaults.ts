@@ -41,7 +41,7 @@ function openOnHost(port: PortFields): PortFields {
   return port.hostPort === undefined && port.containerPort !== 0 ? { ...port, hostPort: port.containerPort } : port;
 }
 
-/** Who limits a resource without asking for an amount of it asks for all that is allowed. */
+/** A limit without a request sets the request to the limit. */
 function requestLimits(resources: ResourceFields): ResourceFields {
   const { limits, requests } = resources;
   if (limits === undefined || Object.keys(limits).every((name) => requests !== undefined && Object.hasOwn(requests, name)))

@@ -3,7 +3,7 @@ import type { ContainerFields, PodSpecFields, ResourceFields } from "./pod-field
 
 const counted = ["cpu", "memory"];
 
-/** The pod's quality of service: who is stopped first when its node runs out of memory. */
+/** The pod's quality of service: it decides which pods are stopped first when the node runs out of memory. */
 export function qosClass(spec: PodSpecFields): "Guaranteed" | "Burstable" | "BestEffort" {
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const asks = containers.some(({ resources }) =>

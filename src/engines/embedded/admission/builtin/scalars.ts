@@ -4,7 +4,7 @@ import { isDateTime } from "../schema/formats.ts";
 
 export type ScalarType = "string" | "int32" | "int64" | "bool" | "quantity" | "intOrString" | "time" | "microTime" | "bytes";
 
-/** The object that is being read. Paths of its fields are put together only when somebody must be told. */
+/** The object that is being read. Paths of its fields are put together only for an error. */
 export interface Place {
   readonly path: string;
   /** The Go type of the object: the server names it when it cannot read a field. */

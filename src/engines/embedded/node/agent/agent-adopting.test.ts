@@ -154,6 +154,25 @@ describe("after a reboot of the machine", () => {
     });
   });
 
+  test("the loss has its cause and its time, where the node knows them; what was started later has not", async () => {
+    const lost = { reason: "NodeRestarted", message: "the machine restarted", at: Date.parse("2026-01-01T00:05:00Z") } as const;
+    await using world = await NodeWorld.start({ lost: { ...lost, until: Date.parse("2026-01-01T01:00:00Z") } });
+    await world.createPod("a");
+    world.crashAgent();
+    world.runtime.reboot();
+    await world.startAgent();
+    await world.step(100);
+    const terminated = { exitCode: 137, reason: "NodeRestarted", message: "the machine restarted", finishedAt: "2026-01-01T00:05:00Z" };
+    expect(await world.containerStatus("a")).toMatchObject({ restartCount: 1, lastState: { terminated } });
+    await world.step(2 * 60 * 60_000);
+    await world.createPod("later");
+    world.crashAgent();
+    world.runtime.reboot();
+    await world.startAgent();
+    await world.step(100);
+    expect((await world.containerStatus("later")).lastState?.terminated?.reason).toBe("ContainerStatusUnknown");
+  });
+
   test("init containers run again, because what they prepared is gone", async () => {
     await using world = await NodeWorld.start();
     world.runtime.behave(({ name }) => (name === "init" ? { exitsAfterMs: 100 } : {}));

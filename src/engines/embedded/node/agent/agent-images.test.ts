@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { labelKeys } from "#model/keys.ts";
 import { ImageError } from "#images/image-error.ts";
 import { Secrets } from "#model/core-kinds.ts";
 import { aContainer, NodeWorld } from "../../../../../test/world/node-world.ts";
@@ -97,4 +98,12 @@ test("the pod's pull secrets are handed on, and missing ones are no reason to gi
   await world.createPod("a", { imagePullSecrets: [{ name: "missing" }, { name: "registry" }] });
   expect(world.images.asked).toMatchObject([{ options: { pullSecrets: [config] } }]);
   expect((await world.thePod("a")).status?.phase).toBe("Running");
+});
+
+test("an image is fetched for the team that has claimed the pod, else for that of its pool, else for none", async () => {
+  await using world = await NodeWorld.start({ teamOfPool: ({ name }) => (name === "py" ? "red" : undefined) });
+  await world.createPod("claimed", { labels: { [labelKeys.sandboxPool]: "py", [labelKeys.team]: "blue" } });
+  await world.createPod("idle", { labels: { [labelKeys.sandboxPool]: "py" } });
+  await world.createPod("shared", { labels: { [labelKeys.sandboxPool]: "go" } });
+  expect(world.images.asked.map(({ options }) => options.team)).toEqual(["blue", "red", undefined]);
 });

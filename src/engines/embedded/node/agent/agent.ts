@@ -1,17 +1,17 @@
 /**
  * The node agent: what a kubelet is to a cluster. It follows the pods of the object store and drives the container runtime
- * until the machine is as they say, and reports what is.
+ * until the machine matches them, and reports the result.
  *
  * - `agent.ts`       puts the parts together
  * - `plan/`          what to do about a pod: pure (plan-pod.ts)
  * - `run/`           does it, pod by pod (pod-worker.ts)
- * - `container/`     from a pod's words to what the runtime is told (render-container.ts)
+ * - `container/`     turns a pod's spec into a container for the runtime (render-container.ts)
  * - `probe/`, `event/`, `log/`   probes and hooks; events; logs
- * - `pod-access.ts`  what others ask of pods: logs, and commands run in them
- * - `ports.ts`, `pod-fields.ts`  what is asked of others; what a pod says
+ * - `pod-access.ts`  logs of pods, and commands run in them
+ * - `ports.ts`, `pod-fields.ts`  the interfaces that the agent needs; readers for fields of a pod
  *
- * The agent keeps nothing that it cannot do without: it may be killed at any instant, and the next one takes over whatever
- * runs, finishes what was begun and removes what nobody owns any more (I7, I11).
+ * The agent keeps no state that it cannot lose. It may be killed at any instant; the next agent takes over what runs, finishes what
+ * was begun and removes what no pod owns any more (I7, I11).
  */
 import { networkInterfaces } from "node:os";
 import { type Controller, startController } from "#kube/controller/controller.ts";
@@ -24,6 +24,7 @@ import type { MonotonicClock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { Pods } from "#model/pod.ts";
+import type { LostEnd } from "../node-life.ts";
 import type { PodRuntime } from "../pod-runtime.ts";
 import type { UsualLimits } from "./container/pod-slot.ts";
 import { machineCapacity } from "./container/node-capacity.ts";
@@ -37,12 +38,13 @@ import type { NodeImages, PodBinder, PodNetwork } from "./ports.ts";
 import { podNetwork } from "./probe/pod-network.ts";
 import { Prober } from "./probe/prober.ts";
 import { nodeMetrics } from "./run/node-metrics.ts";
+import { podPlaces, type TeamOfPool } from "./run/pod-places.ts";
 import { PodWorker } from "./run/pod-worker.ts";
 
 export interface NodeAgentOptions {
   readonly client: ObjectClient;
   readonly binder: PodBinder;
-  /** Stays the caller's, who closes it after the agent. */
+  /** Belongs to the caller, which closes it after the agent. */
   readonly runtime: PodRuntime;
   readonly images: NodeImages;
   readonly clock: MonotonicClock;
@@ -55,11 +57,13 @@ export interface NodeAgentOptions {
   readonly controlPlaneKey: string;
   /** The machine's address as pods are told it: its first one when left out. */
   readonly hostIP?: string;
+  /** What ended the containers that are gone, if that is known (node-life.ts). */
+  readonly lost?: LostEnd | undefined;
   /** What holds where pods say nothing. */
   readonly podLimits?: Partial<UsualLimits>;
+  /** The team that a pool belongs to, where that is known: its pods do not say so before one is claimed. */
+  readonly teamOfPool?: TeamOfPool;
   readonly logLimits?: LogLimits;
-  /** How many pods are worked on at once. */
-  readonly concurrency?: number;
   readonly network?: PodNetwork;
   readonly random?: Random;
 }
@@ -70,7 +74,6 @@ export interface NodeAgent extends PodAccess {
 }
 
 const usualLimits: UsualLimits = { pids: 2_048, ephemeralStorageBytes: 10 * 2 ** 30 };
-const defaultConcurrency = 8;
 const sweepEveryMs = 60_000;
 
 /** Resolves when the agent has seen all pods and all that is on the machine, and works. */
@@ -90,7 +93,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     prober,
     numbers,
     network,
-    node: { name: nodeName, hostIP: options.hostIP ?? machineAddress() },
+    node: { name: nodeName, hostIP: options.hostIP ?? machineAddress(), lost: options.lost },
     nodeLabels: nodeLabels(nodeName),
     capacity: machineCapacity(),
     podLimits: { ...usualLimits, ...options.podLimits },
@@ -108,14 +111,14 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       name: "node",
       reconcile: (key, signal) => worker.reconcile(key, signal),
       sources: [changesOf(informer)],
-      concurrency: options.concurrency ?? defaultConcurrency,
+      places: (key) => podPlaces(informer.get(key), options.teamOfPool),
     },
   );
   worker.takeOver(found);
   await controller.started;
   const sweeping = startSweeping(options, worker);
 
-  const access = { informer, runtime, logs, clock };
+  const access = { informer, runtime, logs, clock, teamOfPool: options.teamOfPool };
   return {
     readLogs: (request) => readLogs(access, request),
     exec: (request) => execInPod(access, request),
@@ -132,7 +135,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   };
 }
 
-/** Looks over the whole machine from time to time, for what nobody spoke of. */
+/** Lists everything on the machine from time to time, to find pods that no event announced. */
 function startSweeping({ runtime, clock, log }: NodeAgentOptions, worker: PodWorker): Timer {
   let timer: Timer;
   const again = (): void => {

@@ -3,8 +3,10 @@ import type { Informer } from "#kube/informer/informer.ts";
 import { type ExecInPod, type ExecSession, PodAccessError, type ReadLogs } from "#kube/pod-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Pod } from "#model/pod.ts";
+import { restWish } from "#model/rest.ts";
 import type { ContainerStateOnNode, PodRuntime } from "../pod-runtime.ts";
 import type { ContainerLogs } from "./log/container-logs.ts";
+import { ownerOf, type TeamOfPool } from "./run/pod-places.ts";
 import { type NodePod, nodePod } from "./pod-fields.ts";
 
 export interface PodAccessDeps {
@@ -12,10 +14,11 @@ export interface PodAccessDeps {
   readonly runtime: PodRuntime;
   readonly logs: ContainerLogs;
   readonly clock: Clock;
+  readonly teamOfPool?: TeamOfPool | undefined;
 }
 
 export async function* readLogs(deps: PodAccessDeps, request: ReadLogs): AsyncGenerator<Buffer, void> {
-  const { previous = false, tail, sinceMs, follow } = request;
+  const { previous = false, tail, sinceMs, signal, follow } = request;
   const { pod, name } = find(deps, request);
   const newest = await newestAttempt(deps, pod, name);
   const current = newest?.attempt ?? storedAttempt(pod, name);
@@ -33,6 +36,7 @@ export async function* readLogs(deps: PodAccessDeps, request: ReadLogs): AsyncGe
     container: name,
     attempt,
     tail,
+    signal,
     since: sinceMs === undefined ? undefined : deps.clock.now() - sinceMs,
     ...(follow === undefined ? {} : { follow: { signal: follow, isWritten: () => isRunning(deps, pod, name, attempt) } }),
   });
@@ -43,9 +47,10 @@ export async function execInPod(deps: PodAccessDeps, request: ExecInPod): Promis
   const container = await newestAttempt(deps, pod, name);
   if (container?.state !== "running") throw new PodAccessError("not_running", `the container ${name} of ${nameOf(pod)} is not running`);
   if ((await deps.runtime.inspect(pod.metadata.uid))?.frozen === true) {
-    throw new PodAccessError("not_running", `the pod ${nameOf(pod)} is paused: nothing can be run in it until it is resumed`);
+    const why = restWish(pod) === undefined ? "is paused: nothing can be run in it until it is resumed" : "rests: its sandbox has ended";
+    throw new PodAccessError("not_running", `the pod ${nameOf(pod)} ${why}`);
   }
-  return deps.runtime.exec(container.id, request.command);
+  return deps.runtime.exec(container.id, request.command, ownerOf(pod, deps.teamOfPool));
 }
 
 function find(

@@ -17,6 +17,8 @@ export interface EnsureImage {
   readonly pullPolicy: "Always" | "IfNotPresent" | "Never";
   /** Contents of the pod's `.dockerconfigjson` secrets. */
   readonly pullSecrets: readonly string[];
+  /** The team whose limit the fetched bytes count for; no team's when left out. */
+  readonly team?: string | undefined;
   /** Called when something is fetched, and so not at all for an image that is here. */
   readonly onProgress?: () => void;
   readonly signal?: AbortSignal;

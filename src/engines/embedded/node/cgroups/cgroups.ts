@@ -27,6 +27,11 @@ export interface Cgroups {
   pathOf(pod: string, container: string): string;
   /** Makes the pod's group, with limits over all of its containers together. */
   ensurePod(pod: string, limits: GroupLimits): void;
+  /**
+   * Limits the memory of what a container's sockets hold, where its limit of memory does not count that. Only sockets
+   * that are opened from then on are counted.
+   */
+  limitSockets(pod: string, container: string, bytes: number): void;
   /** Stops all processes of the pod in place; resolves when they stand. */
   freeze(pod: string): Promise<void>;
   thaw(pod: string): Promise<void>;

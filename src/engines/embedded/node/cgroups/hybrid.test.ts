@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -35,6 +35,15 @@ test("a pod has a group in each tree that we use, and a limit of processes", () 
   expect(read("cpu/abx1/pod-a/cpu.shares")).toBe("512");
   expect(groups.pathOf("pod-a", "c1")).toBe("/abx1/pod-a/c1");
   expect(groups.pods()).toEqual(["pod-a"]);
+});
+
+test("the sockets of a container have a limit of their own, where the kernel knows one", () => {
+  write("memory/abx1/pod-a/c1/memory.kmem.tcp.limit_in_bytes", "9223372036854771712\n");
+  open().limitSockets("pod-a", "c1", 16 << 20);
+  expect(read("memory/abx1/pod-a/c1/memory.kmem.tcp.limit_in_bytes")).toBe("16777216");
+  mkdirSync(join(root, "memory/abx1/pod-a/c2"));
+  open().limitSockets("pod-a", "c2", 16 << 20);
+  expect(existsSync(join(root, "memory/abx1/pod-a/c2/memory.kmem.tcp.limit_in_bytes"))).toBe(false);
 });
 
 test("pods are found in whatever tree something of them is left", () => {

@@ -7,7 +7,7 @@ import { type Freezer, freezerOf } from "#lib/cgroups/freezer.ts";
 import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
 
-/** Those whose pod groups we use ourselves; the runtime makes groups in all trees. */
+/** The controllers whose pod groups we use ourselves; the runtime makes groups in all trees. */
 const needed = ["memory", "cpu", "cpuacct", "pids", "freezer"] as const;
 
 type Controller = (typeof needed)[number];
@@ -38,6 +38,12 @@ export class HybridCgroups implements Cgroups {
     for (const controller of needed) makeGroup(this.#group(controller, pod));
     writeFileSync(join(this.#group("pids", pod), "pids.max"), String(pids));
     if (cpuShares !== undefined) writeFileSync(join(this.#group("cpu", pod), "cpu.shares"), String(cpuShares));
+  }
+
+  limitSockets(pod: string, container: string, bytes: number): void {
+    const file = join(this.#group("memory", pod), container, "memory.kmem.tcp.limit_in_bytes");
+    // Kernels that have given it up leave sockets uncounted in these trees.
+    if (readIfPresent(file) !== undefined) writeFileSync(file, String(bytes));
   }
 
   freeze(pod: string): Promise<void> {
@@ -104,7 +110,7 @@ export class HybridCgroups implements Cgroups {
   }
 }
 
-/** v1 has no way to kill a group as a whole: who forks faster than we read is caught in the next round. */
+/** v1 has no way to kill a group as a whole: a process that forks faster than we read is killed in the next round. */
 function killListed(group: string): void {
   for (const child of childGroups(group)) killListed(join(group, child));
   // A frozen process dies when it is thawed.

@@ -37,6 +37,9 @@ export class UnifiedCgroups implements Cgroups {
     if (cpuShares !== undefined) writeFileSync(join(group, "cpu.weight"), String(weightOf(cpuShares)));
   }
 
+  /** Here the limit of memory counts sockets too. */
+  limitSockets(): void {}
+
   freeze(pod: string): Promise<void> {
     return this.#freezer.freeze(join(this.#top, pod), `pod ${pod}`);
   }

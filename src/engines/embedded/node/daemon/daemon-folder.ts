@@ -1,29 +1,27 @@
 /**
  * The folder that every sandbox gets read-only at /.envd: our daemon, the Node it runs on with its loader and libraries,
- * and a static init. It brings everything, so that it runs in musl, distroless and empty images too, and all sandboxes
+ * and a static init. It contains everything that they need, so they run in musl, distroless and empty images too. All sandboxes
  * share one copy of it on disk and in the page cache.
  *
  *   /.envd/init                      PID 1: reaps orphans (Node does not), forwards signals, passes the exit code on
- *   /.envd/doorman                   answers until the sandbox is claimed (envd/doorman)
+ *   /.envd/helper                    does what Node cannot, in C; answers until the sandbox is claimed (envd/helper)
  *   /.envd/lib/ld.so + libraries     what the Node binary is linked against, taken from this machine
  *   /.envd/node, /.envd/*.cjs        the daemon: envd.cjs waits, the others are loaded when they are needed
- *   /.envd/launch.cjs                starts a program for those who can say nothing but a command line (envd/launch)
- *   /.envd/*.py                      how code of the interpreter's is run (envd/interpreter)
- *   /.envd/step-runner               makes the system calls that Node has not (envd/steps)
+ *   /.envd/launch.cjs                starts a program for callers that can pass only a command line (envd/launch)
+ *   /.envd/*.py                      runs the Python code of the interpreter (envd/interpreter)
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { compileDoorman, doormanKey } from "./compile-doorman.ts";
+import { compileHelper, helperKey } from "./compile-helper.ts";
 
 const run = promisify(execFile);
 const envd = join(import.meta.dirname, "../../../../envd");
 const runners = join(envd, "interpreter/runners");
-const doorman = join(envd, "doorman/doorman.c");
+const helper = join(envd, "helper");
 const repository = join(import.meta.dirname, "../../../../..");
 
 export interface DaemonFolderOptions {
@@ -49,7 +47,7 @@ export async function daemonFolder({
   const temporary = await mkdtemp(join(parent, "making-"));
   try {
     await fill(temporary, { bundle, node, init });
-    // mkdtemp makes it private; the sandbox's root, who is nobody outside, must be able to read it.
+    // mkdtemp makes it private, but the sandbox's root, which is an unprivileged user outside, must be able to read it.
     await chmod(temporary, 0o755);
     await rename(temporary, folder);
   } catch (error) {
@@ -73,7 +71,7 @@ async function fill(folder: string, { bundle, node, init }: { bundle: Bundle; no
   const { loader, libraries } = await linkedLibraries(node);
   await Promise.all([
     copy(init, join(folder, "init")),
-    compileDoorman(doorman, join(folder, "doorman")),
+    compileHelper(helper, join(folder, "helper")),
     copy(node, join(folder, "node")),
     copy(loader, join(folder, "lib", "ld.so")),
     ...libraries.map((library) => copy(library, join(folder, "lib", basename(library)))),
@@ -112,7 +110,7 @@ async function bundleDaemon(): Promise<Bundle> {
       minify: true,
     });
     const files = output.map((file): [string, string] => [file.fileName, file.type === "chunk" ? file.code : String(file.source)]);
-    return new Map<string, string | Buffer>([...files, ...(await pythonFiles()), ["step-runner", await stepRunner()]]);
+    return new Map<string, string | Buffer>([...files, ...(await pythonFiles())]);
   } finally {
     await build.close();
   }
@@ -123,18 +121,10 @@ async function pythonFiles(): Promise<[string, Buffer][]> {
   return Promise.all(names.map(async (name): Promise<[string, Buffer]> => [name, await readFile(join(runners, name))]));
 }
 
-/** By its path, as the bundle is made: a build step knows the sources of the daemon, and no code of the engine does. */
-async function stepRunner(): Promise<Buffer> {
-  const { runnerProgram } = (await import(pathToFileURL(join(envd, "steps/runner-program.ts")).href)) as {
-    runnerProgram: (machine: string) => Buffer;
-  };
-  return runnerProgram(process.arch);
-}
-
 async function contentKey(bundle: Bundle, binaries: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const [name, content] of bundle) hash.update(name).update(content);
-  hash.update(await doormanKey(doorman));
+  hash.update(await helperKey(helper));
   for (const path of binaries) {
     const { size, mtimeMs } = await stat(path);
     hash.update(`${path} ${size} ${mtimeMs}\n`);

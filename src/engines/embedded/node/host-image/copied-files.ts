@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * What programs in /usr need of the machine's /etc and what says nothing about its owner: libraries' places, certificates
- * that everybody trusts, alternatives, time zone, tables of names. Not here on purpose: ssh, apt's sources and passwords,
- * npmrc, pip.conf, gitconfig, docker, containers, cron, systemd, profile.d, ssl/private.
+ * Files of the machine's /etc that programs in /usr need and that reveal nothing about the machine's owner: library paths, public
+ * certificates, alternatives, time zone, tables of names. Left out on purpose: ssh, apt's sources and passwords, npmrc, pip.conf,
+ * gitconfig, docker, containers, cron, systemd, profile.d, ssl/private.
  */
 const copied = [
   "ld.so.cache",

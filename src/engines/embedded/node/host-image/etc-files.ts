@@ -1,4 +1,4 @@
-/** The files of /etc that the image `host` does not take from the machine: who lives in a sandbox is not who lives on the machine. */
+/** The files of /etc that the image `host` does not take from the machine: a sandbox has users and groups of its own. */
 
 export interface GeneratedFile {
   readonly path: string;
@@ -7,7 +7,7 @@ export interface GeneratedFile {
   readonly gid?: number;
 }
 
-/** The person whose programs run in a sandbox. */
+/** The user that programs in a sandbox run as. */
 export const sandboxUser = { name: "user", uid: 1000, gid: 1000, home: "/home/user" } as const;
 
 const shadowGid = 42;
@@ -80,7 +80,7 @@ function namesIn(accounts: string): string[] {
   return accounts.split("\n").flatMap((line) => (line === "" ? [] : [line.slice(0, line.indexOf(":"))]));
 }
 
-/** Root may become anybody; everybody else is asked for a password that nobody has. */
+/** Root may become any user. All others are asked for a password, and no user has one, so they are refused. */
 function pamFiles(): GeneratedFile[] {
   const rules = [
     "auth sufficient pam_rootok.so",

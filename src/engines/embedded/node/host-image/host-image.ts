@@ -62,7 +62,7 @@ function signOf(path: string): string {
 
 const underWay = new Map<string, Promise<void>>();
 
-/** All who ask while it is being made wait for the same one. */
+/** Callers that ask while it is being made share the same build. */
 function buildOnce(parent: string, target: string): Promise<void> {
   const known = underWay.get(target);
   if (known !== undefined) return known;

@@ -17,8 +17,8 @@ export function makeFolder(path: string, mode: number = 0o755): void {
 }
 
 /**
- * Fills `mask`, a layer to be put over the machine's /usr: it hides what is not the distribution's, and every file that
- * not everybody on the machine may read, because a sandbox's root could.
+ * Fills `mask`, a layer to be put over the machine's /usr. It hides what is not part of the distribution. It also hides every file
+ * that is not readable by all users of the machine, because a sandbox's root could read it.
  */
 export async function makeUsrMask(mask: string, usr: string): Promise<void> {
   for (const name of hidden) if (existsSync(join(usr, name))) hide(mask, name);

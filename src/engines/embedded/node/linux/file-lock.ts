@@ -10,7 +10,7 @@ export class FileLock implements Disposable {
     this.#descriptor = descriptor;
   }
 
-  /** The lock, or undefined if somebody else has it. */
+  /** The lock, or undefined if another process has it. */
   static tryTake(path: string): FileLock | undefined {
     const descriptor = openSync(path, "a", 0o600);
     if (tryLockFile(descriptor, "exclusive")) return new FileLock(descriptor);
@@ -18,7 +18,7 @@ export class FileLock implements Disposable {
     return undefined;
   }
 
-  /** Waits for a lock that others give back soon; undefined if nobody does. */
+  /** Waits for a lock that is usually released soon; undefined if it is not released in time. */
   static async take(path: string, clock: Clock, patienceMs: number): Promise<FileLock | undefined> {
     const deadline = clock.now() + patienceMs;
     for (;;) {

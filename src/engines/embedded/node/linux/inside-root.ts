@@ -1,20 +1,33 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { systemCall } from "./libc.ts";
 import { hasCode } from "#lib/native/files.ts";
 
 const resolveInRoot = 0x10n;
 const noMagicLinks = 0x2n;
+/** Gives a place in the tree and opens nothing there: a FIFO does not block, a device is not touched. */
+const pathOnly = 0x20_0000;
 
 /**
- * Reads a small file below `root`, which somebody else filled: links in it lead to places below `root` and nowhere else.
- * Undefined if there is no such file, or if it is something other than a file.
+ * Reads a small file below `root`, a folder with untrusted contents: links in it are resolved below `root` and cannot leave it.
+ * Undefined if there is no such file, or if it is not a regular file.
  */
 export function readInsideRoot(root: string, path: string, maxBytes: number): string | undefined {
+  // Not blocking: it may turn out to be a FIFO.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+  return openedInsideRoot(root, path, flags, (file) => (fstatSync(file).isFile() ? readStart(file, maxBytes) : undefined));
+}
+
+/** What is at a path below `root`, links followed as above; undefined if there is nothing. */
+export function statInsideRoot(root: string, path: string): Stats | undefined {
+  return openedInsideRoot(root, path, pathOnly, (file) => fstatSync(file));
+}
+
+function openedInsideRoot<T>(root: string, path: string, flags: number, use: (file: number) => T): T | undefined {
   const folder = openSync(root, constants.O_DIRECTORY);
   try {
-    const file = openBelow(folder, path);
+    const file = openBelow(folder, path, flags);
     try {
-      return fstatSync(file).isFile() ? readStart(file, maxBytes) : undefined;
+      return use(file);
     } finally {
       closeSync(file);
     }
@@ -26,10 +39,10 @@ export function readInsideRoot(root: string, path: string, maxBytes: number): st
   }
 }
 
-function openBelow(folder: number, path: string): number {
-  // struct open_how: flags, mode, resolve. Not blocking: it may turn out to be a fifo.
+function openBelow(folder: number, path: string, flags: number): number {
+  // struct open_how: flags, mode, resolve.
   const how = Buffer.alloc(24);
-  how.writeBigUInt64LE(BigInt(constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | 0x8_0000), 0);
+  how.writeBigUInt64LE(BigInt(flags | 0x8_0000), 0);
   how.writeBigUInt64LE(resolveInRoot | noMagicLinks, 16);
   return systemCall("openat2", [folder, path, how, how.length], path);
 }

@@ -5,8 +5,8 @@
  *
  * Siblings: mounts.ts (idmapped binds, overlays), mount-table.ts (what is mounted), namespaces.ts (new user and network
  * namespaces), processes.ts (identity, signals, exit codes), netlink-message.ts and netlink.ts (links, addresses,
- * routes), passed-descriptor.ts (a descriptor from a unix socket), terminal.ts (pipes and terminals), loop-device.ts,
- * run-command.ts (host commands), inside-root.ts (files of a root that somebody else filled), file-lock.ts,
+ * routes), connections.ts (what the firewall remembers), passed-descriptor.ts (a descriptor from a unix socket), terminal.ts (pipes and terminals), loop-device.ts,
+ * run-command.ts (host commands), process-limits.ts, inside-root.ts (files of a root that a sandbox or an image filled), file-lock.ts,
  * read-if-present.ts.
  *
  * All of it runs on the calling thread and is over in microseconds, but for what is marked as async.
@@ -31,6 +31,7 @@ const calls = {
   openat2: byNumber("openat2", 437, `int, ${path}, void *, size_t`),
   setns: bound("int setns(int fd, int kind)"),
   prctl: bound("int prctl(int option, ulong a, ulong b, ulong c, ulong d)"),
+  prlimit: bound("int prlimit(int pid, int resource, const void *limit, void *former)"),
   pidfd_open: byNumber("pidfd_open", 434, "int, uint"),
   pidfd_send_signal: byNumber("pidfd_send_signal", 424, "int, int, void *, uint"),
   kill: bound("int kill(int pid, int signal)"),
@@ -63,6 +64,17 @@ export function sendOffThread(fd: number, message: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     sendAsync.async(fd, message, message.length, 0, (error: Error | null, sent: number) =>
       error === null ? resolve(sent) : reject(error),
+    );
+  });
+}
+
+const receiveAsync = libc.func("int64_t recv(int fd, void *buffer, size_t size, int flags)");
+
+/** Receives on a thread of its own: of a long list the kernel collects the next part within this call. */
+export function receiveOffThread(fd: number, buffer: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    receiveAsync.async(fd, buffer, buffer.length, 0, (error: Error | null, size: number) =>
+      error === null ? resolve(size) : reject(error),
     );
   });
 }

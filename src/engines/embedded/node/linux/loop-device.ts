@@ -29,7 +29,7 @@ export function attachLoop(file: string): LoopDevice {
         return { path, descriptor };
       } catch (error) {
         closeSync(descriptor);
-        // Somebody else was quicker; the next look shows another one.
+        // Another process took this device; ask for the next free one.
         if (!hasCode(error, "EBUSY")) throw error;
       }
     }

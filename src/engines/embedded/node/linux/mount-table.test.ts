@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mountOf, parseMountTable } from "./mount-table.ts";
+import { mountOf, mountsBelow, parseMountTable } from "./mount-table.ts";
 
 const recorded = `21 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 22 21 0:20 / /proc rw,relatime shared:5 master:1 - proc proc rw
@@ -23,4 +23,15 @@ test("a path lies on the nearest mount above it, the last one if several lie ove
   expect(mountOf("/run/agentbox-1/pods", table)?.source).toBe("over");
   expect(mountOf("/run/agentbox-12", table)?.target).toBe("/");
   expect(mountOf("/proc", table)?.type).toBe("proc");
+});
+
+test("below a folder is what is mounted in it, the last one first, and neither itself nor a neighbour of a longer name", () => {
+  const table = parseMountTable(
+    `${recorded}44 21 0:33 / /run/agentbox-12/slots rw - tmpfs x rw\n45 40 0:34 / /run/agentbox-1/pods rw - tmpfs x rw\n`,
+  );
+  expect(mountsBelow("/run/agentbox-1", table)).toEqual(["/run/agentbox-1/pods", "/run/agentbox-1/slots/3/net"]);
+});
+
+test.each(["", "/", "//", "/run", "/run/", "run/agentbox-1"])("nothing is unmounted below %j: it is not a folder of AgentBox", (folder) => {
+  expect(() => mountsBelow(folder, parseMountTable(recorded))).toThrow(/no folder of AgentBox/);
 });

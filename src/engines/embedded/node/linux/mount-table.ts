@@ -45,8 +45,16 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
 
+/** What is mounted below `folder`, topmost first. Never below `/` or `/run`: those hold what is not AgentBox's. */
+export function mountsBelow(folder: string, table: readonly MountEntry[]): readonly string[] {
+  if (!/^\/[^/]+\/[^/]/.test(folder)) throw new Error(`${JSON.stringify(folder)} is no folder of AgentBox: nothing is unmounted below it`);
+  return table
+    .map(({ target }) => target)
+    .filter((target) => target !== folder && isWithin(target, folder))
+    .reverse();
+}
+
 /** Takes away all that is mounted below `folder`, but not what is mounted on it. */
 export function detachBelow(folder: string): void {
-  const below = mountTable().filter(({ target }) => target !== folder && isWithin(target, folder));
-  for (const { target } of below.reverse()) detachMount(target);
+  for (const target of mountsBelow(folder, mountTable())) detachMount(target);
 }

@@ -87,7 +87,7 @@ export function keepMountsPrivate(target: string): void {
   systemCall("mount", ["none", target, null, makePrivate, null], `private propagation of ${target}`);
 }
 
-/** Takes the mount away from `target`; who still uses it keeps it. False if nothing is mounted there. */
+/** Detaches the mount at `target`; processes that still use it keep it. False if nothing is mounted there. */
 export function detachMount(target: string): boolean {
   try {
     systemCall("umount2", [target, detachLazily], target);
@@ -129,9 +129,9 @@ export interface Overlay {
 }
 
 /**
- * Mounts an overlay whose options name descriptors instead of paths: `/proc/mounts` inside a container shows them, and
- * where the host keeps its files is none of its business. It also keeps many layers within the one page that mount(2)
- * takes. `volatile`: nobody mounts such an upper a second time, so nothing has to reach the disk in order.
+ * Mounts an overlay whose options name descriptors instead of paths: `/proc/mounts` inside a container shows the options, and they
+ * must not reveal the host's paths. Descriptors also keep many layers within the one page that mount(2) takes. `volatile`: such an
+ * upper is never mounted a second time, so nothing has to reach the disk in order.
  */
 export function mountOverlay({ lowers, upper, target, flags = ["noDev"] }: Overlay): void {
   const opened: number[] = [];

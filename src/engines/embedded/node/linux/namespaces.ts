@@ -12,16 +12,23 @@ export interface NamespaceOptions {
   readonly network: boolean;
   /** Lines of uid_map and gid_map. */
   readonly idMap: string;
+  /**
+   * The user of the machine that the user namespace belongs to; root without one. What a process takes of the kernel's
+   * quotas (inotify instances, queues, pending signals, locked memory) counts for the owner of its namespace too.
+   */
+  readonly owner?: number;
 }
 
 /**
- * Runs `use` while a helper process lives in new namespaces; they last as long as somebody holds them: a mount of
- * `ns/user` or `ns/net` below the given folder, or a descriptor of it.
+ * Runs `use` while a helper process lives in new namespaces. To keep a namespace after that, mount `ns/user` or `ns/net` of the given
+ * folder, or hold a descriptor of it.
  */
-export function withNewNamespaces<T>({ network, idMap }: NamespaceOptions, use: (folder: string) => T): Promise<T> {
+export function withNewNamespaces<T>({ network, idMap, owner }: NamespaceOptions, use: (folder: string) => T): Promise<T> {
   return withSmallShell(async (shell) => {
     // It says its number when it is in the new namespaces, and stays until it hears a line.
-    shell.send(`unshare --user ${network ? "--net" : ""} sh -c 'echo $$; read end' 2>&1\necho over\n`);
+    shell.send(
+      `${owner === undefined ? "" : asUser(owner)} unshare --user ${network ? "--net" : ""} sh -c 'echo $$; read end' 2>&1\necho over\n`,
+    );
     const pid = await shell.line();
     if (!/^\d+$/.test(pid)) throw new Error(`no new namespace: ${pid}`);
     writeFileSync(`/proc/${pid}/uid_map`, idMap);
@@ -33,14 +40,22 @@ export function withNewNamespaces<T>({ network, idMap }: NamespaceOptions, use: 
   });
 }
 
+/**
+ * Command prefix: runs the rest as the given user, which may still make namespaces. Machines that forbid user namespaces to ordinary
+ * users ask for this capability. It is lost with the new namespace.
+ */
+function asUser(id: number): string {
+  return `setpriv --reuid ${id} --regid ${id} --clear-groups --inh-caps +sys_admin --ambient-caps +sys_admin`;
+}
+
 /** The map of a sandbox's own namespace: its ids are the range that starts at `first`. */
 export function sandboxIdMap(first: number): string {
   return `0 ${first} ${idsPerRange}\n`;
 }
 
 /**
- * The map for mounts. Its second line gives the host's root a number there: an overlay makes its work folder as the user
- * who mounts it, and without a number that user may not own files on an idmapped upper (the overlay would be read-only).
+ * The map for mounts. Its second line gives the host's root an id there. An overlay makes its work folder as the user that mounts it;
+ * without an id that user cannot own files on an idmapped upper, and the overlay would be read-only.
  */
 export function mountIdMap(first: number): string {
   return `0 ${first} ${idsPerRange}\n${idsPerRange} 0 1\n`;

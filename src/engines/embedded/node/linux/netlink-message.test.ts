@@ -2,12 +2,15 @@ import { expect, test } from "vitest";
 import {
   addressHeader,
   attribute,
+  deleteConnection,
   linkHeader,
   linkIndex,
+  listConnections,
   message,
   nestedAttribute,
   numberAttribute,
   parseAnswer,
+  parseConnections,
   routeHeader,
   textAttribute,
 } from "./netlink-message.ts";
@@ -56,4 +59,40 @@ test("an answer is an acknowledgement, a refusal or what was asked for", () => {
   expect(parseAnswer(answer(2, -17))).toEqual({ kind: "done", errno: 17 });
   const found = parseAnswer(answer(16, 0));
   expect(found.kind === "data" && linkIndex(found.body)).toBe(42);
+});
+
+test("connections are asked for by the address that opened them", () => {
+  const bytes = listConnections(Buffer.from([10, 231, 0, 2]), 7);
+  // Type, flags (a list), number; then family 2 and the filter.
+  expect([bytes.readUInt32LE(0), bytes.readUInt16LE(4), bytes.readUInt16LE(6), bytes.readUInt32LE(8)]).toEqual([
+    bytes.length,
+    0x101,
+    0x301,
+    7,
+  ]);
+  expect(hex(bytes.subarray(16))).toBe(
+    ["02000000", "18000180", "14000180", "080001000ae70002", "0800020000000000", "0c001980", "0800010001000000"].join(""),
+  );
+});
+
+test("of a list of connections is taken how each was opened, and it ends where the kernel says so", () => {
+  const tuple = nestedAttribute(1, numberAttribute(1, 5));
+  const entry = (last: boolean): Buffer => {
+    const body = Buffer.concat([Buffer.from([2, 0, 0, 0]), numberAttribute(3, 9), tuple, nestedAttribute(2, numberAttribute(1, 6))]);
+    const head = Buffer.alloc(16);
+    head.writeUInt32LE(16 + (last ? 4 : body.length), 0);
+    head.writeUInt16LE(last ? 3 : 0x100, 4);
+    return Buffer.concat([head, last ? Buffer.alloc(4) : body]);
+  };
+  expect(parseConnections(Buffer.concat([entry(false), entry(false)]))).toEqual({ tuples: [tuple, tuple], isLast: false, errno: 0 });
+  expect(parseConnections(Buffer.concat([entry(false), entry(true)]))).toEqual({ tuples: [tuple], isLast: true, errno: 0 });
+  expect(hex(deleteConnection(tuple, 1).subarray(16))).toBe("02000000" + hex(tuple));
+});
+
+test("a refused list says why", () => {
+  const bytes = Buffer.alloc(20);
+  bytes.writeUInt32LE(20, 0);
+  bytes.writeUInt16LE(2, 4);
+  bytes.writeInt32LE(-95, 16);
+  expect(parseConnections(bytes)).toEqual({ tuples: [], isLast: true, errno: 95 });
 });

@@ -1,11 +1,12 @@
-/** Messages of rtnetlink as bytes: what `ip link add …` sends to the kernel. Numbers are in the machine's order (little-endian). */
+/** Messages of netlink as bytes: what `ip link add …` sends to the kernel. Numbers are in the machine's order (little-endian). */
 
 export const requests = { newLink: 16, deleteLink: 17, getLink: 18, setLink: 19, newAddress: 20, newRoute: 24 } as const;
 export type Request = keyof typeof requests;
 
-const flags = { request: 0x1, acknowledge: 0x4, exclusive: 0x200, create: 0x400 } as const;
+const flags = { request: 0x1, acknowledge: 0x4, exclusive: 0x200, create: 0x400, dump: 0x300 } as const;
 const headerSize = 16;
 const errorType = 2;
+const doneType = 3;
 
 /** Attribute numbers, by the structure they stand in. */
 export const linkAttributes = {
@@ -91,16 +92,75 @@ export function routeHeader(kind: "default" | "link"): Buffer {
   return Buffer.from([inet, prefixLength, 0, 0, mainTable, bootProtocol, scope, unicast, 0, 0, 0, 0]);
 }
 
-/** A whole message. The kernel acknowledges each, so that every request has an answer. What is new must not exist yet. */
+/** A whole message about links. The kernel acknowledges each, so that every request has an answer. What is new must not exist yet. */
 export function message(request: Request, sequence: number, ...body: readonly Buffer[]): Buffer {
   const creates = request.startsWith("new");
+  return framed(requests[request], flags.acknowledge | (creates ? flags.create | flags.exclusive : 0), sequence, body);
+}
+
+function framed(type: number, flag: number, sequence: number, body: readonly Buffer[]): Buffer {
   const head = Buffer.alloc(headerSize);
   const payload = Buffer.concat(body);
   head.writeUInt32LE(headerSize + payload.length, 0);
-  head.writeUInt16LE(requests[request], 4);
-  head.writeUInt16LE(flags.request | flags.acknowledge | (creates ? flags.create | flags.exclusive : 0), 6);
+  head.writeUInt16LE(type, 4);
+  head.writeUInt16LE(flags.request | flag, 6);
   head.writeUInt32LE(sequence, 8);
   return Buffer.concat([head, payload]);
+}
+
+const connectionTable = 1 << 8;
+const connectionRequests = { list: 1, delete: 2 } as const;
+const filterHeader = Buffer.from([inet, 0, 0, 0]);
+const tupleAttribute = 1;
+const addressesInTuple = 1;
+const filterAttribute = 25;
+const filterOriginal = 1;
+
+const addressesOfEnds = { source: 1, destination: 2 } as const;
+const bySource = 1;
+
+/** Asks for all connections that the kernel remembers to have been opened from an IPv4 address. */
+export function listConnections(source: Buffer, sequence: number): Buffer {
+  // The kernel wants both addresses in a filter, and compares those that the flags name.
+  const both = [attribute(addressesOfEnds.source, source), attribute(addressesOfEnds.destination, Buffer.alloc(4))];
+  const tuple = nestedAttribute(tupleAttribute, nestedAttribute(addressesInTuple, ...both));
+  const filter = nestedAttribute(filterAttribute, numberAttribute(filterOriginal, bySource));
+  return framed(connectionTable | connectionRequests.list, flags.dump, sequence, [filterHeader, tuple, filter]);
+}
+
+/** `tuple`: how the connection was opened, as a list had it. */
+export function deleteConnection(tuple: Buffer, sequence: number): Buffer {
+  return framed(connectionTable | connectionRequests.delete, flags.acknowledge, sequence, [filterHeader, tuple]);
+}
+
+export interface ConnectionList {
+  /** Of each connection: how it was opened. */
+  readonly tuples: readonly Buffer[];
+  readonly isLast: boolean;
+  readonly errno: number;
+}
+
+/** One of the answers to listConnections: several messages, the last of which says that it is. */
+export function parseConnections(bytes: Buffer): ConnectionList {
+  const tuples: Buffer[] = [];
+  for (let at = 0; at + headerSize <= bytes.length; at += aligned(bytes.readUInt32LE(at))) {
+    const type = bytes.readUInt16LE(at + 4);
+    if (type === doneType || type === errorType) return { tuples, isLast: true, errno: Math.abs(bytes.readInt32LE(at + headerSize)) };
+    const body = bytes.subarray(at + headerSize + filterHeader.length, at + bytes.readUInt32LE(at));
+    const tuple = findAttribute(body, tupleAttribute);
+    if (tuple !== undefined) tuples.push(tuple);
+  }
+  return { tuples, isLast: false, errno: 0 };
+}
+
+/** The attribute with its own header; undefined if there is none of this type. */
+function findAttribute(bytes: Buffer, wanted: number): Buffer | undefined {
+  for (let at = 0; at + 4 <= bytes.length; at += aligned(bytes.readUInt16LE(at))) {
+    const size = aligned(bytes.readUInt16LE(at));
+    if ((bytes.readUInt16LE(at + 2) & ~nested) === wanted) return bytes.subarray(at, at + size);
+    if (size === 0) break;
+  }
+  return undefined;
 }
 
 export type Answer = { readonly kind: "done"; readonly errno: number } | { readonly kind: "data"; readonly body: Buffer };

@@ -106,7 +106,7 @@ export class Netlink implements Disposable {
     await this.#ask(`link ${index} up`, (sequence) => message("setLink", sequence, linkHeader({ index, up: true })));
   }
 
-  /** Free text that everybody can read at the link. */
+  /** Free text on the link, readable by all processes of the machine. */
   async setAlias(index: number, alias: string): Promise<void> {
     await this.#ask(`alias of link ${index}`, (sequence) =>
       message("setLink", sequence, linkHeader({ index }), textAttribute(linkAttributes.alias, alias)),

@@ -25,7 +25,7 @@ export class DescriptorInbox implements Disposable {
     systemCall("listen", [this.#socket, 1], path);
   }
 
-  /** The descriptor that a sender has left: to be asked when it is known to have sent, because nobody waits here. */
+  /** The descriptor that a sender has passed. Does not wait: call it when the sender is known to have sent. */
   receive(): number {
     const connection = systemCall("accept4", [this.#socket, null, null, 0x8_0000], this.path);
     try {

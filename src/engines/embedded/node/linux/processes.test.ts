@@ -8,7 +8,7 @@ test("the name of a program may hold anything, the fields after it are found", (
   fields[0] = "Z";
   fields[19] = "7777";
   fields[49] = "1792";
-  expect(parseStat(`12 (a) b) (c) ${fields.join(" ")}\n`)).toEqual({ state: "Z", startTime: 7777, waitStatus: 1792 });
+  expect(parseStat(`12 (a) b) (c) ${fields.join(" ")}\n`)).toEqual({ state: "Z", parent: 1, startTime: 7777, waitStatus: 1792 });
 });
 
 test.each([

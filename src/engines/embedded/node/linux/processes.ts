@@ -1,4 +1,4 @@
-/** Processes that are not (or no longer) children of Node: who they are, how to signal them, how they ended. */
+/** Processes that are not (or no longer) children of Node: how to identify them, how to signal them, how they ended. */
 import { closeSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { onReadable, systemCall } from "./libc.ts";
@@ -19,8 +19,15 @@ const noHang = 1;
 const pidfdGetInfo = 0xc040_ff0b;
 const exitInfoMask = 8n;
 
+export interface ProcessStat {
+  readonly state: string;
+  readonly parent: number;
+  readonly startTime: number;
+  readonly waitStatus: number;
+}
+
 /** What /proc/PID/stat says; undefined when there is no such process. */
-function readStat(pid: number): { readonly state: string; readonly startTime: number; readonly waitStatus: number } | undefined {
+export function readStat(pid: number): ProcessStat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch (error) {
@@ -30,20 +37,20 @@ function readStat(pid: number): { readonly state: string; readonly startTime: nu
 }
 
 /** The second field is the program's name in brackets and may hold anything, brackets and blanks too. */
-export function parseStat(text: string): { readonly state: string; readonly startTime: number; readonly waitStatus: number } {
+export function parseStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return { state: fields[0] ?? "", startTime: Number(fields[19]), waitStatus: Number(fields[49]) };
+  return { state: fields[0] ?? "", parent: Number(fields[1]), startTime: Number(fields[19]), waitStatus: Number(fields[49]) };
 }
 
-/** Who `pid` is now; undefined if nobody. */
+/** The process that has the number `pid` now; undefined if there is none. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const stat = readStat(pid);
   return stat === undefined ? undefined : { pid, startTime: stat.startTime };
 }
 
 /**
- * From now on orphaned descendants become our children, whose exit codes wait for us. Nobody but `readExit` collects
- * them; Node collects only those it started itself.
+ * From now on orphaned descendants become our children, and their exit codes wait for us. Only `readExit` collects them; Node
+ * collects only the processes that it started itself.
  */
 export function adoptOrphans(): void {
   systemCall("prctl", [becomeSubreaperOption, 1, 0, 0, 0], "become the reaper of orphaned descendants");
@@ -103,7 +110,7 @@ export class HeldProcess {
     }
   }
 
-  /** How it ended; undefined while it runs, and where nobody can tell: a stranger, gone, on a kernel before 6.15. */
+  /** How it ended. Undefined while it runs, and when it cannot be known: a process that was not our child, on a kernel before 6.15. */
   readExit(): ProcessExit | undefined {
     return this.#collect() ?? this.#exitInfo() ?? this.#zombieStatus();
   }
@@ -127,7 +134,7 @@ export class HeldProcess {
     }
   }
 
-  /** The kernel tells the holder of a descriptor, once somebody else has collected the process. */
+  /** The kernel gives the exit code to the holder of a descriptor, after another process has collected the exit. */
   #exitInfo(): ProcessExit | undefined {
     const info = Buffer.alloc(64);
     info.writeBigUInt64LE(exitInfoMask, 0);

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
+import { readStat } from "./processes.ts";
 import { ownerOfShell, quoted, runSmall, withSmallShell } from "./small-shell.ts";
 
 let folder: string;
@@ -47,6 +49,39 @@ describe("a command in a small shell", () => {
     expect(new Set(await Promise.all(Array.from({ length: 50 }, () => runSmall({ argv: ["sleep", "0.01"] }))))).toEqual(new Set([0]));
   });
 });
+
+describe("a command that is not to go on", () => {
+  test("is killed with all that it has started, and its shell with it", async () => {
+    const output = join(folder, "pids");
+    const stop = new AbortController();
+    const running = runSmall({ argv: ["sh", "-c", "echo $$; setsid sleep 1000 & echo $!; wait"], output, signal: stop.signal });
+    await expect.poll(() => pidsIn(output)).toHaveLength(2);
+    stop.abort(new Error("no longer wanted"));
+    await expect(running).rejects.toThrow("no longer wanted");
+    await expect.poll(() => pidsIn(output).filter(isRunning)).toEqual([]);
+    expect(await runSmall({ argv: ["true"] })).toBe(0);
+  });
+
+  test("does not wait for a shell either", async () => {
+    const stop = new AbortController();
+    const busy = Array.from({ length: 48 }, () => runSmall({ argv: ["sleep", "1000"], signal: stop.signal }));
+    const leave = new AbortController();
+    const waiting = runSmall({ argv: ["true"], signal: leave.signal });
+    leave.abort(new Error("left the queue"));
+    await expect(waiting).rejects.toThrow("left the queue");
+    stop.abort(new Error("enough"));
+    expect((await Promise.allSettled(busy)).every(({ status }) => status === "rejected")).toBe(true);
+    expect(await runSmall({ argv: ["true"] })).toBe(0);
+  });
+});
+
+function pidsIn(file: string): number[] {
+  return (readIfPresent(file) ?? "").trim().split("\n").filter(Boolean).map(Number);
+}
+
+function isRunning(pid: number): boolean {
+  return !["Z", undefined].includes(readStat(pid)?.state);
+}
 
 describe("a shell", () => {
   test("of which nobody knows what it does is not used again", async () => {

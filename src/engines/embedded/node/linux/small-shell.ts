@@ -6,9 +6,13 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
+import { abortable } from "#lib/abortable.ts";
+import { systemClock } from "#lib/clock.ts";
+import { killTree } from "./process-tree.ts";
+import { identify } from "./processes.ts";
 
-/** As many commands at once; more would only take the processors from each other. */
-const mostShells = 16;
+/** A bound on how many can be there at once. How much is done at once is decided above: by the places of the node and of the runtime. */
+const mostShells = 48;
 
 type ShellProcess = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -54,8 +58,11 @@ export class SmallShell {
     }
   }
 
+  /** With the command that it runs, and whatever that has started. May be repeated. */
   kill(): void {
-    this.#child.kill("SIGKILL");
+    const root = this.#isGone ? undefined : identify(this.#child.pid ?? 0);
+    this.#isGone = true;
+    if (root !== undefined) void killTree(root, { clock: systemClock, rootIsNodes: true });
   }
 
   #hear(text: string): void {
@@ -75,7 +82,7 @@ export class SmallShell {
   }
 }
 
-/** By its name a shell says whose it is: one that outlives its process still does what it was told last. */
+/** The shell's name contains the process that owns it: a shell that outlives this process still runs its last command. */
 function shellName(owner: number): string {
   return `agentbox-${owner}`;
 }
@@ -91,8 +98,8 @@ const queue: ((shell: SmallShell) => void)[] = [];
 let shells = 0;
 
 /** Gives a shell for the time of `use`, which must leave nothing running in it and nothing unread. */
-export async function withSmallShell<T>(use: (shell: SmallShell) => Promise<T>): Promise<T> {
-  const shell = await take();
+export async function withSmallShell<T>(use: (shell: SmallShell) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const shell = await take(signal);
   shell.keepAlive(true);
   let isClean = false;
   try {
@@ -105,20 +112,36 @@ export async function withSmallShell<T>(use: (shell: SmallShell) => Promise<T>):
   }
 }
 
-function take(): Promise<SmallShell> {
+function take(signal: AbortSignal | undefined): Promise<SmallShell> {
+  if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
   for (let shell = idle.pop(); shell !== undefined; shell = idle.pop()) {
     if (!shell.isGone) return Promise.resolve(shell);
     shells--;
   }
-  if (shells >= mostShells) return new Promise((resolve) => queue.push(resolve));
+  if (shells >= mostShells) return waitForShell(signal);
   shells++;
   return Promise.resolve(new SmallShell());
+}
+
+function waitForShell(signal: AbortSignal | undefined): Promise<SmallShell> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      queue.splice(queue.indexOf(enter), 1);
+      reject(signal?.reason as Error);
+    };
+    const enter = (shell: SmallShell): void => {
+      signal?.removeEventListener("abort", leave);
+      resolve(shell);
+    };
+    queue.push(enter);
+    signal?.addEventListener("abort", leave, { once: true });
+  });
 }
 
 function giveBack(shell: SmallShell, isClean: boolean): void {
   let next = shell;
   if (!isClean || shell.isGone) {
-    // Nobody knows what it is doing.
+    // What it does is not known.
     shell.kill();
     shells--;
     if (queue.length === 0) return;
@@ -134,14 +157,16 @@ export interface SmallCommand {
   readonly argv: readonly string[];
   /** File that stdout and stderr are appended to; nowhere without one. */
   readonly output?: string | undefined;
+  /** Ends the wait for a shell, or the command with everything that it has started. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Runs a command to its end and gives its exit code; 128 and more after a signal. */
-export function runSmall({ argv, output = "/dev/null" }: SmallCommand): Promise<number> {
+export function runSmall({ argv, output = "/dev/null", signal }: SmallCommand): Promise<number> {
   return withSmallShell(async (shell) => {
     shell.send(`${argv.map(quoted).join(" ")} </dev/null >>${quoted(output)} 2>&1\necho $?\n`);
-    return Number(await shell.line());
-  });
+    return Number(await abortable(shell.line(), signal));
+  }, signal);
 }
 
 export function quoted(word: string): string {

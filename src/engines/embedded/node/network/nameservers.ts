@@ -2,7 +2,7 @@ import { networkInterfaces } from "node:os";
 import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { parseAddress } from "#lib/subnet.ts";
 
-/** Asked by sandboxes on machines whose own resolvers cannot be reached from a sandbox. */
+/** Used by sandboxes on machines whose own resolvers cannot be reached from a sandbox. */
 const publicNameservers = ["1.1.1.1", "8.8.8.8"];
 
 /** Where a stub resolver on the machine itself keeps the list of those it asks. */
@@ -34,7 +34,7 @@ export function machineNameservers(): string[] {
   );
 }
 
-/** Names are looked up as they are: the machine's own search domains say who runs it. */
+/** Without search domains: those of the machine reveal the organisation that runs it. */
 export function renderResolvConf(nameservers: readonly string[]): string {
   return `${nameservers.map((address) => `nameserver ${address}\n`).join("")}options timeout:2 attempts:2\n`;
 }

@@ -1,6 +1,6 @@
 /**
  * Several instances may share a machine. Each takes a network and a block of user ids that no other has, and writes both
- * as the alias of its bridge: the claim lasts exactly as long as the bridge, and everybody can read it.
+ * as the alias of its bridge. The claim lasts exactly as long as the bridge, and every instance can read it.
  */
 import { idsPerRange } from "#engines/embedded/node/linux/namespaces.ts";
 import type { HostRoute } from "./host-routes.ts";
@@ -20,10 +20,10 @@ export function firstId(claim: RangeClaim, slot: number): number {
 
 /** Above the ids that distributions give to people, services, containers and subordinate users. */
 const lowestUid = 0x7000_0000;
-/** The last range holds the id that means "nobody changes", so it stays free. */
+/** The last range contains the id -1, which chown reads as "do not change", so it stays free. */
 const highestUid = 0xffff_0000;
 
-/** Tried in this order when nobody asks for a network: rarely used by anybody, and easy to recognise in a trace. */
+/** Tried in this order when no network is configured: these are rarely in use, and easy to recognise in a trace. */
 const usualSubnets = Array.from({ length: 20 }, (_, step) => `10.${231 + step}.0.0/16`);
 
 export function formatClaim({ subnet, slots, firstUid }: RangeClaim): string {
@@ -37,7 +37,7 @@ export function parseClaim(alias: string): RangeClaim | undefined {
   return { subnet: parseSubnet(subnet), slots: Number(slots), firstUid: Number(firstUid) };
 }
 
-/** The first block of ids that overlaps nobody's. */
+/** The first block of ids that overlaps no other instance's. */
 export function chooseUids(slots: number, taken: readonly RangeClaim[]): number {
   let first = lowestUid;
   for (const claim of taken.toSorted((a, b) => a.firstUid - b.firstUid)) {
@@ -65,7 +65,7 @@ export function chooseSubnet(wanted: string | undefined, routes: readonly HostRo
   throw new Error(`no network is free for sandboxes: ${passedOver.join(", ")}; set one that this machine has no route into`);
 }
 
-/** True if a claim is what somebody asks for now. */
+/** True if a claim fits the wanted settings. */
 export function answers(claim: RangeClaim, wanted: { readonly subnet?: string | undefined; readonly slots: number }): boolean {
   if (claim.slots !== wanted.slots) return false;
   if (wanted.subnet === undefined) return true;

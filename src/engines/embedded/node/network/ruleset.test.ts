@@ -43,6 +43,28 @@ test("closed networks come before a pod's own wishes, what is allowed before wha
   expect(lines.map((line, index) => line.includes(order[index] ?? ""))).toEqual(order.map(() => true));
 });
 
+test("a sandbox reaches the machine only with answers, and is reached from outside only by them", () => {
+  expect(block(rules(), "chain to_machine").slice(-3, -1)).toEqual([
+    'iifname "abxq" ct state established,related accept',
+    'iifname "abxq" jump refuse',
+  ]);
+  expect(block(rules(), "chain inwards").slice(-3, -1)).toEqual([
+    'oifname "abxq" ct state established,related accept',
+    'oifname "abxq" drop',
+  ]);
+});
+
+test("resolvers in a closed network are open for names, and for nothing else", () => {
+  const text = rules({ nameservers: ["10.0.0.53"] });
+  expect(block(text, "set nameservers")[0]).toContain("elements = { 10.0.0.53 }");
+  const lines = text.split("\n").map((line) => line.trim());
+  const start = lines.indexOf("chain to_closed {");
+  expect(lines.slice(start + 1, lines.indexOf("}", start))).toEqual([
+    "ip daddr @nameservers meta l4proto { tcp, udp } th dport 53 return",
+    "jump refuse",
+  ]);
+});
+
 test("what leaves a sandbox is judged whether its connection is open already or not", () => {
   expect(block(rules(), "chain from_sandbox").join("\n")).not.toContain("ct state");
 });
@@ -68,6 +90,31 @@ test("what living pods wish is part of it, so that a restart of the node forgets
   expect(block(text, "set offline")[0]).toContain("elements = { 10.231.0.2 }");
   expect(block(text, "set allowed")[0]).toContain("elements = { 10.231.0.2 . 8.8.8.8/32 }");
   expect(block(text, "set denied")[0]).not.toContain("elements");
+});
+
+test("a sandbox's connections are counted after it was decided that they may be, in both directions", () => {
+  const counted = block(rules(), "chain counted").slice(2, -1);
+  expect(counted).toEqual([
+    'iifname "abxq" ct state new add @asks_often { ip saddr limit rate over 200/second burst 2000 packets } jump refuse',
+    'iifname "abxq" ct state new add @asks { ip saddr ct count over 4096 } jump refuse',
+  ]);
+  const priority = (chain: string): number => Number(/hook forward priority (-?\d+)/.exec(block(rules(), chain)[1] ?? "")?.[1]);
+  expect(priority("chain counted")).toBeGreaterThan(Math.max(priority("chain outwards"), priority("chain inwards")));
+  expect(block(rules(), "chain to_sandbox").join("\n")).toContain("ct state new add @asked { ip daddr ct count over 4096 } jump refuse");
+});
+
+test("what leaves the machine for a sandbox is root's, whether its connection is open already or not", () => {
+  expect(block(rules(), "chain to_sandbox")[1]).toBe("meta skuid != 0 jump refuse");
+});
+
+test("metadata services are closed to sandboxes, those behind an address that looks public too", () => {
+  const [closed = ""] = block(rules(), "set closed");
+  expect(closed).toContain("169.254.0.0/16");
+  expect(closed).toContain("168.63.129.16");
+});
+
+test("the sets of counters have room for all slots", () => {
+  for (const set of ["asks", "asks_often", "asked", "asked_often"]) expect(block(rules(), `set ${set}`)[0]).toContain("size 2;");
 });
 
 test("removal works whether the tables are there or not", () => {

@@ -4,31 +4,29 @@
  *
  * N1 A sandbox sends from its own port, with its own MAC and IPv4 address, or its frames are dropped.
  * N2 A sandbox opens no connection to the machine, to another sandbox or to a closed network. IPv6 goes nowhere.
- * N3 Nobody but the machine itself opens a connection to a sandbox.
- * N4 A policy holds for connections that are open already: what leaves a sandbox is judged packet by packet.
- * N5 What a sandbox is refused it is refused at once: programs see an error instead of a timeout. So its own rules come
- *    before the silence with which another instance meets strangers.
+ * N3 Only root of the machine opens a connection to a sandbox: the gateway runs as root, and it is what checks tokens.
+ * N4 A policy also holds for connections that are already open: every packet that leaves a sandbox is checked.
+ * N5 A refused connection is refused at once: programs see an error instead of a timeout. So the sandbox's own rules come before the
+ *    rules of another instance, which drop foreign packets without an answer.
+ * N6 All sandboxes share the machine's one table of connections. A sandbox's share is limited: by the number of open connections, by
+ *    the rate of new ones, and by the time for which closed ones are remembered (the kernel does not count those). The limits hold in
+ *    both directions, because a sandbox may also receive too many connections.
  */
 import { type AddressPlan, bridgeName, portPrefix, slotAddresses } from "./address-plan.ts";
 import { type EgressElements, type EgressSet, egressSets } from "./egress.ts";
-import { formatSubnet, parseSubnet, withoutContained } from "#lib/subnet.ts";
+import { closedIpv4 } from "#lib/public-address.ts";
+import { formatSubnet, withoutContained } from "#lib/subnet.ts";
 
-/** Networks that are not the Internet: private, shared, link-local (metadata services), reserved, multicast. */
-const closedNetworks = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.0.2.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/3",
-];
+/** Of each sandbox, in each direction. With `rememberedSeconds` they end at about 8,000 entries of the kernel's usual 262,144. */
+const mostConnections = 4096;
+const newPerSecond = 200;
+const newAtOnce = 2000;
+const rememberedSeconds = 10;
+/** Longer than the two hours after which a silent connection is asked whether it is alive. */
+const silentSeconds = 7440;
+
+/** What the kernel's table must have room for, at least. */
+export const fewestTableEntries = 262_144;
 
 export interface RulesetPlan {
   readonly addresses: AddressPlan;
@@ -57,9 +55,14 @@ function declareAnew(table: string): string {
   return `table ${table}\ndelete table ${table}`;
 }
 
+/** Addresses of sandboxes with their counters, which the kernel fills. */
+const countedSets = ["asks", "asks_often", "asked", "asked_often"];
+const tooMany = `ct count over ${mostConnections}`;
+const tooFast = `limit rate over ${newPerSecond}/second burst ${newAtOnce} packets`;
+
 function renderInetTable({ addresses, nameservers, egress }: RulesetPlan): string {
   const bridge = bridgeName(addresses.instance);
-  const closed = withoutContained([...closedNetworks.map(parseSubnet), addresses.subnet]).map(formatSubnet);
+  const closed = withoutContained([...closedIpv4, addresses.subnet]).map(formatSubnet);
   const wishes = (set: EgressSet): string => elements(egress.flatMap((each) => each[set]));
   const type: Record<EgressSet, string> = {
     offline: "type ipv4_addr;",
@@ -71,11 +74,13 @@ table inet ${bridge} {
   set closed { type ipv4_addr; flags interval; ${elements(closed)} }
   set nameservers { type ipv4_addr; ${elements(nameservers)} }
 ${egressSets.map((set) => `  set ${set} { ${type[set]} ${wishes(set)} }`).join("\n")}
+${renderCounters(addresses.slots, bridge)}
   chain to_machine {
     type filter hook input priority -10; policy accept;
     iifname "${bridge}" ct state established,related accept
     iifname "${bridge}" jump refuse
   }
+${renderFromMachine(bridge)}
   chain outwards {
     type filter hook forward priority -11; policy accept;
     iifname "${bridge}" jump from_sandbox
@@ -107,6 +112,37 @@ ${egressSets.map((set) => `  set ${set} { ${type[set]} ${wishes(set)} }`).join("
   }
 }
 `;
+}
+
+/** Counts what sandboxes open, after it was decided that they may. */
+function renderCounters(slots: number, bridge: string): string {
+  return `${countedSets.map((set) => `  set ${set} { type ipv4_addr; size ${slots}; flags dynamic; }`).join("\n")}
+  ct timeout short {
+    protocol tcp; l3proto ip
+    policy = { established : ${silentSeconds}, time_wait : ${rememberedSeconds} }
+  }
+  chain remembered {
+    type filter hook prerouting priority -150; policy accept;
+    iifname "${bridge}" meta l4proto tcp ct timeout set "short"
+  }
+  chain counted {
+    type filter hook forward priority -9; policy accept;
+    iifname "${bridge}" ct state new add @asks_often { ip saddr ${tooFast} } jump refuse
+    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany} } jump refuse
+  }`;
+}
+
+function renderFromMachine(bridge: string): string {
+  return `  chain from_machine {
+    type filter hook output priority -10; policy accept;
+    oifname "${bridge}" jump to_sandbox
+  }
+  chain to_sandbox {
+    meta skuid != 0 jump refuse
+    meta l4proto tcp ct timeout set "short"
+    ct state new add @asked_often { ip daddr ${tooFast} } jump refuse
+    ct state new add @asked { ip daddr ${tooMany} } jump refuse
+  }`;
 }
 
 /** Ports, MACs and addresses of all slots are known beforehand, so a new sandbox needs no change here. */

@@ -1,11 +1,12 @@
 /**
  * The network of an instance: a bridge with the machine at its first address, a port for each sandbox, a firewall.
  * Siblings: address-plan.ts (names and addresses), bridge.ts and range-claim.ts (which network and ids an instance has),
- * ruleset.ts and egress.ts (the firewall), host-routes.ts, nameservers.ts.
+ * ruleset.ts and egress.ts (the firewall), former-connections.ts (what it remembers), host-routes.ts, nameservers.ts.
  */
 import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import { forgetConnections } from "#engines/embedded/node/linux/connections.ts";
 import { whileLocked } from "#engines/embedded/node/linux/file-lock.ts";
 import { idsPerRange, insideNetwork } from "#engines/embedded/node/linux/namespaces.ts";
 import { Netlink } from "#engines/embedded/node/linux/netlink.ts";
@@ -15,6 +16,7 @@ import { hasCode } from "#lib/native/files.ts";
 import { type AddressPlan, bridgeName, gatewayAddress, portPrefix, slotAddress, slotAddresses } from "./address-plan.ts";
 import { ensureBridge } from "./bridge.ts";
 import { type EgressElements, egressChange } from "./egress.ts";
+import { FormerConnections } from "./former-connections.ts";
 import { defaultRouteLinks, hostRoutes } from "./host-routes.ts";
 import { machineNameservers } from "./nameservers.ts";
 import { firstId, type RangeClaim } from "./range-claim.ts";
@@ -47,6 +49,7 @@ export class SandboxNetwork {
   readonly #mtu: number;
   readonly #netlink: Netlink;
   readonly #bridge: number;
+  readonly #former: FormerConnections;
 
   private constructor(options: {
     claim: RangeClaim;
@@ -55,6 +58,7 @@ export class SandboxNetwork {
     mtu: number;
     netlink: Netlink;
     bridge: number;
+    deps: NetworkDeps;
   }) {
     this.claim = options.claim;
     this.nameservers = options.nameservers;
@@ -62,6 +66,11 @@ export class SandboxNetwork {
     this.#mtu = options.mtu;
     this.#netlink = options.netlink;
     this.#bridge = options.bridge;
+    this.#former = new FormerConnections({
+      ...options.deps,
+      hasPort: async (slot) => (await this.#netlink.findLink(slotAddresses(this.#addresses, slot).port)) !== undefined,
+      forget: (slot) => forgetConnections(addressBytes(slotAddress(this.#addresses, slot))),
+    });
   }
 
   /** Brings up what is missing. `inUse`: sandboxes still hold addresses, so the network must stay what it is. */
@@ -74,7 +83,7 @@ export class SandboxNetwork {
     const bridge = await netlink.findLink(bridgeName(options.instance));
     if (bridge === undefined) throw new Error(`the bridge ${bridgeName(options.instance)} vanished while it was set up`);
     const addresses = { instance: options.instance, subnet: claim.subnet, slots: claim.slots };
-    return new SandboxNetwork({ claim, addresses, nameservers: options.nameservers ?? machineNameservers(), mtu, netlink, bridge });
+    return new SandboxNetwork({ claim, addresses, nameservers: options.nameservers ?? machineNameservers(), mtu, netlink, bridge, deps });
   }
 
   /** Loads the firewall anew. Open connections go on. */
@@ -91,6 +100,16 @@ export class SandboxNetwork {
     return slotAddresses(this.#addresses, slot).ip;
   }
 
+  /** To be called when a slot has been removed. */
+  removed(slot: number): void {
+    this.#former.forgetSoon(slot);
+  }
+
+  /** Removes the port of a slot now, instead of when the kernel gets to removing its network namespace. */
+  async disconnect(slot: number): Promise<void> {
+    await this.#netlink.deleteLink(slotAddresses(this.#addresses, slot).port);
+  }
+
   /** Gives the network namespace in `file` its link and address. Fails with EEXIST while the slot's former port is still going away. */
   async connect(slot: number, file: string): Promise<void> {
     const { port, mac } = slotAddresses(this.#addresses, slot);
@@ -100,6 +119,11 @@ export class SandboxNetwork {
     } finally {
       closeSync(network);
     }
+    // Its former port is gone now, and its next user is not there yet.
+    await Promise.all([this.#former.forgetNow(slot), this.#setUp(slot, port, file)]);
+  }
+
+  async #setUp(slot: number, port: string, file: string): Promise<void> {
     const index = await this.#netlink.findLink(port);
     if (index === undefined) throw new Error(`port ${port} vanished while it was set up`);
     await this.#netlink.isolatePort(index);
@@ -119,7 +143,8 @@ export class SandboxNetwork {
     await inner.addGateway(link, addressBytes(gatewayAddress(this.#addresses)));
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#former.close();
     this.#netlink[Symbol.dispose]();
   }
 }
@@ -136,12 +161,12 @@ export async function removeNetwork(instance: string): Promise<void> {
   await nft(renderRemoval(instance));
 }
 
-/** Packets pass between these links only; the machine does not become a router for everybody. */
+/** Packets pass between these links only; the machine does not become a router for its other networks. */
 function forwardBetween(links: readonly string[]): void {
   for (const link of links) writeFileSync(`/proc/sys/net/ipv4/conf/${link}/forwarding`, "1");
 }
 
-/** Settings of a sandbox's own network: small ports and ping for everybody in it, no IPv6 but on its loopback. */
+/** Settings of a sandbox's own network: all its users may bind ports below 1024 and send pings; IPv6 only on its loopback. */
 function setInside(first: number): void {
   writeFileSync("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
   writeFileSync("/proc/sys/net/ipv4/ping_group_range", `${first} ${first + idsPerRange - 1}`);

@@ -6,8 +6,8 @@ import { NodePod } from "./node-pod.ts";
 import { namesIn, PodFolder, type PodRecord } from "./records.ts";
 
 /**
- * Pods and containers that an earlier life has left, running or not, as their records say; what is not whole is removed.
- * They go into `pods` one by one, so that whoever called has them even if this fails.
+ * Adopts pods and containers that an earlier process left, running or not, by their records; incomplete ones are removed. They are
+ * put into `pods` one by one, so that the caller has them even if this fails.
  */
 export async function adoptPods(context: NodeContext, pods: Map<string, NodePod>, onExit: ExitHandler): Promise<void> {
   for (const uid of namesIn(context.paths.pods)) {
@@ -23,7 +23,7 @@ export async function adoptPods(context: NodeContext, pods: Map<string, NodePod>
 
 function recordedPod(context: NodeContext, record: PodRecord): NodePod {
   const slot = slotAt(context.paths.slots, record.slot, context.network);
-  return new NodePod({ context, record, slot, egress: egressElements(slot.ip, record.plan.egress) });
+  return new NodePod({ context, record, slot, egress: egressElements(slot.ip, record.plan.egress), isUsed: true });
 }
 
 async function adoptContainers(context: NodeContext, pod: NodePod, onExit: ExitHandler): Promise<void> {
@@ -42,7 +42,7 @@ async function finishRemoval({ log }: NodeContext, pod: NodePod, pods: Map<strin
     await pod.remove();
     pods.delete(pod.uid);
   } catch (error) {
-    // It stays in the list, for whoever removes it again; the others must not wait for that.
+    // It stays in the list, so its removal can be tried again; the other pods must not wait for that.
     log.warn({ error, pod: pod.uid }, "could not finish the removal of a pod");
   }
 }

@@ -26,8 +26,8 @@ function fileOf({ disk, id }: LogPlace): string {
 }
 
 /**
- * Opens a new log for somebody who is to write to it. It is opened through a mount that hangs nowhere: by `/proc/1/fd`
- * a sandbox can read the name of the file from the top of its mount, and sees no path of the machine that way.
+ * Opens a new log that `owner` may write to. It is opened through a detached mount: a sandbox can read the file's path below its
+ * mount in `/proc/1/fd`, and so sees no path of the machine.
  */
 export function openContainerLog(place: LogPlace, owner: number): number {
   mkdirSync(join(place.disk, "logs"), { recursive: true, mode: 0o700 });
@@ -66,7 +66,7 @@ async function copyEnd(from: string, to: string): Promise<boolean> {
     const { size } = statSync(from);
     const buffer = Buffer.alloc(Math.min(chunkBytes, size));
     let position = Math.max(0, size - keptBytes);
-    // Not to the end but to the size: who still writes must not keep us here.
+    // Read to the known size and not to the end: a process that still writes must not keep this loop going.
     while (position < size) {
       const { bytesRead } = await source.read(buffer, 0, Math.min(buffer.length, size - position), position);
       if (bytesRead === 0) break;

@@ -18,7 +18,7 @@ export async function eraseNode(options: EraseOptions): Promise<void> {
   try {
     await removePods(options);
   } catch (error) {
-    // Another version of AgentBox may have left what this one cannot read. What it is can be unknown; whose it is, is not.
+    // Another version of AgentBox may have left files that this one cannot read. They are still known to belong to this instance.
     await removeUnseen(options, paths, error);
   }
   await removeNetwork(options.instance);
@@ -42,7 +42,7 @@ async function removePods(options: EraseOptions): Promise<void> {
 /** By the instance's name alone: kills all that runs in its groups. Mounts, files and links go after it. */
 async function removeUnseen({ instance, clock, log }: EraseOptions, paths: NodePaths, cause: unknown): Promise<void> {
   using lock = await FileLock.take(paths.lock, clock, 0);
-  // Somebody runs it, and that was the reason.
+  // Another process runs the instance, and that was the cause.
   if (lock === undefined) throw cause;
   log.warn({ error: cause, instance }, "what is left on the machine cannot be read and is removed unseen");
   await openCgroups({ instance, clock }, mountTable()).removeInstance();

@@ -1,11 +1,14 @@
 /** One container on this node, from its creation to its removal. */
 import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { endsWithin } from "#lib/clock.ts";
 import type { ContainerExit, ContainerPlan, ContainerStarted, ContainerStateOnNode } from "#engines/embedded/node/pod-runtime.ts";
 import { identify, type ProcessExit, type Signal } from "#engines/embedded/node/linux/processes.ts";
 import { removeStage } from "#engines/embedded/node/rootfs/stage.ts";
 import { ContainerProcess } from "#engines/embedded/node/runtime/container-process.ts";
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { oomScores } from "#engines/embedded/node/runtime/oom-score.ts";
+import { socketBytes } from "#engines/embedded/node/runtime/spec/resources.ts";
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { assemble } from "./assemble-container.ts";
 import { keepContainerLog, type LogPlace, openContainerLog } from "./container-log.ts";
@@ -14,6 +17,8 @@ import type { NodePod } from "./node-pod.ts";
 import type { ContainerRecord } from "./records.ts";
 
 export type ExitHandler = (id: string, exit: ContainerExit) => void;
+
+const killedMs = 30_000;
 
 export class NodeContainer {
   readonly pod: NodePod;
@@ -75,7 +80,8 @@ export class NodeContainer {
       if (this.#runtime.traits.opaque) await this.#context.network.configure(this.pod.slot.index, this.pod.slot.networkNamespace);
       const { stage, owner } = await assemble(this.#context, this.pod, plan, this.#runtime);
       try {
-        const pid = await this.#createAs(owner);
+        const pid = await this.#createAs(owner, plan.daemon ? oomScores.daemon : oomScores.container);
+        this.#context.cgroups.limitSockets(this.pod.uid, this.id, socketBytes(plan.resources, this.#context.socketBytes));
         const process = identify(pid);
         if (process === undefined) throw new Error(`container ${this.id} was gone as soon as it was created`);
         this.#record = { ...this.#record, process };
@@ -90,10 +96,10 @@ export class NodeContainer {
     }
   }
 
-  async #createAs(owner: number): Promise<number> {
+  async #createAs(owner: number, oomScore: number): Promise<number> {
     const log = openContainerLog(this.#logPlace, owner);
     try {
-      return await this.#runtime.create({ id: this.id, bundle: this.pod.folder.container(this.id), log });
+      return await this.#runtime.create({ id: this.id, bundle: this.pod.folder.container(this.id), log, oomScore });
     } finally {
       closeSync(log);
     }
@@ -121,7 +127,9 @@ export class NodeContainer {
 
   async signal(signal: Signal): Promise<void> {
     if (this.#exit !== undefined) return;
-    if (this.#runtime.traits.signalBy === "process") this.#process?.signal(signal);
+    // A runtime with processes of its own in the pod is frozen with it, and takes no order.
+    const isDirect = this.#runtime.traits.signalBy === "process" || (signal === "SIGKILL" && this.#context.cgroups.isFrozen(this.pod.uid));
+    if (isDirect) this.#process?.signal(signal);
     else await this.#runtime.kill(this.id, signal);
   }
 
@@ -136,8 +144,9 @@ export class NodeContainer {
   /** Kills what runs and makes the runtime forget it: what is left are files. */
   async stop(): Promise<void> {
     await this.#end();
-    await this.#runtime.delete(this.id);
+    // Its group goes first: the kernel says whether anything still runs, and the runtime has nothing to wait for.
     await this.#context.cgroups.removeContainer(this.pod.uid, this.id);
+    await this.#runtime.delete(this.id);
     removeStage(this.#context.paths.stage, this.id);
   }
 
@@ -163,10 +172,12 @@ export class NodeContainer {
   async #end(): Promise<void> {
     if (this.#process === undefined || this.#exit !== undefined) return;
     this.#process.signal("SIGKILL");
-    // Whoever is frozen dies only when it is thawed, before it can do anything else. Freezing the others again is not for us:
-    // one that is killed at the same time might not have died yet.
+    // A frozen process dies only when it is thawed, before it can do anything else. We do not freeze the pod's other containers again:
+    // one that is being killed at the same time might not have died yet.
     if (this.#context.cgroups.isFrozen(this.pod.uid)) await this.#context.cgroups.thaw(this.pod.uid);
-    await this.#process.ended;
+    // A killed process that stays is held by the kernel. Waiting longer would keep a place of the node for nothing.
+    if (await endsWithin(this.#process.ended, this.#context.clock, killedMs)) return;
+    throw new Error(`container ${this.id} has not ended ${killedMs / 1000} s after it was killed`);
   }
 
   #markStarted(): number {

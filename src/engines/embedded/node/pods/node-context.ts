@@ -6,6 +6,7 @@ import type { NodePaths } from "#engines/embedded/node/node-paths.ts";
 import type { Disks } from "#engines/embedded/node/rootfs/disks/choose.ts";
 import type { Trash } from "#engines/embedded/node/rootfs/trash.ts";
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import type { RuntimeCommands } from "#engines/embedded/node/runtime/runtime-commands.ts";
 import type { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
 import type { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
 
@@ -24,7 +25,12 @@ export interface NodeContext {
   readonly runtime: (runtimeClassName: string | undefined) => Promise<OciRuntime>;
   /** The same for containers that are there already, even if the machine has the runtime no longer. */
   readonly formerRuntime: (runtimeClassName: string) => Promise<OciRuntime>;
-  readonly maxOpenFiles: number;
+  /** What these runtimes do now. */
+  readonly commands: RuntimeCommands;
+  /** Of each process in a container; undefined if they inherit our own limits. */
+  readonly maxOpenFiles: number | undefined;
+  /** What sockets of the whole machine may hold. */
+  readonly socketBytes: number;
   /** True if our daemon's folder is there to be mounted. */
   readonly hasDaemon: boolean;
 }

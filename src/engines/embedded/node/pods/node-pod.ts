@@ -4,7 +4,7 @@ import type { PodPlan, PodState, PodUsage } from "#engines/embedded/node/pod-run
 import { detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
 import { type EgressElements, egressElements, noEgress } from "#engines/embedded/node/network/egress.ts";
 import { writePodFiles } from "#engines/embedded/node/rootfs/pod-files.ts";
-import type { Slot } from "#engines/embedded/node/slots/slot.ts";
+import { renewSlot, type Slot } from "#engines/embedded/node/slots/slot.ts";
 import type { NodeContainer } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
 import { PodFolder, type PodRecord } from "./records.ts";
@@ -19,12 +19,15 @@ export class NodePod {
   #egress: EgressElements;
   /** False for a pod of an earlier life: it may have died before everything was in place. */
   #complete = false;
+  /** Whether a container may have been in the slot's namespaces. */
+  #isUsed: boolean;
 
-  constructor(options: { context: NodeContext; record: PodRecord; slot: Slot; egress: EgressElements }) {
+  constructor(options: { context: NodeContext; record: PodRecord; slot: Slot; egress: EgressElements; isUsed: boolean }) {
     this.#context = options.context;
     this.#record = options.record;
     this.slot = options.slot;
     this.#egress = options.egress;
+    this.#isUsed = options.isUsed;
     this.folder = new PodFolder(options.context.paths.pods, this.uid);
   }
 
@@ -76,7 +79,17 @@ export class NodePod {
     this.#complete = true;
   }
 
-  /** Also before each container: the one whose place it takes may have written into them, for another user. */
+  /**
+   * Sees to it that the next container is the first in its namespaces, unless others of the pod are there to share them:
+   * connections that a network namespace remembers, and what it has measured of peers, are of the sandbox that was there.
+   */
+  async freshNamespaces(): Promise<void> {
+    const isShared = [...this.containers.values()].some(({ state }) => state.state !== "exited");
+    if (this.#isUsed && !isShared) await renewSlot(this.#context.paths.slots, this.slot.index, this.#context.network);
+    this.#isUsed = true;
+  }
+
+  /** Also called before each container: the one before it may have written into these files, as another user. */
   writeFiles(): void {
     const { ip, firstUid } = this.slot;
     writePodFiles(this.folder.etc, { hostname: this.plan.hostname, ip, nameservers: this.#context.network.nameservers, firstUid });
@@ -84,7 +97,9 @@ export class NodePod {
 
   async usage(): Promise<PodUsage> {
     const diskBytes = await this.#context.disks.of(this.#record.disk).usedBytes(this.uid);
-    return { ...this.#context.cgroups.counters(this.uid), diskBytes };
+    const { cgroups } = this.#context;
+    const oomKills = [...this.containers.keys()].reduce((sum, id) => sum + cgroups.oomKills(this.uid, id), 0);
+    return { ...cgroups.counters(this.uid), diskBytes, oomKills };
   }
 
   async remove(): Promise<void> {

@@ -1,12 +1,13 @@
 /** Takes the machine over: everything that is there is found again, and either adopted or removed. */
-import { chmodSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { openCgroups } from "#engines/embedded/node/cgroups/detect.ts";
 import { FileLock } from "#engines/embedded/node/linux/file-lock.ts";
-import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";
-import { keepMountsPrivate, mountFileSystem } from "#engines/embedded/node/linux/mounts.ts";
+import { mountOf, mountTable, detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
+import { keepMountsPrivate, mountFileSystem, detachMount, mountOverlay } from "#engines/embedded/node/linux/mounts.ts";
+import { openFilesOfSandboxes } from "#engines/embedded/node/linux/process-limits.ts";
 import { adoptOrphans } from "#engines/embedded/node/linux/processes.ts";
 import { checkInstanceId } from "#engines/embedded/node/network/address-plan.ts";
 import { egressElements } from "#engines/embedded/node/network/egress.ts";
@@ -14,23 +15,24 @@ import { SandboxNetwork } from "#engines/embedded/node/network/sandbox-network.t
 import { type NodePaths, nodePaths } from "#engines/embedded/node/node-paths.ts";
 import { Disks } from "#engines/embedded/node/rootfs/disks/choose.ts";
 import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
-import { detachStages } from "#engines/embedded/node/rootfs/stage.ts";
+import { detachStages, sweepStages } from "#engines/embedded/node/rootfs/stage.ts";
 import { Trash } from "#engines/embedded/node/rootfs/trash.ts";
 import { judgeRunc } from "#engines/embedded/node/runtime/known-escapes.ts";
-import { OciRuntime, type RuntimeFolders } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { OciRuntime, type RuntimeOptions } from "#engines/embedded/node/runtime/oci-runtime.ts";
+import { RuntimeCommands } from "#engines/embedded/node/runtime/runtime-commands.ts";
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
-import { makeSlot, removeSlot } from "#engines/embedded/node/slots/slot.ts";
+import { makeSlot, removeSlot, existingSlots } from "#engines/embedded/node/slots/slot.ts";
 import { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
 import { adoptPods } from "./adopt-pods.ts";
-import { mountDaemon } from "./daemon-mount.ts";
+import { machineSocketBytes, raiseMachineQuotas, wantedQuotas } from "./machine-quotas.ts";
 import type { ExitHandler } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
 import type { NodePod } from "./node-pod.ts";
 import { namesIn, PodFolder, type PodRecord } from "./records.ts";
 import { checkFileSystem, checkMachine } from "./requirements.ts";
 import { waitForStragglers } from "./stragglers.ts";
-import { sweep, sweepSlots } from "./sweep.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 
 export interface NodeOptions {
   /** AgentBox' folder; ours is `node` in it. */
@@ -47,6 +49,10 @@ export interface NodeOptions {
   /** How many slots are kept ready. */
   readonly slotsAhead?: number;
   readonly diskQuota?: DiskKind | undefined;
+  /** Sandboxes may run on a runtime with known escapes: only where all code in them is trusted. */
+  readonly allowVulnerableRuntime?: boolean;
+  /** How long a command of the runtime may take. */
+  readonly commandMs?: number;
   /** The folder that containers with the daemon see at /.envd. */
   readonly daemonFolder?: string | undefined;
 }
@@ -54,7 +60,6 @@ export interface NodeOptions {
 const usualSlots = 1024;
 const usualSlotsAhead = 8;
 const lockPatienceMs = 1000;
-const mostOpenFiles = 65_536;
 
 export interface OpenNode {
   readonly context: NodeContext;
@@ -89,7 +94,7 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
 
 async function lockHome(paths: NodePaths, { instance, clock }: { instance: string; clock: Clock }): Promise<FileLock> {
   mkdirSync(dirname(paths.lock), { recursive: true });
-  // Whoever made the folder: files in it carry the owners that they have inside (node-paths.ts).
+  // Also for a folder that existed before: files in it carry the owners that they have inside a sandbox (node-paths.ts).
   chmodSync(dirname(paths.lock), 0o700);
   // A process that was just being started by a killed one holds its lock for moments.
   const lock = await FileLock.take(paths.lock, clock, lockPatienceMs);
@@ -129,9 +134,11 @@ async function openParts(
   await network.loadRules(records.map(({ slot, plan }) => egressElements(network.addressOf(slot), plan.egress)));
   const taken = new Set(records.map(({ slot }) => slot));
   sweepSlots(paths.slots, taken);
+  raiseMachineQuotas(wantedQuotas(network.claim.slots), log);
   const trash = new Trash(paths.trash, log);
   const idMaps = new MountIdMaps();
-  const folders = { state: paths.runtimes, scratch: paths.scratch };
+  const commands = new RuntimeCommands(clock, options.commandMs);
+  const runtimes = { state: paths.runtimes, scratch: paths.scratch, clock, commands };
   const pool = new SlotPool(
     {
       slots: network.claim.slots,
@@ -142,7 +149,10 @@ async function openParts(
         await idMaps.get(slot.firstUid);
         return slot;
       },
-      remove: ({ index }) => removeSlot(paths.slots, index),
+      remove: ({ index }) => {
+        removeSlot(paths.slots, index);
+        network.removed(index);
+      },
       clock,
       log,
     },
@@ -158,9 +168,11 @@ async function openParts(
     cgroups: openCgroups({ instance, clock }, mountTable()),
     disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
     trash,
-    runtime: cachedRuntimes(folders, log),
-    formerRuntime: (name) => OciRuntime.openAny(name, folders),
-    maxOpenFiles: Math.min(mostOpenFiles, openFilesLimit()),
+    runtime: cachedRuntimes(runtimes, options),
+    formerRuntime: (name) => OciRuntime.openAny(name, runtimes),
+    commands,
+    maxOpenFiles: openFilesOfSandboxes(),
+    socketBytes: machineSocketBytes(),
     hasDaemon: mountDaemon(paths, options.daemonFolder),
   };
 }
@@ -171,17 +183,19 @@ async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext,
   for (const pod of pods.values()) for (const container of pod.containers.values()) container.release();
   await slots.close();
   await Promise.all([disks.close(), trash.close(), idMaps.close()]);
-  network.close();
+  await network.close();
   lock[Symbol.dispose]();
 }
 
+type RuntimeSettings = Pick<NodeOptions, "allowVulnerableRuntime"> & { readonly log: Logger };
+
 /** Each runtime is looked for once; one that was missing is looked for again. */
-function cachedRuntimes(folders: RuntimeFolders, log: Logger): NodeContext["runtime"] {
+function cachedRuntimes(options: RuntimeOptions, settings: RuntimeSettings): NodeContext["runtime"] {
   const known = new Map<string, Promise<OciRuntime>>();
   const look = async (name: string): Promise<OciRuntime> => {
-    const found = await OciRuntime.open(name, folders);
-    log.info({ runtime: name, version: found.version }, "container runtime found");
-    if (found.traits.command === defaultRuntime) refuseEscapes(found, log);
+    const found = await OciRuntime.open(name, options);
+    settings.log.info({ runtime: name, version: found.version }, "container runtime found");
+    if (found.traits.command === defaultRuntime) refuseEscapes(found, settings);
     return found;
   };
   return (name = defaultRuntime) => {
@@ -193,14 +207,58 @@ function cachedRuntimes(folders: RuntimeFolders, log: Logger): NodeContext["runt
 }
 
 /** For new containers only: those that are there can still be removed. */
-function refuseEscapes({ version, build }: OciRuntime, log: Logger): void {
+function refuseEscapes({ version, build }: OciRuntime, { allowVulnerableRuntime = false, log }: RuntimeSettings): void {
   const verdict = judgeRunc(version, build);
-  if (verdict.kind === "refused") throw new Error(verdict.message);
-  if (verdict.kind === "weak") log.warn({ version, build, message: verdict.message }, "container runtime should be updated");
+  if (verdict.kind === "fine") return;
+  if (verdict.kind === "refused" || !allowVulnerableRuntime) throw new Error(verdict.message);
+  log.warn(
+    { version, build, message: verdict.message },
+    "sandboxes can escape: the container runtime has known holes, and a setting allows it",
+  );
 }
 
-/** Nobody may raise it for a container above our own without a capability that we may not have. */
-function openFilesLimit(): number {
-  const hard = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
-  return hard === "unlimited" ? Number.POSITIVE_INFINITY : Number(hard);
+/**
+ * Mounts the daemon's folder so that the mount does not reveal where the folder is on the machine; all sandboxes share its pages.
+ * Containers that were made with another folder keep that one. False without a folder.
+ */
+function mountDaemon(paths: NodePaths, folder: string | undefined): boolean {
+  if (folder === undefined) return false;
+  const note = join(paths.run, "daemon-folder");
+  const empty = join(paths.run, "empty");
+  if (readIfPresent(note) === folder) return true;
+  mkdirSync(paths.daemon, { recursive: true });
+  mkdirSync(empty, { recursive: true });
+  detachMount(paths.daemon);
+  // Two layers, because an overlay without an upper must have two.
+  mountOverlay({ lowers: [folder, empty], target: paths.daemon, flags: ["readOnly", "noSuid", "noDev"] });
+  writeFileSync(note, folder);
+  return true;
+}
+
+/** Removes leftovers that no pod owns: an earlier process was killed in the middle of its work. */
+async function sweep(context: NodeContext, pods: ReadonlyMap<string, NodePod>): Promise<void> {
+  const containers = new Set([...pods.values()].flatMap((pod) => [...pod.containers.keys()]));
+  sweepStages(context.paths.stage, containers);
+  await sweepContainers(context, containers);
+  await Promise.all(context.cgroups.pods().flatMap((uid) => (pods.has(uid) ? [] : [context.cgroups.removePod(uid)])));
+  for (const disks of context.disks.all()) {
+    await Promise.all(disks.pods().flatMap((uid) => (pods.has(uid) ? [] : [disks.remove(uid)])));
+  }
+  for (const uid of namesIn(context.paths.pods)) {
+    if (pods.has(uid)) continue;
+    detachBelow(join(context.paths.pods, uid));
+    rmSync(join(context.paths.pods, uid), { recursive: true, force: true });
+  }
+}
+
+/** Before the pool begins to make slots: then all that are there are old. */
+function sweepSlots(folder: string, taken: ReadonlySet<number>): void {
+  for (const index of existingSlots(folder)) if (!taken.has(index)) removeSlot(folder, index);
+}
+
+async function sweepContainers(context: NodeContext, owned: ReadonlySet<string>): Promise<void> {
+  for (const name of namesIn(context.paths.runtimes)) {
+    const runtime = await context.formerRuntime(name);
+    await Promise.all(runtime.list().flatMap((id) => (owned.has(id) ? [] : [runtime.delete(id)])));
+  }
 }

@@ -71,7 +71,7 @@ export class PodFolder {
     writeRecord(join(this.path, "pod.json"), record);
   }
 
-  /** From now on there is no way back: whoever finds the pod removes it. */
+  /** The removal cannot be taken back from here on: any process that finds the pod goes on removing it. */
   markRemoving(): void {
     writeRecord(join(this.path, "removing"), true);
   }
@@ -89,7 +89,7 @@ export class PodFolder {
     writeRecord(join(this.container(record.id), "container.json"), record);
   }
 
-  /** Who lives in the container's image, for containers that nobody can look into. */
+  /** The users and groups of the container's image, for containers whose files cannot be read. */
   readAccounts(id: string): AccountFiles | undefined {
     return readRecord(join(this.container(id), "accounts.json")) as AccountFiles | undefined;
   }

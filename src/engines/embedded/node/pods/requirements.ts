@@ -1,4 +1,4 @@
-/** What a machine must have to be a node. Asked once at the start, so that the first pod does not fail for reasons that nobody understands. */
+/** What a machine must have to be a node. Checked once at the start, so that a missing part gives a clear error before the first pod. */
 import { closeSync, mkdirSync } from "node:fs";
 import { release } from "node:os";
 import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts";

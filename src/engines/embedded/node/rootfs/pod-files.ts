@@ -4,7 +4,7 @@ import { mountOf, mountTable } from "#engines/embedded/node/linux/mount-table.ts
 import { mountFileSystem } from "#engines/embedded/node/linux/mounts.ts";
 import { renderResolvConf } from "#engines/embedded/node/network/nameservers.ts";
 
-/** Files in /etc that say who and where the pod is; all of its containers see the same ones. */
+/** Files in /etc with the pod's name, address and nameservers; all of its containers see the same ones. */
 export const podFileNames = ["hosts", "hostname", "resolv.conf"] as const;
 
 export interface PodIdentity {
@@ -24,7 +24,7 @@ export function podFileContents({ hostname, ip, nameservers }: PodIdentity): Rec
   };
 }
 
-/** Much more than anybody writes into them by hand. */
+/** Much more than these files need. */
 const roomForFiles = "256k";
 
 /**

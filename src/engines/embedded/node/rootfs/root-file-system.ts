@@ -41,7 +41,7 @@ export function mountRoot(stage: Stage, { image, writable, idMap }: RootPlan): M
   return { root, usr: stage.overlay("usr", { lowers, upper: upperIn(changes, "usr") }) };
 }
 
-/** Not made through the id map: there the root of this machine is somebody whom the sandbox does not know. */
+/** Not made through the id map: there the root of this machine has an id that does not exist in the sandbox. */
 function makeUpper(writable: string, name: string): void {
   const { folder, work } = upperIn(writable, name);
   mkdirSync(work, { recursive: true });

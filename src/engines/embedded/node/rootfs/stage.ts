@@ -17,11 +17,11 @@ const largestStage = "1m";
 const rootName = "root";
 
 /**
- * Where the file systems of one container are put together. The runtime takes them from here into the container's own
- * mount namespace; afterwards the machine has no mount of them left that somebody would have to take away one day.
+ * Where the file systems of one container are put together. The runtime moves them from here into the container's own mount
+ * namespace. Afterwards the machine has no mount of them left, so none has to be cleaned up later.
  *
- * A stage is a mount itself, so that everything on it goes with one call: the kernel waits a moment for each.
- * The folder of the root file system stays while the container does, empty: `runc exec` begins by going there.
+ * A stage is a mount itself, so that one call detaches everything on it: the kernel waits a moment for each call.
+ * The folder of the root file system stays, empty, as long as the container: `runc exec` changes into it first.
  */
 export class Stage {
   readonly folder: string;

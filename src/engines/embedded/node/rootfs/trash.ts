@@ -6,8 +6,8 @@ import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { hasCode } from "#lib/native/files.ts";
 
 /**
- * Folders that nobody needs any more: moved here at once, removed in the background, one after another. `rm` does it,
- * because a sandbox may have nested folders deeper than a path can be long.
+ * Folders that are to be deleted: moved here at once, removed in the background, one after another. `rm` removes them, because a
+ * sandbox may have nested folders deeper than the longest path that Node can pass.
  */
 export class Trash {
   readonly #folder: string;

@@ -11,7 +11,7 @@ export interface StagedVolume {
   readonly source: string;
   readonly path: string;
   readonly readOnly: boolean;
-  /** Flags that the source has and that must be repeated: inside a user namespace nobody may drop them. */
+  /** Flags of the source that must be repeated: the kernel does not let a process in a user namespace drop them. */
   readonly flags: readonly string[];
 }
 

@@ -1,7 +1,7 @@
-/** The first process of a container, watched from outside: whoever started it, in this life of the node or in an earlier one. */
+/** The first process of a container, watched from outside. This process of the node may have started it, or an earlier one. */
 import { HeldProcess, type ProcessExit, type ProcessIdentity, type Signal } from "#engines/embedded/node/linux/processes.ts";
 
-/** Reported when nobody knows: it ended while no node was there to see it, or on an old kernel as somebody else's child. */
+/** Reported when the code is unknown: it ended while no node ran, or it was another process's child on an old kernel. */
 const unknownExit: ProcessExit = { code: 255 };
 
 export class ContainerProcess {

@@ -76,3 +76,26 @@ test("an error of the other side is the end: that is how a terminal says that no
   await settle();
   expect([got(), over()]).toEqual(["bye", true]);
 });
+
+test("a reader that leaves early leaves the writer with a broken pipe, also when it left before the beginning", async () => {
+  const { from, to } = world();
+  to.destroy();
+  await settle();
+  expect(from.destroyed).toBe(true);
+  const late = new PassThrough();
+  endWhenQuiet({ from: late, to, clock: new SteppedClock(), ended: new Promise(() => {}) });
+  expect(late.destroyed).toBe(true);
+});
+
+test("a process that was too busy to read finds what was written before it calls the output ended", async () => {
+  const { clock, from, end, read, got } = world();
+  read();
+  end();
+  await settle();
+  // Both are due in the same turn, the timer first.
+  const stepped = clock.step(50);
+  from.write("late words");
+  await stepped;
+  await clock.step(100);
+  expect(got()).toBe("late words");
+});

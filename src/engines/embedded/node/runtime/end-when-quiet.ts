@@ -9,12 +9,12 @@ export interface QuietEnd {
   readonly ended: Promise<unknown>;
 }
 
-/** So long nothing came, although nobody kept it from coming: then all that the command wrote has been read. */
+/** When nothing has come for so long, and the reader was not held back, all that the command wrote has been read. */
 const quietMs = 50;
 
 /**
- * Passes on what is read. The end is when everybody has closed the other side, or when the command has ended and nothing
- * more is there: processes that it left in the background may hold the other side for ever.
+ * Passes on what is read. It ends when all processes have closed the other side, or when the command has ended and there is nothing
+ * more to read: background processes of the command may hold the other side for ever.
  */
 export function endWhenQuiet({ from, to, clock, ended }: QuietEnd): void {
   let seen = 0;
@@ -31,13 +31,19 @@ export function endWhenQuiet({ from, to, clock, ended }: QuietEnd): void {
   // The last user of a terminal closes it: reading from the other side is then an error.
   from.once("error", finish);
   from.once("close", finish);
+  // A reader that leaves early leaves the command with a broken pipe.
+  if (to.destroyed) from.destroy();
+  else to.once("close", () => from.destroy());
   const lookAgain = (): void => {
     const before = seen;
-    clock.after(quietMs, () => {
-      if (from.destroyed) return;
-      if (seen === before && !to.writableNeedDrain) finish();
-      else lookAgain();
-    });
+    // A process that was busy finds its timers over before it has read what came meanwhile: what is there to be read is read first.
+    clock.after(quietMs, () =>
+      setImmediate(() => {
+        if (from.destroyed) return;
+        if (seen === before && !to.writableNeedDrain) finish();
+        else lookAgain();
+      }),
+    );
   };
   void ended.then(lookAgain);
 }

@@ -3,8 +3,8 @@ import { onReadable } from "#engines/embedded/node/linux/libc.ts";
 import { hasCode } from "#lib/native/files.ts";
 
 /**
- * Lets a created container go, as `runc start` does: its first process waits until somebody opens this file for reading,
- * writes one byte into it and becomes the program it is to be. Without the file the container has been started.
+ * Starts a created container, as `runc start` does: its first process waits until this file is opened for reading, writes one byte
+ * into it and becomes the container's program. If the file does not exist, the container has been started.
  * `ended` resolves if that process ends instead.
  */
 export async function openExecFifo(path: string, ended: Promise<unknown>): Promise<void> {
@@ -34,8 +34,8 @@ async function readableOr(fifo: number, ended: Promise<unknown>): Promise<void> 
 }
 
 /**
- * True while the first process still waits to be let go: then it holds the file. That the file is there says nothing; who
- * let the process go may have been killed before removing it.
+ * True while the first process still waits to be started: then it holds the file open. That the file exists proves nothing: the
+ * process that started the container may have been killed before it removed the file.
  */
 export function waitsAtFifo(path: string, pid: number): boolean {
   const folder = `/proc/${pid}/fd`;

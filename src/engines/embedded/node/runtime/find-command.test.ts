@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findCommand } from "./find-command.ts";
+import { findCommand, findRuntime } from "./find-command.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -17,6 +17,20 @@ test("a command is found on PATH, in its order, if it may be run", () => {
   expect(findCommand("tool", `/nowhere:${folder}`)).toBe(join(folder, "tool"));
   expect(findCommand("plain", folder)).toBeUndefined();
   expect(findCommand("no-such-command", folder)).toBeUndefined();
+});
+
+test("a runtime is the one that was chosen, else the one that was built, else the machine's own", () => {
+  const [built, chosen, own] = ["cache/runc/runc", "chosen", "bin/runc"].map((path) => join(folder, path));
+  for (const path of [built, chosen, own]) {
+    mkdirSync(dirname(path ?? ""), { recursive: true });
+    writeFileSync(path ?? "", "");
+    chmodSync(path ?? "", 0o755);
+  }
+  const env = { PATH: join(folder, "bin"), AGENTBOX_CACHE: join(folder, "cache") };
+  expect(findRuntime("runc", { ...env, AGENTBOX_RUNC: chosen })).toBe(chosen);
+  expect(findRuntime("runc", { ...env, AGENTBOX_RUNC: join(folder, "missing") })).toBeUndefined();
+  expect(findRuntime("runc", env)).toBe(built);
+  expect(findRuntime("runc", { ...env, AGENTBOX_CACHE: folder })).toBe(own);
 });
 
 test("commands of administrators are found without being on PATH, relative folders on it are not looked at", () => {

@@ -1,11 +1,11 @@
 /**
- * Which versions of runc may hold sandboxes: ways out of containers that are known and fixed are no way out of ours. Fixes
- * that a distribution has brought into an older version count where we know them; the package's version says so.
+ * Which versions of runc may run sandboxes: a version with a known escape that a later one has fixed is not trusted. Fixes that a
+ * distribution backported to an older version count where we know them, by the package's version.
  */
 export type EscapeVerdict =
   | { readonly kind: "fine" }
-  /** The user namespace that every sandbox has takes the edge off: root inside owns none of the files that the way leads to. */
-  | { readonly kind: "weak"; readonly message: string }
+  /** A setting may allow it, for sandboxes whose code is trusted: root inside owns none of the files that these escapes lead to. */
+  | { readonly kind: "vulnerable"; readonly message: string }
   | { readonly kind: "refused"; readonly message: string };
 
 interface Hole {
@@ -21,7 +21,7 @@ type Version = readonly [major: number, minor: number, patch: number, candidate:
 
 const released = Number.POSITIVE_INFINITY;
 
-/** A working directory that leads to the machine's files, for who only starts or enters a container. */
+/** A working directory that leads to the machine's files; starting or entering a container is enough to use it. */
 const leakedDescriptors: Hole = {
   names: "CVE-2024-21626",
   fixedIn: [[1, 1, 12, released]],
@@ -30,8 +30,8 @@ const leakedDescriptors: Hole = {
 };
 
 /**
- * Races about masked paths, about `/dev/console`, and about files of `/proc` that the runtime writes, for who starts containers beside
- * an accomplice in one. All three were fixed on the same day, in the three lines that were then kept up.
+ * Races about masked paths, about `/dev/console`, and about files of `/proc` that the runtime writes. An attacker must start
+ * a container while a process in another one takes part. All three were fixed on the same day, in the three release lines then maintained.
  */
 const maskedPathRaces: Hole = {
   names: "CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881",
@@ -52,12 +52,12 @@ export function judgeRunc(version: string, build: string): EscapeVerdict {
     return { kind: "refused", message: `${said} lets containers out (${leakedDescriptors.names}); ${remedy(leakedDescriptors)}` };
   }
   if (isFixed(maskedPathRaces, parsed, build)) return { kind: "fine" };
-  return { kind: "weak", message: `${said} has known weaknesses (${maskedPathRaces.names}); ${remedy(maskedPathRaces)}` };
+  return { kind: "vulnerable", message: `${said} has known escapes (${maskedPathRaces.names}); ${remedy(maskedPathRaces)}` };
 }
 
 function remedy({ fixedIn }: Hole): string {
   const versions = fixedIn.map(([major, minor, patch, rc]) => `${major}.${minor}.${patch}${rc === released ? "" : `-rc.${rc}`}`);
-  return `install ${versions.join(", ")} or newer: apt-get update && apt-get install runc`;
+  return `install ${versions.join(", ")} or newer, or build one: tools/runc/build.sh (make up does)`;
 }
 
 function isFixed({ fixedIn, packages }: Hole, version: Version, build: string): boolean {

@@ -7,8 +7,8 @@ export interface RuntimeTraits {
   /** Flags before the verb. */
   readonly flags: readonly string[];
   /**
-   * `fifo`: a created container waits for somebody to open a file in the runtime's state; that is all that its `start`
-   * does, and a process less for every sandbox.
+   * `fifo`: a created container waits until a file in the runtime's state is opened. The runtime's `start` does only that, so we do it
+   * ourselves and save a process for every sandbox.
    */
   readonly startBy: "fifo" | "command";
   /** `process`: the process in the pid file is the container's PID 1; `command`: it is the runtime's own. */
@@ -29,7 +29,7 @@ function forGvisor(spec: ContainerSpec): ContainerSpec {
 
 const runc: RuntimeTraits = {
   command: "runc",
-  install: "apt-get install runc",
+  install: "tools/runc/build.sh",
   flags: [],
   startBy: "fifo",
   signalBy: "process",

@@ -2,8 +2,9 @@
  * Slots that are made ahead, so that no pod waits for its namespaces. Siblings: slot.ts makes and removes one,
  * mount-id-maps.ts has the maps for its mounts.
  *
- * S1 A slot is used once: user and network namespace, address and port are made anew for every pod. They cost 5 ms in
- *    the background, and what is new cannot hold anything of the last user (keyrings, sockets, settings, neighbours).
+ * S1 Namespaces are used once: user and network namespace and port are made anew for every pod, and for every container that
+ *    takes another's place in one. What is new cannot hold anything of the last user (keyrings, closed connections, settings,
+ *    neighbours, measurements of peers).
  * S2 The number of a slot, and with it the address and the ids, is used again as late as possible: the last user's
  *    connections have been forgotten by then, and the kernel has had time to remove the port.
  */
@@ -76,7 +77,7 @@ export class SlotPool {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("the node is being closed"));
   }
 
-  /** Not at once: whoever took a slot starts a container now, and the two would wait for each other's processors. */
+  /** Not at once: the pod that took a slot starts a container now, and both would compete for the processors. */
   #refillSoon(): void {
     this.#timer?.cancel();
     if (!this.#closed) this.#timer = this.#options.clock.after(calmMs, () => this.#refill());
@@ -97,7 +98,7 @@ export class SlotPool {
       return;
     }
     this.#making = undefined;
-    // Somebody may have come after the last look.
+    // A pod may have taken a slot after the last check.
     this.#refill();
   }
 

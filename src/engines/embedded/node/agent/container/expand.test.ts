@@ -19,4 +19,12 @@ test.each([
   ["$(A", "$(A"],
   ["$(NESTED)", "$(A)"],
   ["100$ and $(A)", "100$ and 1"],
+  ["$(A) $$ $(A", "1 $ $(A"],
+  ["$(A $(A) $(A", "$(A $(A) $(A"],
 ])("%s becomes %s", (text, expanded) => expect(expand(text, variables)).toBe(expanded));
+
+test("names that end nowhere are not looked for from each of their beginnings: a text of them stays as it is", () => {
+  // With a look to the end from each, this would be 2 × 10¹¹ characters.
+  const hostile = "$(".repeat(450_000);
+  expect(expand(hostile, variables)).toBe(hostile);
+});

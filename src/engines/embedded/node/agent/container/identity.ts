@@ -1,4 +1,4 @@
-/** Who a container is: what it was made from, and which attempt it is. An agent that comes later reads it from the container itself. */
+/** A container's identity: what it was made from, and which attempt it is. A later agent reads it from the container itself. */
 import { createHash } from "node:crypto";
 import type { ContainerStateOnNode } from "../../pod-runtime.ts";
 import type { ContainerFields } from "../pod-fields.ts";

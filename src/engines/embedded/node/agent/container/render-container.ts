@@ -1,12 +1,12 @@
 /**
- * From what a pod says of a container to what the runtime is told. Pure: everything that had to be read is handed in.
+ * Turns a container of a pod's spec into the runtime's input. Pure: everything that must be read is passed in.
  *
  * - `identity.ts`      which container it is
  * - `environment.ts`   its variables, with `expand.ts` and `field-value.ts`
  * - `volumes.ts`       its mounts
- * - `security.ts`      as whom it runs
+ * - `security.ts`      its user and rights
  * - `sources.ts`       reads the ConfigMaps and Secrets that these need
- * - `pod-slot.ts`      what the runtime is told of the pod as a whole
+ * - `pod-slot.ts`      the runtime's input for the pod as a whole
  */
 import { parseReference, repositoryName } from "#images/reference.ts";
 import type { ResolvedImage } from "#images/resolved-image.ts";

@@ -1,4 +1,4 @@
-/** As whom and with which rights a container runs: what the container says goes before what the pod says, and both before the image. */
+/** The user and the rights that a container runs with. The container's settings override the pod's, and both override the image's. */
 import type { ContainerSecurity } from "../../pod-runtime.ts";
 import type { ContainerFields, NodePod } from "../pod-fields.ts";
 import { RenderError } from "./render-error.ts";

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { eventually } from "../../../../../../test/world/eventually.ts";
 import { recordedLog } from "../../../../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
 import { ContainerLogs, type OpenLog } from "./container-logs.ts";
+import type { LogLimits } from "./rotate-log.ts";
 
 const pod = { namespace: "ns", name: "box", uid: "uid-1" };
 
@@ -31,8 +32,8 @@ class Scene implements AsyncDisposable {
   }
 }
 
-async function scene(): Promise<Scene> {
-  const made = new Scene(await mkdtemp(join(tmpdir(), "agentbox-logs-")));
+async function scene(limits?: LogLimits): Promise<Scene> {
+  const made = new Scene(await mkdtemp(join(tmpdir(), "agentbox-logs-")), limits);
   await made.logs.start(() => true);
   return made;
 }
@@ -135,12 +136,71 @@ describe("reading", () => {
   });
 
   test("a large file in pieces is the same text", async () => {
-    await using world = await scene();
+    await using world = await scene({ maxBytes: 1024 * 1024, maxFiles: 3 });
     const lines = Array.from({ length: 50_000 }, (_, number) => `line ${number}`);
     await writeFile(world.logs.prepare(pod, "main", 0), `${lines.join("\n")}\n`);
     expect(await world.read()).toBe(`${lines.join("\n")}\n`);
     expect(await world.read({ tail: 20_000 })).toBe(`${lines.slice(-20_000).join("\n")}\n`);
   });
+});
+
+describe("a log that its container made to look endless, without writing anything", () => {
+  const endless = 2 ** 40;
+
+  async function endlessScene(): Promise<{ readonly world: Scene; readonly file: string } & AsyncDisposable> {
+    const world = await scene({ maxBytes: 200_000, maxFiles: 3 });
+    const file = world.logs.prepare(pod, "main", 0);
+    await writeFile(file, "");
+    await truncate(file, endless);
+    return { world, file, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+  }
+
+  test("is read as far as the next cut would keep it, whole or by lines", async () => {
+    await using endlessLog = await endlessScene();
+    const { world, file } = endlessLog;
+    await appendFile(file, "\nlast words\n");
+    expect((await world.read()).length).toBe(200_000);
+    expect(await world.read({ tail: 1 })).toBe("last words\n");
+    expect((await world.read({ tail: 1_000_000 })).length).toBe(200_000);
+    expect((await world.read({ since: 0 })).length).toBe(200_000);
+  });
+
+  test("is followed no further back either, and grows again without end only for those who still listen", async () => {
+    await using endlessLog = await endlessScene();
+    const { world, file } = endlessLog;
+    const stop = new AbortController();
+    const follow = { signal: stop.signal, isWritten: async () => true };
+    let bytes = 0;
+    const done = (async () => {
+      for await (const chunk of world.logs.read({ pod, container: "main", attempt: 0, follow })) bytes += chunk.length;
+    })();
+    await eventually(() => expect(bytes).toBe(200_000));
+    await truncate(file, 2 * endless);
+    await eventually(async () => {
+      await world.clock.step(100);
+      expect(bytes).toBe(400_000);
+    });
+    stop.abort(new Error("gone"));
+    await truncate(file, 3 * endless);
+    await world.clock.step(100);
+    await done;
+    expect(bytes).toBe(400_000);
+  });
+});
+
+test("a reader that has gone is read for no further, also while its lines are looked for", async () => {
+  await using world = await scene({ maxBytes: 1024 * 1024, maxFiles: 3 });
+  await writeFile(world.logs.prepare(pod, "main", 0), "x".repeat(1024 * 1024));
+  const signal = AbortSignal.abort(new Error("gone"));
+  expect(await world.read({ signal })).toBe("");
+  expect(await world.read({ signal, tail: 1 })).toBe("");
+  const leaving = new AbortController();
+  let bytes = 0;
+  for await (const chunk of world.logs.read({ pod, container: "main", attempt: 0, signal: leaving.signal })) {
+    bytes += chunk.length;
+    leaving.abort(new Error("gone"));
+  }
+  expect(bytes).toBe(64 * 1024);
 });
 
 describe("following", () => {

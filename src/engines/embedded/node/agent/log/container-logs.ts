@@ -1,22 +1,21 @@
 /**
  * The logs of all containers of this node.
  *
- * - `container-logs.ts`  keeps them short, removes them with their pods, opens them for readers
+ * - `container-logs.ts`  limits their size, removes them with their pods, opens them for readers
  * - `log-files.ts`       where they are
  * - `rotate-log.ts`      cuts one
- * - `log-times.ts`       when what was written
- * - `read-log.ts`, `last-lines.ts`, `log-end.ts`   read one
+ * - `log-times.ts`       when each part was written
+ * - `read-log.ts`, `last-lines.ts`   read one
  *
- * Containers write into the files themselves, so that they go on when the agent is gone. A container can therefore write
- * more than its share between two looks; it is cut at the next one.
+ * Containers write into the files themselves, so that they go on when the agent is gone. A container can therefore write more than its
+ * share between two checks; the next check cuts the log.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { attemptOf, logName, type LoggedPod, namesIn, newestLogs, podFolder, uidOfFolder } from "./log-files.ts";
-import { endOf } from "./log-end.ts";
 import { LogTimes } from "./log-times.ts";
 import { followLog, type LogCuts, type LogRange, readLog } from "./read-log.ts";
 import { defaultLogLimits, type LogLimits, rotateLog } from "./rotate-log.ts";
@@ -93,13 +92,13 @@ export class ContainerLogs {
     return endOf(join(this.#root, podFolder(pod), container, logName(attempt)));
   }
 
-  read({ pod, container, attempt, tail, since, follow }: OpenLog): AsyncIterable<Buffer> {
+  read({ pod, container, attempt, follow, ...range }: OpenLog): AsyncIterable<Buffer> {
     const file = join(this.#root, podFolder(pod), container, logName(attempt));
     const watched = this.#watched.get(file);
     const offsetAt = (time: number): number => watched?.times.offsetAt(time) ?? 0;
-    const log = { file, maxFiles: this.#limits.maxFiles, tail, since, offsetAt };
+    const log = { file, ...this.#limits, ...range, offsetAt };
     if (follow === undefined) return readLog(log);
-    return followLog(log, { ...follow, clock: this.#clock, cuts: () => watched?.cuts ?? uncut });
+    return followLog({ ...log, signal: follow.signal }, { ...follow, clock: this.#clock, cuts: () => watched?.cuts ?? uncut });
   }
 
   async stop(): Promise<void> {
@@ -158,5 +157,24 @@ export class ContainerLogs {
   #inBackground(work: Promise<void>): void {
     const noted = work.catch((error: unknown) => this.#log.warn({ error }, "log not removed")).finally(() => this.#removals.delete(noted));
     this.#removals.add(noted);
+  }
+}
+
+const maxBytes = 2_048;
+const maxLines = 80;
+
+/** The last lines of a file. Synchronous: the read is small, and the caller needs the result before it goes on. */
+function endOf(file: string): string {
+  let handle: number | undefined;
+  try {
+    handle = openSync(file, "r");
+    const { size } = fstatSync(handle);
+    const buffer = Buffer.alloc(Math.min(size, maxBytes));
+    readSync(handle, buffer, { position: size - buffer.length });
+    return buffer.toString().split("\n").slice(-maxLines).join("\n");
+  } catch {
+    return "";
+  } finally {
+    if (handle !== undefined) closeSync(handle);
   }
 }

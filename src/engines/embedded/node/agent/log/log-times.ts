@@ -1,4 +1,4 @@
-/** When which part of a log was written, as far as somebody looked. Containers write bare text, so this is all there is to tell. */
+/** When each part of a log was written. Containers write text without times, so the times at which we saw the file's size must do. */
 export class LogTimes {
   readonly #marks: { readonly at: number; readonly size: number }[] = [];
 

@@ -16,7 +16,7 @@ export interface LogLimits {
 
 export const defaultLogLimits: LogLimits = { maxBytes: 10 * 1024 * 1024, maxFiles: 3 };
 
-/** Who writes faster than we copy loses some of it. */
+/** A container that writes faster than we copy loses some of its output. */
 const maxRounds = 5;
 
 /** `leftOut` is how many bytes at the beginning were not worth keeping. */
@@ -37,9 +37,10 @@ async function shift(file: string, kept: number): Promise<void> {
 }
 
 /**
- * Copies until there is nothing more to copy, in the same moment as the caller goes on, and tells where what is kept begins. Of more
- * than fits the end is kept: a writer may have been quicker than we look, or than we copy. A file that has meanwhile grown by more than
- * a whole one has a writer who is faster than anybody reads, or who made it look endless: the machine's disk is not his to fill.
+ * Copies until the end of the file, and returns the offset at which the kept part begins. The caller truncates the file in the same
+ * turn of the event loop, so no output falls between. If there is more than fits, the end is kept. Copying stops when the file has
+ * meanwhile grown by more than `maxBytes`: its writer is faster than any reader, or made the file sparse to look huge, and must not fill
+ * the machine's disk.
  */
 async function copyEndAside(file: string, sizeAtLook: number, maxBytes: number): Promise<number> {
   let from = Math.max(0, sizeAtLook - maxBytes);

@@ -23,7 +23,7 @@ export type Action =
   | { readonly kind: "pre-stop"; readonly container: ContainerFields; readonly id: string; readonly withinMs: number }
   | { readonly kind: "signal"; readonly id: string; readonly signal: ContainerSignal }
   | { readonly kind: "remove-container"; readonly id: string }
-  /** Freezes the pod for a wish to pause; thaws it without one. */
+  /** Freezes the pod for a wish to pause or to rest; thaws it without one. */
   | { readonly kind: "set-frozen"; readonly wish: string | undefined }
   | { readonly kind: "remove-pod" }
   /** Everything of the pod is gone and recorded: the object may go too. */

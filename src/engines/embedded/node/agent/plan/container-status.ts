@@ -1,6 +1,7 @@
 /** How a container is reported, as a kubelet would. */
 import { kubernetesTime } from "#lib/clock.ts";
 import type { ContainerState, ContainerStatus } from "#model/pod.ts";
+import type { LostEnd } from "../../node-life.ts";
 import { containerReference, readNote } from "../container/identity.ts";
 import { type ContainerView, type Ended, isRecorded, remembered } from "./container-view.ts";
 import { type Moves, notYet, type Scene } from "./move.ts";
@@ -47,32 +48,33 @@ interface States {
 
 function statesOf(scene: Scene, view: ContainerView, { moves, isEnding }: Course): States {
   const { situation } = view;
+  const { lost } = scene.observed.node;
   const waiting: ContainerState = { waiting: moves.get(view)?.waiting ?? notYet(scene.pod) };
   switch (situation.kind) {
     case "never":
       return { state: waiting, lastState: {} };
     case "created":
-      return { state: waiting, lastState: lastStateOf(view, situation.container.id) };
+      return { state: waiting, lastState: lastStateOf(view, situation.container.id, lost) };
     case "running":
       return {
         state: { running: { startedAt: kubernetesTime(situation.container.startedAt ?? 0) } },
-        lastState: lastStateOf(view, situation.container.id),
+        lastState: lastStateOf(view, situation.container.id, lost),
       };
     case "ended": {
       const terminated = terminatedState(situation.end);
       const isStartedAgain = !isEnding && isWanted(scene.pod, view);
       return isStartedAgain
         ? { state: waiting, lastState: terminated }
-        : { state: terminated, lastState: lastStateOf(view, situation.end.id) };
+        : { state: terminated, lastState: lastStateOf(view, situation.end.id, lost) };
     }
   }
 }
 
 /** How the attempt before this one ended. */
-function lastStateOf({ olderEnd, stored }: ContainerView, id: string): ContainerState {
+function lastStateOf({ olderEnd, stored }: ContainerView, id: string, lost: LostEnd | undefined): ContainerState {
   if (olderEnd !== undefined) return terminatedState(olderEnd);
   if (!isRecorded(stored, id)) {
-    const earlier = remembered(stored);
+    const earlier = remembered(stored, lost);
     return earlier.kind === "ended" && earlier.end.id !== id ? terminatedState(earlier.end) : {};
   }
   return stored?.lastState?.terminated?.containerID === containerReference(id) ? {} : (stored?.lastState ?? {});

@@ -1,5 +1,6 @@
 /** Where each container of a pod stands: what the machine shows, completed by what the status remembers of it. */
 import type { ContainerState, ContainerStatus } from "#model/pod.ts";
+import type { LostEnd } from "../../node-life.ts";
 import type { ContainerStateOnNode } from "../../pod-runtime.ts";
 import { containerHash, containerReference } from "../container/identity.ts";
 import type { ContainerFields, NodePod } from "../pod-fields.ts";
@@ -49,10 +50,10 @@ export function viewContainers(pod: NodePod, observed: Observed): readonly Conta
 
 type Named = Pick<ContainerView, "spec" | "isInit" | "stored">;
 
-function viewContainer(named: Named, { runtime, memory }: Observed): ContainerView {
+function viewContainer(named: Named, { runtime, memory, node: { lost } }: Observed): ContainerView {
   const { spec, stored } = named;
   const { newest, older } = attemptsOf(spec.name, runtime?.containers ?? [], stored);
-  const situation = newest === undefined ? remembered(stored) : situationOf(newest, stored, memory);
+  const situation = newest === undefined ? remembered(stored, lost) : situationOf(newest, stored, memory);
   const restartCount = Math.max(stored?.restartCount ?? 0, newest?.attempt ?? 0);
   return {
     ...named,
@@ -94,18 +95,23 @@ function situationOf(container: ContainerStateOnNode, stored: ContainerStatus | 
 }
 
 function endOf({ id, exit, startedAt }: ContainerStateOnNode): Ended {
-  if (exit === undefined) return { ...unknownEnd(id), startedAt };
+  if (exit === undefined) return unknownEnd(id, startedAt);
   const { code, signal, oomKilled, finishedAt } = exit;
   const reason = oomKilled ? "OOMKilled" : code === 0 ? "Completed" : "Error";
   return { id, code, signal, reason, startedAt, finishedAt };
 }
 
-function unknownEnd(id: string): Ended {
+function unknownEnd(id: string, startedAt: number | undefined, lost?: LostEnd): Ended {
+  // What was started after that end, ended otherwise.
+  if (lost !== undefined && startedAt !== undefined && startedAt <= lost.until) {
+    return { id, code: 137, reason: lost.reason, message: lost.message, startedAt, finishedAt: Math.max(startedAt, lost.at) };
+  }
   return {
     id,
     code: 137,
+    startedAt,
     reason: "ContainerStatusUnknown",
-    message: "the container is no longer on this machine, and nobody saw how it ended",
+    message: "the container is no longer on this machine, and its exit was not recorded",
   };
 }
 
@@ -121,9 +127,9 @@ function startFailure(
 }
 
 /** What the status alone says. */
-export function remembered(stored: ContainerStatus | undefined): Situation {
+export function remembered(stored: ContainerStatus | undefined, lost: LostEnd | undefined): Situation {
   if (stored?.state?.running !== undefined) {
-    return { kind: "ended", end: { ...unknownEnd(idOf(stored.containerID)), startedAt: time(stored.state.running.startedAt) } };
+    return { kind: "ended", end: unknownEnd(idOf(stored.containerID), time(stored.state.running.startedAt), lost) };
   }
   const end = endInState(stored?.state) ?? endInState(stored?.lastState);
   return end === undefined ? { kind: "never" } : { kind: "ended", end };
@@ -140,7 +146,7 @@ function idOf(reference: string | undefined): string {
   return reference?.replace(/^[a-z]+:\/\//, "") ?? "";
 }
 
-/** Times that nobody knows are null in a status. */
+/** Unknown times are null in a status. */
 function time(text: string | null | undefined): number | undefined {
   return text === undefined || text === null ? undefined : Date.parse(text);
 }

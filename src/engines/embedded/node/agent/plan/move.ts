@@ -26,6 +26,10 @@ export interface Waiting {
 
 export type Moves = ReadonlyMap<ContainerView, Move>;
 
+export function isNothing({ actions, waiting, recheckAt }: Move): boolean {
+  return actions.length === 0 && waiting === undefined && recheckAt === undefined;
+}
+
 /** What a container waits for as long as nothing more is known. */
 export function notYet({ spec }: NodePod): Waiting {
   return { reason: (spec.initContainers ?? []).length > 0 ? "PodInitializing" : "ContainerCreating" };

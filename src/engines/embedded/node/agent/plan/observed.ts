@@ -1,5 +1,6 @@
 /** All that a plan is made from, beside the pod itself. */
 import type { ResolvedImage } from "#images/resolved-image.ts";
+import type { LostEnd } from "../../node-life.ts";
 import type { PodState } from "../../pod-runtime.ts";
 import type { BackoffEntry } from "./restart-backoff.ts";
 
@@ -14,6 +15,8 @@ export interface NodeFacts {
   readonly name: string;
   /** The machine's address, as pods are told. */
   readonly hostIP: string;
+  /** What ended the containers that were running before this agent and are gone. */
+  readonly lost?: LostEnd | undefined;
 }
 
 /**
@@ -39,7 +42,7 @@ export interface PodMemoryView {
   readonly backoffs: ReadonlyMap<string, BackoffEntry>;
   /** Why the pod has no slot. */
   readonly slotFailure: Retry | undefined;
-  /** The wish to pause that could not be granted. */
+  /** The wish to pause, or to rest, that could not be granted. */
   readonly freezeFailed: FreezeFailed | undefined;
 }
 

@@ -1,19 +1,12 @@
 /** Pausing: whether a pod is wished to stand still, whether it does, and the step between the two (model/pause.ts). */
 import { podConditionReasons } from "#model/keys.ts";
 import { freezeFailedMessage, freezeFailure, pauseWish } from "#model/pause.ts";
-import type { Action } from "./action.ts";
-import type { Move, Moves, Scene } from "./move.ts";
+import { isNothing, type Moves, type Scene } from "./move.ts";
 import type { Finding } from "./pod-conditions.ts";
-
-export interface PauseSteps {
-  /** Before everything else: who is frozen hears no signal and cannot be joined by another container. */
-  readonly first: readonly Action[];
-  /** After everything else: who is frozen cannot do what is still asked of it. */
-  readonly last: readonly Action[];
-}
+import { type FreezeSteps, isHeld } from "./resting.ts";
 
 /** `moves` are those of a pod that is to run; undefined for one that is to end. */
-export function pauseSteps(scene: Scene, moves: Moves | undefined): PauseSteps {
+export function pauseSteps(scene: Scene, moves: Moves | undefined): FreezeSteps {
   const { pod, observed } = scene;
   const wish = pauseWish(pod);
   const isFrozen = observed.runtime?.frozen === true;
@@ -30,10 +23,6 @@ function isAtRest({ observed, views }: Scene, moves: Moves): boolean {
   return isRunning && !hasHook && [...moves.values()].every(isNothing);
 }
 
-function isNothing({ actions, waiting, recheckAt }: Move): boolean {
-  return actions.length === 0 && waiting === undefined && recheckAt === undefined;
-}
-
 /** What is told of it; nothing of a pod that neither wishes it nor is frozen. A wish that failed has its answer, also for another agent. */
 export function pauseFinding(scene: Pick<Scene, "pod" | "observed">, isEnding: boolean): Finding | undefined {
   const wish = pauseWish(scene.pod);
@@ -41,7 +30,7 @@ export function pauseFinding(scene: Pick<Scene, "pod" | "observed">, isEnding: b
   if (wish !== undefined && failed !== undefined) {
     return { status: "False", reason: podConditionReasons.freezeFailed, message: freezeFailedMessage(wish, failed) };
   }
-  if (scene.observed.runtime?.frozen === true) return { status: "True", reason: "Frozen" };
+  if (scene.observed.runtime?.frozen === true && !isHeld(scene)) return { status: "True", reason: "Frozen" };
   return wish === undefined || isEnding ? undefined : { status: "False", reason: "Pending" };
 }
 

@@ -5,7 +5,7 @@ export type NodeLabels = Readonly<Record<string, string>>;
 
 export type Placement =
   | { readonly kind: "here" }
-  /** Somebody has to open its gates first. */
+  /** The owner of its scheduling gates must remove them first. */
   | { readonly kind: "gated" }
   | { readonly kind: "nowhere"; readonly message: string };
 

@@ -8,6 +8,7 @@ import { type Ending, isOver } from "./end-pod.ts";
 import type { Scene } from "./move.ts";
 import { pauseFinding } from "./pausing.ts";
 import { podConditions } from "./pod-conditions.ts";
+import { restFinding } from "./resting.ts";
 
 /** The whole status as it should be stored. Fields that are not named belong to others. */
 export function podStatus(scene: Scene, course: Course, ending: Ending | undefined): PodStatus {
@@ -20,6 +21,7 @@ export function podStatus(scene: Scene, course: Course, ending: Ending | undefin
   const answers = {
     [ownConditions.egressPolicy]: egressFinding(scene),
     [ownConditions.paused]: pauseFinding(scene, course.isEnding),
+    [ownConditions.atRest]: restFinding(scene),
   };
   const facts = { pod, hasSlot: observed.runtime !== undefined, answers, now };
   const podIP = observed.runtime?.ip ?? stored.podIP;

@@ -43,7 +43,7 @@ export function failedProbe(
   return undefined;
 }
 
-/** The startup probe until it has succeeded, then the others. Who is being stopped is not asked any more. */
+/** The startup probe until it has succeeded, then the others. A container that is being stopped is not probed. */
 export function probeTargets({ observed, views }: Scene): readonly ProbeTarget[] {
   return views.flatMap((view) => (view.isInit ? [] : targetsOf(observed, view)));
 }

@@ -19,7 +19,7 @@ export function heldBackUntil(entry: BackoffEntry | undefined, endedAt: number, 
   return now < until ? until : undefined;
 }
 
-/** The entry after the container, whose forerunner ended at `endedAt`, is started again. */
+/** The entry after a container is started again; the run before it ended at `endedAt`. */
 export function afterRestart(entry: BackoffEntry | undefined, endedAt: number, now: number): BackoffEntry {
   const delayMs = entry === undefined || ranLong(entry, endedAt) ? firstMs : Math.min(maxMs, entry.delayMs * 2);
   return { delayMs, startedAt: now };

@@ -17,8 +17,8 @@ export function runMoves(scene: Scene): Moves {
 }
 
 /**
- * What init containers prepare lives in the pod's slot, so only what the machine shows counts: a pod whose slot was lost
- * is prepared again, whatever its status remembers.
+ * Init containers prepare files in the pod's slot, so only the machine's state counts. A pod whose slot was lost is prepared again,
+ * even if its status says that it is initialized.
  */
 function isInitialized(views: readonly ContainerView[]): boolean {
   const hasMain = views.some(

@@ -20,7 +20,7 @@ export function statusPatch(wanted: PodStatus, stored: PodStatus): Readonly<Reco
   return patch;
 }
 
-/** As JSON: left out and null mean the same, because the server writes null for times that nobody knows. */
+/** Compares as JSON: a missing field and null mean the same, because the server writes null for unknown times. */
 function isSame(a: unknown, b: unknown): boolean {
   if ((a ?? null) === null || (b ?? null) === null) return (a ?? null) === (b ?? null);
   if (typeof a !== "object" || typeof b !== "object") return a === b;

@@ -1,9 +1,10 @@
-/** From "must stop" to an ended container: hook, signal, and when its time is up, the signal that nobody can ignore. */
+/** Stops a container: first the hook, then the stop signal, and SIGKILL when its grace period is over. */
 import type { ContainerSignal, ContainerStateOnNode } from "../../pod-runtime.ts";
 import { readNote } from "../container/identity.ts";
 import type { ContainerFields } from "../pod-fields.ts";
 import type { Move, Scene } from "./move.ts";
 import type { StopProgress } from "./observed.ts";
+import { isHeld } from "./resting.ts";
 
 export interface Stop {
   readonly graceMs: number;
@@ -20,8 +21,10 @@ const forceAfterMs = 10_000;
 
 const stopSignals: ReadonlySet<string> = new Set(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"]);
 
-export function stopMove(scene: Scene, container: ContainerFields, state: ContainerStateOnNode, stop: Stop): Move {
+export function stopMove(scene: Scene, container: ContainerFields, state: ContainerStateOnNode, asked: Stop): Move {
   const { id } = state;
+  // Its time is over since its sandbox ended: it is killed as it stands.
+  const stop = isHeld(scene) ? { ...asked, graceMs: 0 } : asked;
   const progress = scene.observed.memory.stops.get(id);
   if (progress === undefined) return { actions: [{ kind: "begin-stop", container, id, graceMs: stop.graceMs, why: stop.why }] };
   if (progress.killedAt !== undefined) return afterKill(id, progress.killedAt, scene.now);

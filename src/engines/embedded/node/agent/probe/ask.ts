@@ -1,9 +1,8 @@
 /** Carries out one probe or hook: a command inside the container, a request or a connection to the pod's address, or a pause. */
 import { type Clock, sleep } from "#lib/clock.ts";
-import type { PodRuntime } from "../../pod-runtime.ts";
-import type { ContainerFields, HandlerFields, HttpGetFields } from "../pod-fields.ts";
-import type { PodNetwork } from "../ports.ts";
-import { readOutput } from "./read-output.ts";
+import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
+import type { ContainerFields, HandlerFields, HttpGetFields } from "#engines/embedded/node/agent/pod-fields.ts";
+import type { PodNetwork } from "#engines/embedded/node/agent/ports.ts";
 
 export interface AskDeps {
   readonly runtime: Pick<PodRuntime, "exec">;
@@ -42,7 +41,7 @@ export async function ask(
     return { ok: false, output: error instanceof Error ? error.message : String(error) };
   } finally {
     timer?.cancel();
-    // Whatever still runs is nobody's business any more.
+    // Ends the attempts that still run: the answer is known.
     stop.abort(new Error("answered"));
   }
 }
@@ -88,4 +87,20 @@ function portOf({ name, ports = [] }: ContainerFields, port: number | string): n
   const found = ports.find((one) => one.name === port)?.containerPort;
   if (found === undefined) throw new Error(`the container ${name} has no port named "${port}"`);
   return found;
+}
+
+/** The first `maxBytes` of a stream. The rest is read and dropped, because an unread stream would block the process that writes it. */
+function readOutput(stream: NodeJS.ReadableStream, maxBytes = 1_024): Promise<string> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const done = (): void => resolve(Buffer.concat(chunks).subarray(0, maxBytes).toString());
+    stream.on("data", (chunk: Buffer | string) => {
+      if (bytes < maxBytes) chunks.push(Buffer.from(chunk));
+      bytes += chunk.length;
+    });
+    stream.on("end", done);
+    stream.on("close", done);
+    stream.on("error", done);
+  });
 }

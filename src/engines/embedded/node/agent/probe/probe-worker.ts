@@ -5,9 +5,9 @@ import type { ProbeListener, ProberDeps } from "./prober.ts";
 import { newTally, type Tally, withAnswer } from "./tally.ts";
 
 /**
- * A container that has just started will answer within moments, and whoever waits for it should not wait for a whole
- * period: until its first success a cheap probe is asked again soon, first after this time, then each time after a little
- * longer. These answers count only when they are good.
+ * A container that has just started usually answers within milliseconds, and a create that waits for it must not wait for a whole
+ * period. So a cheap probe is repeated soon until its first success: first after this time, then each time after a little longer.
+ * Of these early answers only a success counts.
  */
 const soonMs = 10;
 const soonGrowth = 1.4;

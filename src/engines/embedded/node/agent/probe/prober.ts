@@ -4,7 +4,7 @@
  * - `prober.ts`        which probes run
  * - `probe-worker.ts`  one probe of one container: when it is asked
  * - `tally.ts`         what its answers mean
- * - `ask.ts`, `read-output.ts`, `pod-network.ts`   how it is asked
+ * - `ask.ts`, `pod-network.ts`   how it is asked
  */
 import type { Random } from "#lib/backoff.ts";
 import type { ProbeTarget } from "../plan/action.ts";
@@ -16,7 +16,7 @@ export interface ProberDeps extends AskDeps {
   readonly random: Random;
 }
 
-/** Whom a pod's probes report to. */
+/** Receives the results of a pod's probes. */
 export interface ProbeListener {
   /** The verdict has changed. */
   onVerdict(target: ProbeTarget, verdict: ProbeVerdict): void;

@@ -7,6 +7,7 @@ import type { Action } from "../plan/action.ts";
 import type { PullFailureReason, PullState } from "../plan/observed.ts";
 import type { ContainerFields, NodePod } from "../pod-fields.ts";
 import type { NodeImages } from "../ports.ts";
+import { teamOf, type TeamOfPool } from "./pod-places.ts";
 import type { PodMemory } from "./pod-memory.ts";
 import { messageOf, oneMore } from "./retry-delay.ts";
 import type { Tell } from "./tell.ts";
@@ -15,6 +16,7 @@ export interface ImagePullDeps {
   readonly client: ObjectClient;
   readonly images: NodeImages;
   readonly clock: Clock;
+  readonly teamOfPool?: TeamOfPool | undefined;
 }
 
 export interface PullRequest {
@@ -56,7 +58,8 @@ async function ensured(
   if (pullPolicy === "Always") pulling();
   try {
     const pullSecrets = await readPullSecrets(deps.client, pod, memory.signal);
-    const resolved = await deps.images.ensure(image, { pullPolicy, pullSecrets, onProgress: pulling, signal: memory.signal });
+    const team = teamOf(pod, deps.teamOfPool);
+    const resolved = await deps.images.ensure(image, { pullPolicy, pullSecrets, team, onProgress: pulling, signal: memory.signal });
     const message = isPulling
       ? `Successfully pulled image "${image}" in ${deps.clock.now() - began}ms`
       : `Container image "${image}" already present on machine`;

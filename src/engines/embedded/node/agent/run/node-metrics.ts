@@ -8,7 +8,7 @@ export interface NodeMetrics {
   stop(): void;
 }
 
-/** `pods` is asked whenever somebody looks. */
+/** `pods` is called each time the metrics are collected. */
 export function nodeMetrics(metrics: Metrics, pods: () => number): NodeMetrics {
   const starts = metrics.counter({
     name: "agentbox_node_container_starts_total",

@@ -3,23 +3,25 @@ import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Pods } from "#model/pod.ts";
-import type { PodRuntime, PodState } from "../../pod-runtime.ts";
-import type { NodeCapacity } from "../container/node-capacity.ts";
-import { podSlot, type UsualLimits } from "../container/pod-slot.ts";
-import type { ContainerLogs } from "../log/container-logs.ts";
-import type { Action } from "../plan/action.ts";
-import type { NodeFacts } from "../plan/observed.ts";
-import type { NodePod } from "../pod-fields.ts";
-import type { NodeImages, PodNetwork } from "../ports.ts";
-import type { Prober } from "../probe/prober.ts";
+import type { PodRuntime, PodState } from "#engines/embedded/node/pod-runtime.ts";
+import type { NodeCapacity } from "#engines/embedded/node/agent/container/node-capacity.ts";
+import { podSlot, type UsualLimits } from "#engines/embedded/node/agent/container/pod-slot.ts";
+import type { ContainerLogs } from "#engines/embedded/node/agent/log/container-logs.ts";
+import type { Action } from "#engines/embedded/node/agent/plan/action.ts";
+import type { NodeFacts } from "#engines/embedded/node/agent/plan/observed.ts";
+import type { NodePod } from "#engines/embedded/node/agent/pod-fields.ts";
+import type { NodeImages, PodNetwork } from "#engines/embedded/node/agent/ports.ts";
+import type { Prober } from "#engines/embedded/node/agent/probe/prober.ts";
 import { pullImage } from "./image-pulls.ts";
 import type { NodeMetrics } from "./node-metrics.ts";
+import type { TeamOfPool } from "./pod-places.ts";
 import type { PodMemory } from "./pod-memory.ts";
-import { setFrozen } from "./pause-steps.ts";
 import { messageOf, oneMore } from "./retry-delay.ts";
 import { createContainer, startContainer } from "./start-steps.ts";
-import { beginStop, runPreStop, sendSignal } from "./stop-steps.ts";
 import type { Tell } from "./tell.ts";
+import { podConditionReasons } from "#model/keys.ts";
+import { pauseWish } from "#model/pause.ts";
+import { ask } from "#engines/embedded/node/agent/probe/ask.ts";
 
 export interface PodActionDeps {
   readonly client: ObjectClient;
@@ -34,6 +36,7 @@ export interface PodActionDeps {
   readonly podLimits: UsualLimits;
   readonly controlPlaneKey: string;
   readonly numbers: NodeMetrics;
+  readonly teamOfPool?: TeamOfPool | undefined;
 }
 
 /** The pod that is worked on. */
@@ -90,11 +93,67 @@ async function ensureSlot(deps: PodActionDeps, { pod, runtime, memory, tell }: P
   }
 }
 
-/** Somebody else may have been quicker, and another pod may have the name by now. */
+/** The object may be deleted already, and another pod may have the name by now; both are no error. */
 async function deleteObject({ client }: PodActionDeps, { metadata: { namespace, name, uid } }: NodePod): Promise<void> {
   try {
     await client.delete(Pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {
     if (!isApiError(error, "NotFound", "Conflict")) throw error;
   }
+}
+
+/**
+ * Freezing a pod, because it is paused or rests, and letting it go on.
+ *
+ * Freezes for a wish; without one, thaws. A freeze that fails is the answer to its wish; a thaw that fails is tried again.
+ */
+async function setFrozen(deps: PodActionDeps, { pod, memory, tell }: PodAtWork, wish: string | undefined): Promise<void> {
+  const { uid } = pod.metadata;
+  if (wish === undefined) return deps.runtime.thawPod(uid);
+  // A question that is under way would be answered by silence.
+  deps.prober.forget(uid);
+  try {
+    await deps.runtime.freezePod(uid);
+  } catch (error) {
+    const message = messageOf(error);
+    memory.freezeFailed = { wish, message };
+    tell({
+      type: "Warning",
+      reason: podConditionReasons.freezeFailed,
+      message: `The pod cannot be ${pauseWish(pod) === wish ? "paused" : "frozen while it rests"}: ${message}`,
+    });
+  }
+}
+
+/** Stopping a container: note, hook, signals. */
+async function beginStop(
+  { clock }: PodActionDeps,
+  { memory, tell }: PodAtWork,
+  action: Extract<Action, { kind: "begin-stop" }>,
+): Promise<void> {
+  const { id, graceMs, container, why } = action;
+  const hasHook = container.lifecycle?.preStop !== undefined && graceMs > 0;
+  memory.stops.set(id, { beganAt: clock.now(), graceMs, ...(hasHook ? { preStop: "due" } : {}) });
+  tell({ type: "Normal", reason: "Killing", message: why }, container);
+}
+
+async function sendSignal(
+  { clock, runtime }: PodActionDeps,
+  { memory }: PodAtWork,
+  { id, signal }: Extract<Action, { kind: "signal" }>,
+): Promise<void> {
+  await runtime.signalContainer(id, signal);
+  memory.noteStop(id, signal === "SIGKILL" ? { killedAt: clock.now() } : { signalledAt: clock.now() });
+}
+
+async function runPreStop(deps: PodActionDeps, work: PodAtWork, action: Extract<Action, { kind: "pre-stop" }>): Promise<void> {
+  const { memory, tell, wake, runtime } = work;
+  const { container, id, withinMs } = action;
+  memory.noteStop(id, { preStop: "running" });
+  const asked = { id, address: runtime?.ip ?? "", container };
+  const answer = await ask(deps, asked, container.lifecycle?.preStop ?? {}, { timeoutMs: withinMs, signal: memory.signal });
+  if (memory.signal.aborted) return;
+  memory.noteStop(id, { preStop: "done" });
+  if (!answer.ok) tell({ type: "Warning", reason: "FailedPreStopHook", message: "PreStopHook failed" }, container);
+  wake();
 }

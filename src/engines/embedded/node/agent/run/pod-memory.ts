@@ -24,7 +24,7 @@ export class PodMemory implements PodMemoryView {
   readonly backoffs = new Map<string, BackoffEntry>();
   slotFailure: Retry | undefined;
   freezeFailed: FreezeFailed | undefined;
-  /** When a pod that nobody had begun to start was first seen; undefined once it has been ready. */
+  /** When the pod was first seen, if no agent had begun to start it; undefined once it has been ready. */
   newSince: number | undefined;
   readonly #abort = new AbortController();
 

@@ -2,11 +2,12 @@
  * Brings one pod to where it should be: look, plan, act, look again, until there is nothing to do; then report.
  *
  * - `pod-worker.ts`   the loop, run by the controller for one pod at a time, never twice at once for one name
- * - `pod-actions.ts`  carries out what a plan asks for, with `start-steps.ts`, `stop-steps.ts`, `pause-steps.ts`, `image-pulls.ts`
- * - `pod-memory.ts`   what is known of a pod between two runs
+ * - `pod-actions.ts`  carries out a plan, with `start-steps.ts`, `image-pulls.ts`
+ * - `pod-memory.ts`   what the agent remembers of a pod between two runs
  * - `place-pod.ts`    pods that have no node yet
  * - `write-status.ts` the report; `node-metrics.ts` numbers
  * - `pod-roll.ts`     which pods the node has touched
+ * - `pod-places.ts`   how many pods are worked on at once, in all and for one owner
  */
 import type { Informer } from "#kube/informer/informer.ts";
 import type { Key } from "#kube/controller/key.ts";
@@ -61,12 +62,12 @@ export class PodWorker {
     }
   }
 
-  /** What should not be there: nobody knows how it came, but it goes. */
+  /** Removes what no pod accounts for, however it came to be there. */
   sweep(states: readonly PodState[]): void {
     this.takeOver(states.filter(({ uid, namespace, name }) => this.#podAt({ namespace, name })?.metadata.uid !== uid));
   }
 
-  /** A container has ended. One that nobody knows yet is seen when its pod is looked at after making it. */
+  /** A container has ended. If it is not known yet, its pod's next run sees its end. */
   exited(id: string): void {
     const key = this.#roll.keyOfContainer(id);
     if (key !== undefined) this.#deps.wake(key);
@@ -112,7 +113,7 @@ export class PodWorker {
     this.#roll.add(uid, key);
     const memory = this.#memories.get(uid) ?? this.#remember(pod);
     const { plan, seen, trouble } = await this.#settle(key, pod, memory, signal);
-    // Another pod has the name by now, or nobody: the change that says so has woken us again.
+    // The pod is gone, or another one has its name by now: that change has queued this name again.
     if (seen === undefined || signal.aborted) return;
     await this.#report(key, seen, plan, memory);
     if (trouble !== undefined) throw trouble;
@@ -166,7 +167,7 @@ export class PodWorker {
     memory.newSince = undefined;
   }
 
-  /** For containers whose status is to tell what they said before they failed. */
+  /** For containers whose status shows the last lines of their log when they fail. */
   #noteLastWords(pod: NodePod, { id, name, attempt, exit }: ContainerStateOnNode, memory: PodMemory): void {
     const spec = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((one) => one.name === name);
     const isWanted = spec?.terminationMessagePolicy === "FallbackToLogsOnError" && exit !== undefined && exit.code !== 0;

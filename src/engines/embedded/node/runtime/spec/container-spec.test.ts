@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ContainerPlan } from "#engines/embedded/node/pod-runtime.ts";
 import { bind, renderSpec, type SpecInput } from "./container-spec.ts";
+import { seccompProfile } from "./seccomp.ts";
 
 const plan: ContainerPlan = {
   id: "c".repeat(64),
@@ -43,6 +44,11 @@ const input: SpecInput = {
   cgroupsPath: "/abx1/pod/c",
   maxOpenFiles: 20_000,
   countsSwap: true,
+  disks: [
+    "../devices/pci0000:00/0000:00:04.0/virtio1/block/vda",
+    "../devices/pci0000:00/0000:00:05.0/virtio2/block/vdb",
+    "../devices/virtual/block/loop0",
+  ],
   machine: "x64",
 };
 
@@ -80,7 +86,6 @@ test("its process is what the plan says, as the user that was found", () => {
       { type: "RLIMIT_NOFILE", hard: 20_000, soft: 20_000 },
       { type: "RLIMIT_CORE", hard: 0, soft: 0 },
     ],
-    oomScoreAdj: 500,
   });
 });
 
@@ -91,6 +96,10 @@ test("a home folder that the plan sets is not overwritten", () => {
 test("the process may gain powers only if the plan lets it", () => {
   expect(renderSpec(input).process.noNewPrivileges).toBe(false);
   expect(renderSpec(withSecurity({ allowPrivilegeEscalation: false })).process.noNewPrivileges).toBe(true);
+});
+
+test("only the system calls of the profile exist", () => {
+  expect(renderSpec(input).linux.seccomp).toEqual(seccompProfile("x64"));
 });
 
 test("no capability is inherited or ambient, and all three sets are the same", () => {
@@ -121,6 +130,14 @@ test("what tells about the machine is hidden, what would change it is read-only"
   for (const path of ["/proc/kcore", "/proc/keys", "/proc/cmdline", "/proc/diskstats", "/sys/firmware", "/sys/kernel", "/sys/block"])
     expect(maskedPaths).toContain(path);
   // Programs count processors there.
+  // The tree of hardware that disks are in, once; of what is virtual the disks only, not the links of the network.
+  expect(maskedPaths.filter((path) => path.startsWith("/sys/devices/"))).toEqual([
+    "/sys/devices/system/node",
+    "/sys/devices/virtual/bdi",
+    "/sys/devices/virtual/block",
+    "/sys/devices/virtual/workqueue",
+    "/sys/devices/pci0000:00",
+  ]);
   expect(maskedPaths.some((path) => "/sys/devices/system/cpu".startsWith(`${path}/`))).toBe(false);
   expect(readonlyPaths).toContain("/proc/sys");
 });

@@ -22,8 +22,11 @@ export interface SpecInput {
   /** The user outside that is root inside. */
   readonly firstUid: number;
   readonly cgroupsPath: string;
-  readonly maxOpenFiles: number;
+  /** Undefined: the process inherits the limits of the runtime's. */
+  readonly maxOpenFiles: number | undefined;
   readonly countsSwap: boolean;
+  /** Where links in /sys/block lead to. */
+  readonly disks: readonly string[];
   /** `process.arch`. */
   readonly machine: string;
 }
@@ -69,12 +72,11 @@ export interface SpecProcess {
   readonly capabilities: Readonly<Record<"bounding" | "effective" | "permitted", readonly string[]>>;
   readonly rlimits: readonly { readonly type: string; readonly hard: number; readonly soft: number }[];
   readonly noNewPrivileges: boolean;
-  readonly oomScoreAdj: number;
 }
 
-/** When the machine itself runs out of memory, sandboxes go before services. */
-const oomScoreAdj = 500;
 const sharedMemory = "64m";
+/** In each container. The kernel counts terminals for the whole machine; see machine-quotas.ts. */
+export const mostTerminals = 256;
 
 /** Bind mounts repeat the flags of their source, or a user namespace refuses them. */
 export function bind(source: string, destination: string, options: readonly string[]): SpecMount {
@@ -100,7 +102,7 @@ export function renderSpec(input: SpecInput): ContainerSpec {
       cgroupsPath: input.cgroupsPath,
       resources: linuxResources(input.plan.resources, input.countsSwap),
       seccomp: seccompProfile(input.machine),
-      maskedPaths,
+      maskedPaths: maskedPaths(input.disks),
       readonlyPaths,
     },
   };
@@ -108,7 +110,9 @@ export function renderSpec(input: SpecInput): ContainerSpec {
 
 function renderProcess({ plan, user, maxOpenFiles }: SpecInput): SpecProcess {
   const capabilities = resolveCapabilities(plan.security.addCapabilities, plan.security.dropCapabilities);
-  const env = { HOME: user.home, ...plan.env };
+  const { HOME: home = "", ...others } = plan.env;
+  // Never empty: the runtime would look it up in the image's own files.
+  const env = { HOME: home === "" ? user.home : home, ...others };
   return {
     terminal: false,
     user: { uid: user.uid, gid: user.gid, additionalGids: user.groups },
@@ -116,13 +120,16 @@ function renderProcess({ plan, user, maxOpenFiles }: SpecInput): SpecProcess {
     env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     cwd: plan.workingDir === "" ? "/" : plan.workingDir,
     capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
-    rlimits: [
-      { type: "RLIMIT_NOFILE", hard: maxOpenFiles, soft: maxOpenFiles },
-      { type: "RLIMIT_CORE", hard: 0, soft: 0 },
-    ],
+    rlimits: maxOpenFiles === undefined ? [] : processLimits(maxOpenFiles),
     noNewPrivileges: !plan.security.allowPrivilegeEscalation,
-    oomScoreAdj,
   };
+}
+
+function processLimits(openFiles: number): SpecProcess["rlimits"] {
+  return [
+    { type: "RLIMIT_NOFILE", hard: openFiles, soft: openFiles },
+    { type: "RLIMIT_CORE", hard: 0, soft: 0 },
+  ];
 }
 
 const kernelMounts: readonly SpecMount[] = [
@@ -132,7 +139,7 @@ const kernelMounts: readonly SpecMount[] = [
     destination: "/dev/pts",
     type: "devpts",
     source: "devpts",
-    options: ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"],
+    options: ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5", `max=${mostTerminals}`],
   },
   { destination: "/dev/shm", type: "tmpfs", source: "shm", options: ["nosuid", "noexec", "nodev", "mode=1777", `size=${sharedMemory}`] },
   { destination: "/dev/mqueue", type: "mqueue", source: "mqueue", options: ["nosuid", "noexec", "nodev"] },

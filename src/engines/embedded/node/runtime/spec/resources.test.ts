@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linuxResources } from "./resources.ts";
+import { linuxResources, socketBytes } from "./resources.ts";
 
 const devices = [{ allow: false, access: "rwm" }];
 
@@ -25,4 +25,15 @@ test("what is no quantity is refused", () => {
 
 test("where the machine does not count swap it is not limited", () => {
   expect(linuxResources({ limits: { memory: "1Mi" } }, false).memory).toEqual({ limit: 1_048_576 });
+});
+
+const GiB = 2 ** 30;
+
+test.each([
+  ["a quarter of its memory", { limits: { memory: "1Gi" } }, GiB / 4],
+  ["enough to work with, however small it is", { limits: { memory: "8Mi" } }, 2 ** 24],
+  ["an eighth of the machine's, however large it is", { limits: { memory: "64Gi" } }, GiB / 4],
+  ["an eighth of the machine's, if it has no limit", {}, GiB / 4],
+])("sockets of a container may hold %s", (_, resources, expected) => {
+  expect(socketBytes(resources, 2 * GiB)).toBe(expected);
 });

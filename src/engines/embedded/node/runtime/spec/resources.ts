@@ -26,6 +26,18 @@ export function linuxResources({ limits = {}, requests = {} }: ResourceRequireme
   };
 }
 
+/** Enough for some hundred connections that no process reads from. */
+const fewestSocketBytes = 16 << 20;
+
+/**
+ * What a container's sockets may hold, on top of its memory where the kernel counts them apart: a quarter of its memory, and
+ * never so much that others come short. `machineBytes`: what the sockets of the whole machine may hold.
+ */
+export function socketBytes({ limits = {} }: ResourceRequirements, machineBytes: number): number {
+  const own = bytes(limits["memory"]) ?? Number.POSITIVE_INFINITY;
+  return Math.floor(Math.min(Math.max(own / 4, fewestSocketBytes), machineBytes / 8));
+}
+
 function shares(share: number | undefined): { shares?: number } {
   return share === undefined ? {} : { shares: Math.max(smallestShares, Math.round(share * 1024)) };
 }

@@ -1,4 +1,4 @@
-/** Who a container runs as, looked up in the image's own /etc/passwd and /etc/group. */
+/** The user that a container runs as, looked up in the image's own /etc/passwd and /etc/group. */
 
 export interface ResolvedUser {
   readonly uid: number;
@@ -21,10 +21,10 @@ interface Account {
 
 /** `user`, `uid`, `user:group` or `uid:gid`; empty is root. A number need not be in the files, a name must be. */
 export function resolveUser(text: string, files: AccountFiles, supplementalGroups: readonly number[] = []): ResolvedUser {
-  const [who = "", group] = (text === "" ? "0" : text).split(":");
-  const account = findAccount(who, parsePasswd(files.passwd));
+  const [user = "", group] = (text === "" ? "0" : text).split(":");
+  const account = findAccount(user, parsePasswd(files.passwd));
   if (account === undefined)
-    throw new Error(`the image has no user ${JSON.stringify(who)} in /etc/passwd; name one of them or give a number`);
+    throw new Error(`the image has no user ${JSON.stringify(user)} in /etc/passwd; name one of them or give a number`);
   const groups = parseGroups(files.group);
   if (group !== undefined && group !== "") {
     return { uid: account.uid, gid: findGroup(group, groups), groups: unique(supplementalGroups), home: account.home };
@@ -33,11 +33,11 @@ export function resolveUser(text: string, files: AccountFiles, supplementalGroup
   return { uid: account.uid, gid: account.gid, groups: unique([...memberOf, ...supplementalGroups]), home: account.home };
 }
 
-function findAccount(who: string, accounts: readonly Account[]): Account | undefined {
-  const number = idOf(who);
-  const known = accounts.find((account) => account.name === who || account.uid === number);
+function findAccount(user: string, accounts: readonly Account[]): Account | undefined {
+  const number = idOf(user);
+  const known = accounts.find((account) => account.name === user || account.uid === number);
   if (known !== undefined || number === undefined) return known;
-  return { name: who, uid: number, gid: 0, home: "/" };
+  return { name: user, uid: number, gid: 0, home: "/" };
 }
 
 function findGroup(which: string, groups: readonly { name: string; gid: number }[]): number {

@@ -1,0 +1,125 @@
+/**
+ * The web console: its page and files, and signing in. What the page shows it asks of the native API, as every client does.
+ *
+ * Any path below /console is the page, which reads the rest of the path itself. The page may load scripts and talk to this server only;
+ * nothing in it is run that did not come as a file of the build.
+ */
+import { randomBytes } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "#services/caller.ts";
+import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import type { KeyService } from "#services/keys/key-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import type { ApiFace } from "../http/api-server.ts";
+import { problemShape } from "../http/problem.ts";
+import { checkOwnPage, sessionCookie, sessionText } from "../http/session-cookie.ts";
+import { type ConsoleFile, type ConsoleFiles, styleNonceMark } from "./console-files.ts";
+
+export interface ConsoleDeps {
+  readonly keys: Pick<KeyService, "authenticate">;
+  readonly sessions: ConsoleSessions;
+  readonly files: ConsoleFiles;
+  /** Whose hosts sandboxes are. */
+  readonly domain: string;
+  /** Where programs of this machine reach sandboxes without TLS; not there when left out. */
+  readonly sandboxUrl?: string | undefined;
+  readonly version: string;
+}
+
+const sessionPath = "/console/session";
+const yearSeconds = 31_536_000;
+
+export function consoleFace(deps: ConsoleDeps): ApiFace {
+  return {
+    errors: problemShape,
+    routes: (app) => {
+      pageRoutes(app, deps);
+      sessionRoutes(app, deps);
+    },
+  };
+}
+
+function pageRoutes(app: FastifyInstance, { files }: ConsoleDeps): void {
+  const page = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const nonce = randomBytes(16).toString("base64url");
+    const text = (await files.page()).replaceAll(styleNonceMark, nonce);
+    return reply.headers({ ...pageHeaders(nonce), "content-type": "text/html; charset=utf-8" }).send(text);
+  };
+  const config = { public: true };
+  for (const path of ["/", "/console", "/console/*"]) app.get(path, { config }, page);
+  app.get("/console/assets/:name", { config }, async (request, reply) => {
+    const { name } = request.params as { readonly name: string };
+    const file = await files.asset(name);
+    if (file === undefined) throw new ServiceError("not_found", "there is no such file: reload the page");
+    return sendFile(request, reply, file);
+  });
+}
+
+/** Terminal and editor write rules of their own into style elements, which the nonce lets them. */
+function pageHeaders(nonce: string): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      `style-src 'self' 'nonce-${nonce}'`,
+      // Terminal cells have their colours as attributes; no page text ever becomes markup.
+      "style-src-attr 'unsafe-inline'",
+      "img-src 'self' data: blob:",
+      "font-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+  };
+}
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
+  const accepted = request.headers["accept-encoding"] ?? "";
+  reply.headers({
+    "content-type": file.contentType,
+    "cache-control": `public, max-age=${yearSeconds}, immutable`,
+    "cross-origin-resource-policy": "same-origin",
+    vary: "accept-encoding",
+  });
+  if (file.brotli !== undefined && /\bbr\b/.test(accepted)) return reply.header("content-encoding", "br").send(file.brotli);
+  if (file.gzip !== undefined && /\bgzip\b/.test(accepted)) return reply.header("content-encoding", "gzip").send(file.gzip);
+  return reply.send(file.bytes);
+}
+
+function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUrl, version }: ConsoleDeps): void {
+  const about = (caller: Caller) => ({ caller, domain, version, ...(sandboxUrl !== undefined && { sandboxUrl }) });
+  app.post(sessionPath, { config: { public: true } }, async (request, reply) => {
+    checkOwnPage(request.headers);
+    const caller = keys.authenticate(keyIn(request.body));
+    if (caller === undefined) throw new ServiceError("unauthenticated", "this API key is not valid: unknown, revoked or expired");
+    const { text, lifetimeMs } = sessions.open(caller);
+    reply.header("set-cookie", sessionCookie(request.headers, text, lifetimeMs));
+    return about(caller);
+  });
+  // Without a session that is no error: the page then asks for a key.
+  app.get(sessionPath, { config: { public: true } }, async (request, reply) => {
+    checkOwnPage(request.headers);
+    const caller = sessions.callerOf(sessionText(request.headers) ?? "");
+    return caller === undefined ? reply.code(204).send() : about(caller);
+  });
+  app.delete(sessionPath, { config: { public: true } }, async (request, reply) => {
+    checkOwnPage(request.headers);
+    sessions.close(sessionText(request.headers) ?? "");
+    return reply
+      .code(204)
+      .header("set-cookie", sessionCookie(request.headers, "", 0))
+      .send();
+  });
+}
+
+function keyIn(body: unknown): string {
+  const key = (body as { readonly key?: unknown } | null | undefined)?.key;
+  if (typeof key === "string" && key.trim() !== "") return key.trim();
+  throw new ServiceError("invalid_request", 'send the API key as {"key": "e2b_…"}', { field: "key" });
+}

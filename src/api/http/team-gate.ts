@@ -1,0 +1,87 @@
+/**
+ * What the keys of a team may ask together: how often, and how much at a time. Without it, a team would have as much as it makes keys.
+ * An admin key belongs to no team, and is bound by its own rate only.
+ */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Clock } from "#lib/clock.ts";
+import { TokenBuckets } from "#lib/token-buckets.ts";
+import type { Caller } from "#services/caller.ts";
+import type { LimitGuard } from "#services/limits/limit-guard.ts";
+import { ServiceError } from "#services/service-error.ts";
+
+export interface TeamGateDeps {
+  /** None when left out. */
+  readonly limits?: Pick<LimitGuard, "ofTeam"> | undefined;
+  readonly clock: Clock;
+  /** How many processes serve the keys, this one included. */
+  readonly processes?: (() => number) | undefined;
+}
+
+export class TeamGate {
+  readonly #deps: TeamGateDeps;
+  readonly #buckets: TokenBuckets;
+  readonly #open = new Map<string, number>();
+
+  constructor(deps: TeamGateDeps) {
+    this.#deps = deps;
+    this.#buckets = new TokenBuckets(deps.clock);
+  }
+
+  /** Lets a request in, which is counted until its answer has ended. Throws rate_limited or limit_reached. */
+  enter({ team }: Caller, { raw }: Pick<FastifyReply, "raw">): void {
+    if (team === "" || this.#deps.limits === undefined) return;
+    this.#checkRate(team, this.#deps.limits);
+    this.#checkOpen(team, this.#deps.limits);
+    this.#open.set(team, (this.#open.get(team) ?? 0) + 1);
+    let isOpen = true;
+    const end = (): void => {
+      if (isOpen) this.#leave(team);
+      isOpen = false;
+    };
+    raw.once("close", end);
+    raw.once("finish", end);
+  }
+
+  #leave(team: string): void {
+    const left = (this.#open.get(team) ?? 1) - 1;
+    if (left === 0) this.#open.delete(team);
+    else this.#open.set(team, left);
+  }
+
+  #checkRate(team: string, limits: Pick<LimitGuard, "ofTeam">): void {
+    const perSecond = limits.ofTeam(team, "requestsPerSecond");
+    if (perSecond === undefined) return;
+    const among = Math.max(1, this.#deps.processes?.() ?? 1);
+    const wait = this.#buckets.take(team, { perSecond: perSecond / among, burst: Math.max(1, (2 * perSecond) / among) });
+    if (wait === undefined) return;
+    const message = `the keys of team ${team} may ask ${perSecond} times a second together (limit requestsPerSecond)`;
+    throw new ServiceError("rate_limited", message, { retryAfterSeconds: Math.ceil(Math.min(wait, longestWaitSeconds)) });
+  }
+
+  #checkOpen(team: string, limits: Pick<LimitGuard, "ofTeam">): void {
+    const limit = limits.ofTeam(team, "connections");
+    const used = this.#open.get(team) ?? 0;
+    if (limit === undefined || used < limit) return;
+    const message = `team ${team} has ${used} requests open here, and may have ${limit} (limit connections): end some, or try again when some have ended`;
+    throw new ServiceError("limit_reached", message, {
+      limit: { name: "connections", of: "team", team, limit, used },
+      retryAfterSeconds: 1,
+    });
+  }
+}
+
+/** A rate of 0 fills no bucket, ever. */
+const longestWaitSeconds = 3600;
+
+/** By server, as plugins see instances of their own. */
+const gates = new WeakMap<object, TeamGate>();
+
+/** Call it once, where the server is made. */
+export function countTerminals(app: FastifyInstance, gate: TeamGate): void {
+  gates.set(app.server, gate);
+}
+
+/** For routes that find their caller themselves, such as terminals. Throws as `enter` does. */
+export function enterAs(caller: Caller, reply: FastifyReply): void {
+  gates.get(reply.server.server)?.enter(caller, reply);
+}

@@ -1,0 +1,88 @@
+/** What can be changed about a live sandbox: when it ends by itself, and whether it runs. */
+import type { Clock } from "#lib/clock.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import type { SandboxService, TimeoutChange } from "#services/sandbox-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { requestSignal } from "#api/http/request-signal.ts";
+import { spanMs } from "./create-command.ts";
+import { type Route, route } from "#api/native/route.ts";
+import { sandboxBody } from "./sandbox-body.ts";
+import { oneSandboxSchema, sandboxParams, type TimeoutBody, timeoutSchema } from "#api/native/schemas/sandbox.ts";
+
+export interface ChangeRoutesDeps {
+  readonly sandboxes: SandboxService;
+  readonly clock: Clock;
+}
+
+const now = { status: 200, description: "The sandbox as it is now.", schema: oneSandboxSchema } as const;
+
+export function changeRoutes({ sandboxes, clock }: ChangeRoutesDeps): readonly Route[] {
+  return [setTimeouts(sandboxes, clock), pauseOrResume(sandboxes, "pause"), pauseOrResume(sandboxes, "resume")];
+}
+
+function setTimeouts(sandboxes: SandboxService, clock: Clock): Route {
+  return route({
+    method: "PUT",
+    path: "/sandboxes/{sandboxId}/timeout",
+    name: "setTimeouts",
+    summary: "Change when a sandbox ends by itself",
+    params: sandboxParams,
+    body: timeoutSchema,
+    answers: [now],
+    errors: ["not_found", "conflict"],
+    fieldOf: (field, { endTime }) => (field === "lifetime" && endTime !== undefined ? "endTime" : field),
+    handle: async ({ caller, params, body }) => {
+      const change = timeoutChange(body, clock.now());
+      return { sandbox: sandboxBody(await sandboxes.setTimeouts(caller(), params.sandboxId, change)) };
+    },
+  });
+}
+
+const pausing = {
+  pause: {
+    name: "pauseSandbox",
+    summary: "Stop a sandbox's processes where they are",
+    description: "Its memory stays, and no timeout runs. Answered when they stand still.",
+  },
+  resume: {
+    name: "resumeSandbox",
+    summary: "Let a paused sandbox go on",
+    description: "With what was left of its time, and five minutes at least.",
+  },
+} as const;
+
+function pauseOrResume(sandboxes: SandboxService, verb: keyof typeof pausing): Route {
+  return route({
+    method: "POST",
+    path: `/sandboxes/{sandboxId}/${verb}`,
+    ...pausing[verb],
+    params: sandboxParams,
+    answers: [now],
+    errors: ["not_found", "conflict", "timeout"],
+    handle: async ({ caller, params, reply }) => ({
+      sandbox: sandboxBody(await sandboxes[verb](caller(), params.sandboxId, requestSignal(reply))),
+    }),
+  });
+}
+
+function timeoutChange({ idleTimeout, lifetime, endTime, onlyLater }: TimeoutBody, at: number): TimeoutChange {
+  if (idleTimeout === undefined && lifetime === undefined && endTime === undefined) {
+    throw wrong("body", "needs at least one of idleTimeout, lifetime and endTime");
+  }
+  if (lifetime !== undefined && endTime !== undefined) throw wrong("endTime", "cannot be given together with lifetime");
+  return withoutUndefined({
+    idleTimeoutMs: spanMs(idleTimeout),
+    lifetimeMs: endTime === undefined ? (lifetime === null ? null : spanMs(lifetime)) : timeLeft(endTime, at),
+    onlyLater,
+  });
+}
+
+function timeLeft(endTime: string, at: number): number {
+  const left = Date.parse(endTime) - at;
+  if (!(left > 0)) throw wrong("endTime", "must be in the future");
+  return left;
+}
+
+function wrong(field: string, rule: string): ServiceError {
+  return new ServiceError("invalid_request", `${field} ${rule}`, { field });
+}

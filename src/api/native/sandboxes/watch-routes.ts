@@ -1,0 +1,96 @@
+/** A sandbox as it changes, as server-sent events: browsers read them with EventSource, other clients line by line. */
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { Type } from "typebox";
+import type { Clock } from "#lib/clock.ts";
+import { isTerminalStatus } from "#model/sandbox-record.ts";
+import { text } from "#model/schema-builders.ts";
+import type { SandboxDetail, SandboxService } from "#services/sandbox-service.ts";
+import { streamSignal } from "#api/http/request-signal.ts";
+import { eventText, heartbeat, quietFor, retryLine } from "#api/native/event-stream.ts";
+import { type Route, route } from "#api/native/route.ts";
+import { sandboxBody } from "./sandbox-body.ts";
+import { optional } from "#api/native/schemas/builders.ts";
+import { oneSandboxSchema, sandboxParams } from "#api/native/schemas/sandbox.ts";
+
+export interface WatchRoutesDeps {
+  readonly sandboxes: SandboxService;
+  readonly clock: Clock;
+}
+
+const watchHeaders = Type.Object({
+  "last-event-id": optional(text("The id of the last event that was seen: it is not sent again.", { maxLength: 64 })),
+});
+
+export function watchRoutes({ sandboxes, clock }: WatchRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/sandboxes/{sandboxId}/watch",
+      name: "watchSandbox",
+      summary: "A sandbox now, and again whenever it changes",
+      description: "Ends with the sandbox. A client that reads slowly may miss states in between, but never the end.",
+      params: sandboxParams,
+      headers: watchHeaders,
+      answers: [
+        { status: 200, description: "Events named sandbox.", schema: oneSandboxSchema, contentType: "text/event-stream" },
+        { status: 204, description: "The last event was of its end: there is nothing more to come." },
+      ],
+      errors: ["not_found"],
+      handle: async ({ caller, params, headers, request, reply }) => {
+        const states = sandboxes.watch(caller(), params.sandboxId, streamSignal(request, reply))[Symbol.asyncIterator]();
+        const first = await states.next();
+        const seen = headers["last-event-id"];
+        if (first.done !== true && isTerminalStatus(first.value.status) && idOf(first.value) === seen) {
+          await states.return?.();
+          // The one answer after which an EventSource does not come again.
+          reply.code(204);
+          return undefined;
+        }
+        reply.type("text/event-stream").header("x-accel-buffering", "no");
+        return Readable.from(eventsOf({ first, states, seen }, clock), { objectMode: false });
+      },
+    }),
+  ];
+}
+
+interface Watched {
+  readonly first: IteratorResult<SandboxDetail, unknown>;
+  readonly states: AsyncIterator<SandboxDetail, unknown>;
+  readonly seen: string | undefined;
+}
+
+/** Asks for the next state when the last one has been taken: between them, states may be left out. */
+async function* eventsOf({ first, states, seen }: Watched, clock: Clock): AsyncGenerator<string, void> {
+  try {
+    yield retryLine;
+    if (first.done === true) return;
+    if (idOf(first.value) !== seen) yield eventOf(first.value);
+    for (let next = states.next(); ;) {
+      // The client may have left before this fails; then it must not count as unhandled.
+      next.catch(() => {});
+      const turn = await quietFor(next, clock);
+      if (turn === undefined) {
+        yield heartbeat;
+        continue;
+      }
+      if (turn.done === true) return;
+      yield eventOf(turn.value);
+      next = states.next();
+    }
+  } finally {
+    await states.return?.();
+  }
+}
+
+function eventOf(detail: SandboxDetail): string {
+  return eventText("sandbox", idOf(detail), { sandbox: sandboxBody(detail) });
+}
+
+/** The same for the same state, in any process. */
+function idOf(detail: SandboxDetail): string {
+  return createHash("sha256")
+    .update(JSON.stringify(sandboxBody(detail)))
+    .digest("base64url")
+    .slice(0, 22);
+}

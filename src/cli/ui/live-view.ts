@@ -1,0 +1,49 @@
+/** Draws the live view with ink and passes keys on. Loaded only when it is shown: React and ink take a third of a second. */
+import { Box, render, Text, useInput, useWindowSize } from "ink";
+import { createElement, type ReactElement } from "react";
+import type { Line } from "./live-screen.ts";
+import type { Press } from "./live-state.ts";
+
+export interface LiveView {
+  readonly draw: () => void;
+  /** Gives the terminal back as it was. */
+  readonly close: () => Promise<void>;
+}
+
+export interface ViewSource {
+  readonly lines: (rows: number) => readonly Line[];
+  readonly onPress: (press: Press) => void;
+  readonly hasColors: boolean;
+}
+
+export function openLiveView(source: ViewSource): LiveView {
+  const app = render(createElement(Screen, { source }), { alternateScreen: true, exitOnCtrlC: false, patchConsole: false });
+  return {
+    draw: () => app.rerender(createElement(Screen, { source })),
+    close: async () => {
+      app.unmount();
+      await app.waitUntilExit();
+    },
+  };
+}
+
+function Screen({ source }: { readonly source: ViewSource }): ReactElement {
+  const { rows } = useWindowSize();
+  useInput((input, key) => source.onPress({ input, key }));
+  const lines = source.lines(rows);
+  return createElement(
+    Box,
+    { flexDirection: "column" },
+    // Lines have no identity but their place.
+    ...lines.map((line, at) =>
+      createElement(Text, { key: at, wrap: "truncate", ...lookOf(line, source.hasColors) }, line.text === "" ? " " : line.text),
+    ),
+  );
+}
+
+function lookOf({ look }: Line, hasColors: boolean): object {
+  if (look === "selected") return { inverse: true };
+  if (look === "title") return { bold: true };
+  if (look === "faint") return { dimColor: hasColors };
+  return look === "bad" && hasColors ? { color: "red" } : {};
+}

@@ -1,0 +1,206 @@
+/** Envs as the native API writes and reads them. A test holds these types to those of the services. */
+import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
+import type { EnvClusterMemberConfig } from "#model/env-member.ts";
+import type { EnvObservedMember } from "#model/env-status.ts";
+import type { SandboxEnv } from "#model/sandbox-env.ts";
+import type { PoolAutoScalingStatus } from "#model/sandbox-pool.ts";
+import { everyPage } from "./every-page.ts";
+import type { HttpCaller } from "./http-caller.ts";
+
+/** Without a namespace: the only Env of that name among those that the caller sees. */
+export interface EnvName {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+export interface EnvMemberWish {
+  readonly name?: string;
+  readonly config?: EnvClusterMemberConfig;
+  readonly replicas?: number;
+}
+
+export interface RegistryCredentials {
+  readonly registry: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface EnvBody extends SandboxEnv {
+  /** Only for a new Env. */
+  readonly members?: readonly EnvMemberWish[];
+  readonly imagePullSecret?: RegistryCredentials | null;
+}
+
+export interface EnvMember {
+  readonly name: string;
+  readonly clusterID: string;
+  readonly isLocal: boolean;
+  readonly config: EnvClusterMemberConfig;
+  readonly replicas: number;
+  readonly replicasSetBy: "autoscaler" | "hand";
+  readonly observed?: EnvObservedMember;
+}
+
+export interface EnvGroupMember {
+  readonly name: string;
+  readonly clusterID: string;
+  readonly replicas: number;
+  readonly minReplicas?: number;
+  readonly maxReplicas?: number;
+  readonly state?: string;
+  readonly message?: string;
+  readonly idle?: number;
+  readonly running?: number;
+  readonly autoscaling?: PoolAutoScalingStatus;
+}
+
+export interface EnvGroup {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly policy?: EnvAutoscalingGroup;
+  readonly idle: number;
+  readonly running: number;
+  readonly desired: number;
+  readonly waiting: number;
+  readonly decision?: string;
+  readonly members: readonly EnvGroupMember[];
+}
+
+export interface EnvAutoscaling {
+  readonly active?: { readonly status: string; readonly reason: string; readonly message: string };
+  readonly groups: readonly EnvGroup[];
+}
+
+export interface EnvEvent {
+  readonly kind: string;
+  readonly name: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly firstTime?: string;
+  readonly lastTime: string;
+}
+
+export interface EnvRefresh {
+  readonly dryRun: boolean;
+  readonly members: readonly {
+    readonly name: string;
+    readonly templateVersion: { readonly from?: string; readonly to?: string };
+    readonly changes: readonly { readonly field: string; readonly from?: unknown; readonly to?: unknown }[];
+  }[];
+}
+
+export interface Cluster {
+  readonly id?: string;
+  readonly engine?: string;
+  readonly isLocal: boolean;
+}
+
+/** A policy whose name need not be said again. */
+export type EnvGroupBody = Omit<EnvAutoscalingGroup, "name"> & { readonly name?: string };
+
+/** All throw ClientError. */
+export class EnvsClient {
+  readonly #http: HttpCaller;
+
+  constructor(http: HttpCaller) {
+    this.#http = http;
+  }
+
+  /** All that the caller sees, by name. */
+  async list(namespace?: string, signal?: AbortSignal): Promise<readonly SandboxEnv[]> {
+    return await everyPage(this.#http, { path: "/v1/envs", items: "envs", query: { namespace }, signal });
+  }
+
+  async get(env: EnvName, signal?: AbortSignal): Promise<SandboxEnv> {
+    return await this.#http.json({ method: "GET", ...at(env), signal });
+  }
+
+  async create(body: EnvBody, signal?: AbortSignal): Promise<SandboxEnv> {
+    return await this.#http.json({ method: "POST", path: "/v1/envs", body, signal });
+  }
+
+  /** With metadata.resourceVersion only if the Env is still that one. */
+  async replace(env: EnvName, body: EnvBody, signal?: AbortSignal): Promise<SandboxEnv> {
+    return await this.#http.json({ method: "PUT", ...at(env), body, signal });
+  }
+
+  async delete(env: EnvName, { endSandboxes }: { readonly endSandboxes?: boolean } = {}, signal?: AbortSignal): Promise<void> {
+    const { path, query } = at(env);
+    await this.#http.json({ method: "DELETE", path, query: { ...query, endSandboxes }, signal });
+  }
+
+  async members(env: EnvName, signal?: AbortSignal): Promise<readonly EnvMember[]> {
+    return (await this.#http.json<{ members: readonly EnvMember[] }>({ method: "GET", ...at(env, "members"), signal })).members;
+  }
+
+  async member(env: EnvName, member: string, signal?: AbortSignal): Promise<EnvMember> {
+    return await this.#http.json({ method: "GET", ...at(env, "members", member), signal });
+  }
+
+  async addMember(env: EnvName, body: EnvMemberWish, signal?: AbortSignal): Promise<EnvMember> {
+    return await this.#http.json({ method: "POST", ...at(env, "members"), body, signal });
+  }
+
+  async replaceMember(env: EnvName, member: string, body: EnvMemberWish, signal?: AbortSignal): Promise<EnvMember> {
+    return await this.#http.json({ method: "PUT", ...at(env, "members", member), body, signal });
+  }
+
+  async removeMember(env: EnvName, member: string, signal?: AbortSignal): Promise<void> {
+    await this.#http.json({ method: "DELETE", ...at(env, "members", member), signal });
+  }
+
+  async scaleMember(env: EnvName, member: string, replicas: number, signal?: AbortSignal): Promise<EnvMember> {
+    return await this.#http.json({ method: "PUT", ...at(env, "members", member, "scale"), body: { replicas }, signal });
+  }
+
+  async groups(env: EnvName, signal?: AbortSignal): Promise<readonly EnvAutoscalingGroup[]> {
+    return (await this.#http.json<{ groups: readonly EnvAutoscalingGroup[] }>({ method: "GET", ...at(env, "groups"), signal })).groups;
+  }
+
+  async group(env: EnvName, group: string, signal?: AbortSignal): Promise<EnvAutoscalingGroup> {
+    return await this.#http.json({ method: "GET", ...at(env, "groups", group), signal });
+  }
+
+  /** Replaces the policy whole, or adds it. */
+  async putGroup(env: EnvName, group: string, body: EnvGroupBody, signal?: AbortSignal): Promise<EnvAutoscalingGroup> {
+    return await this.#http.json({ method: "PUT", ...at(env, "groups", group), body, signal });
+  }
+
+  async deleteGroup(env: EnvName, group: string, signal?: AbortSignal): Promise<void> {
+    await this.#http.json({ method: "DELETE", ...at(env, "groups", group), signal });
+  }
+
+  async autoscaling(env: EnvName, signal?: AbortSignal): Promise<EnvAutoscaling> {
+    return await this.#http.json({ method: "GET", ...at(env, "autoscaling"), signal });
+  }
+
+  /** Of the Env and its pools, newest first. */
+  async events(env: EnvName, signal?: AbortSignal): Promise<readonly EnvEvent[]> {
+    return (await this.#http.json<{ events: readonly EnvEvent[] }>({ method: "GET", ...at(env, "events"), signal })).events;
+  }
+
+  /** All members when `member` is left out. */
+  async refresh(
+    env: EnvName,
+    { member, dryRun }: { readonly member?: string | undefined; readonly dryRun?: boolean } = {},
+    signal?: AbortSignal,
+  ): Promise<EnvRefresh> {
+    const { path, query } = at(env, "refresh");
+    return await this.#http.json({ method: "POST", path, query: { ...query, member, dryRun }, signal });
+  }
+
+  async clusters(signal?: AbortSignal): Promise<readonly Cluster[]> {
+    return (await this.#http.json<{ clusters: readonly Cluster[] }>({ method: "GET", path: "/v1/clusters", signal })).clusters;
+  }
+}
+
+interface Place {
+  readonly path: string;
+  readonly query: { readonly namespace: string | undefined };
+}
+
+function at({ name, namespace }: EnvName, ...parts: readonly string[]): Place {
+  return { path: ["/v1/envs", ...[name, ...parts].map(encodeURIComponent)].join("/"), query: { namespace } };
+}

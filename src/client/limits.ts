@@ -1,0 +1,54 @@
+import type { HttpCaller } from "./http-caller.ts";
+
+export interface Limit {
+  readonly name: string;
+  /** Left out: as much as there is. */
+  readonly limit?: number;
+  readonly used?: number;
+  /** Whether it was set here. */
+  readonly isSet: boolean;
+  readonly about: string;
+}
+
+export interface LimitSet {
+  readonly of: "server" | "teams" | "team" | "user";
+  readonly team?: string;
+  readonly user?: string;
+  readonly limits: readonly Limit[];
+}
+
+/** The server's, those that every team has, those of one team, or those of one user of it. */
+export type LimitsOf = "server" | "teams" | { readonly team: string; readonly user?: string };
+
+export class LimitsClient {
+  readonly #http: HttpCaller;
+
+  constructor(http: HttpCaller) {
+    this.#http = http;
+  }
+
+  async list(team?: string, user?: string): Promise<readonly LimitSet[]> {
+    return this.#sets("limits", team, user);
+  }
+
+  /** Those that add up, with what is used. */
+  async use(team?: string, user?: string): Promise<readonly LimitSet[]> {
+    return this.#sets("quotas", team, user);
+  }
+
+  async #sets(what: "limits" | "quotas", team: string | undefined, user: string | undefined): Promise<readonly LimitSet[]> {
+    const query = new URLSearchParams({ ...(team !== undefined && { team }), ...(user !== undefined && { user }) });
+    const path = `/v1/${what}${query.size === 0 ? "" : `?${query.toString()}`}`;
+    return (await this.#http.json<{ readonly sets: readonly LimitSet[] }>({ method: "GET", path })).sets;
+  }
+
+  /** Null: as if it had never been set. */
+  async set(whose: LimitsOf, limits: Readonly<Record<string, number | null>>): Promise<LimitSet> {
+    const place = typeof whose === "string" ? whose : `teams/${encodeURIComponent(whose.team)}${userPart(whose.user)}`;
+    return await this.#http.json({ method: "PATCH", path: `/v1/limits/${place}`, body: { limits } });
+  }
+}
+
+function userPart(user: string | undefined): string {
+  return user === undefined ? "" : `/users/${encodeURIComponent(user)}`;
+}

@@ -1,0 +1,30 @@
+import type { SandboxTemplate } from "#model/sandbox-template.ts";
+import { everyPage } from "./every-page.ts";
+import type { HttpCaller } from "./http-caller.ts";
+
+export interface TemplateDocs {
+  readonly markdown: string;
+}
+
+/** All throw ClientError. */
+export class TemplatesClient {
+  readonly #http: HttpCaller;
+
+  constructor(http: HttpCaller) {
+    this.#http = http;
+  }
+
+  /** All that the caller sees, by name. */
+  async list(signal?: AbortSignal): Promise<readonly SandboxTemplate[]> {
+    return await everyPage(this.#http, { path: "/v1/templates", items: "templates", signal });
+  }
+
+  async get(name: string, signal?: AbortSignal): Promise<SandboxTemplate> {
+    return await this.#http.json({ method: "GET", path: `/v1/templates/${encodeURIComponent(name)}`, signal });
+  }
+
+  /** What its author wrote for its users; empty when that is nothing. */
+  async docs(name: string, signal?: AbortSignal): Promise<TemplateDocs> {
+    return await this.#http.json({ method: "GET", path: `/v1/templates/${encodeURIComponent(name)}/docs`, signal });
+  }
+}

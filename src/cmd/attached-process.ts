@@ -1,0 +1,32 @@
+import type { AttachedProcess } from "#cli/context.ts";
+import type { ProcessSignals } from "./process-signals.ts";
+
+/** The streams and signals of this process, while a command that runs elsewhere has them. */
+let isAttached = false;
+
+export function attachProcess(signals: ProcessSignals): AttachedProcess {
+  const { stdin, stdout, stderr } = process;
+  isAttached = true;
+  return {
+    stdin,
+    stdout,
+    stderr,
+    isStdinTerminal: stdin.isTTY,
+    onSignal: (handler) => signals.passTo(handler),
+    [Symbol.dispose]: () => {
+      isAttached = false;
+      signals.passTo(undefined);
+      // An input without a reader would keep this process from ending.
+      stdin.destroy();
+    },
+  };
+}
+
+/** `agentbox get … | head` closes our output early, and that is no failure; a command whose output it is gets to know of it. */
+export function endOnBrokenOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (!isAttached) process.exit(error.code === "EPIPE" ? 0 : 1);
+    });
+  }
+}

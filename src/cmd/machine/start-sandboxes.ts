@@ -1,0 +1,163 @@
+/**
+ * Everything about sandboxes in one process, one part on the other: the node that runs them, the history, whoever hands them out and
+ * takes them back, the controllers, and their API.
+ */
+import type { ApiFace } from "#api/http/api-server.ts";
+import { CliError } from "#cli/failure.ts";
+import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
+import { openPodHttp } from "#daemon-client/pod-http.ts";
+import type { TeamOfPool } from "#engines/embedded/node/agent/run/pod-places.ts";
+import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
+import { publicKeyText } from "#envd-protocol/arming.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import { ActivityWriter } from "#gateway/activity-writer.ts";
+import { TrafficLog } from "#gateway/activity.ts";
+import { labelKeys, localClusterID } from "#model/keys.ts";
+import { teamLimit } from "#model/limits.ts";
+import { joinedSources } from "#sandbox/last-active-source.ts";
+import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import { ExecActivity } from "#services/inside/exec-activity.ts";
+import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
+import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
+import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
+import { createFirstObjects } from "./first-objects.ts";
+import type { HomeFolder } from "#cmd/parts/home-folder.ts";
+import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
+import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
+import type { Access } from "#cmd/parts/serve-api.ts";
+import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
+import { openTracing } from "#cmd/parts/tracing.ts";
+import { statfsSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
+import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
+import type { ReadPodUse } from "#services/usage/pod-use.ts";
+
+export interface SandboxesOptions {
+  readonly home: HomeFolder;
+  readonly version: string;
+  /** Where the API will listen. */
+  readonly host: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly store: ObjectStore;
+  /** Run here, and stopped with the rest. */
+  readonly cache: SandboxCache;
+  readonly access: Pick<Access, "keys" | "guard">;
+  readonly clock: MonotonicClock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly databaseUrl?: string | undefined;
+  readonly retentionMs?: number | undefined;
+  readonly maxUses?: number | undefined;
+  readonly adoptPools?: boolean | undefined;
+  readonly queueSize?: number | undefined;
+  readonly maxTimeoutMs?: number | undefined;
+  readonly gateway: GatewaySettings;
+  readonly maxOpen?: number | undefined;
+  readonly maxOpenOfSandbox?: number | undefined;
+  /** The file that names plugins; left out: in the data folder, if there is one. */
+  readonly plugins?: string | undefined;
+  /** Aborted when it is to end. */
+  readonly signal: AbortSignal;
+  /** Where the API listens, when it does. */
+  readonly api: NonNullable<GatewayParts["api"]>;
+}
+
+export interface StartedSandboxes extends AsyncDisposable {
+  readonly faces: readonly ApiFace[];
+  /** Of the console. */
+  readonly sessions: ConsoleSessions;
+  readonly gateway: Pick<ServedGateway, "address" | "domain" | "authorityFile">;
+  /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
+  readonly refuseCreates: () => Promise<void>;
+}
+
+const mib = 1024 ** 2;
+
+/** Ends in the opposite order: controllers, the cache that they read, history, node. Throws CliError for what its user can see to. */
+export async function startSandboxes(options: SandboxesOptions): Promise<StartedSandboxes> {
+  const { home, store, cache, clock, log, metrics } = options;
+  await using parts = new AsyncDisposableStack();
+  const { tracer } = parts.use(await openTracing(options));
+  const privateKey = await controlPlaneKey(home.controlPlaneKeyFile);
+  const publicKey = publicKeyText(privateKey);
+  const { startEmbeddedNode } = await import("./embedded-node.ts");
+  const node = parts.use(
+    await startEmbeddedNode({
+      ...options,
+      home: home.folder,
+      publicKey,
+      teamOfPool: teamIn(cache),
+      imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
+    }).catch(asNodeFailure),
+  );
+  options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  await createFirstObjects(store);
+  const location = options.databaseUrl ?? home.historyFile;
+  const { history } = parts.use(await startHistory({ location, clock, log, keepMs: options.retentionMs }).catch(asHistoryFailure));
+  parts.defer(() => cache.stop());
+
+  const http = parts.adopt(openPodHttp(), (pods) => pods.close());
+  const daemons = httpDaemonClient({ http, privateKey });
+  const { maxUses = defaultMaxUses } = options;
+  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests };
+  const activity = new ExecActivity(clock);
+  const traffic = new TrafficLog(clock);
+  const { queueSize, maxTimeoutMs, adoptPools, version } = options;
+  const podUse = nodeUse(node.runtime, home.folder);
+  const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
+  const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
+  const consoleFiles = dashboardFiles(log);
+  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
+  const services = parts.use(openSandboxServices(offered));
+  const pressure = pressureOf(services.claims);
+  const lastActive = joinedSources([activity, traffic]);
+  parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
+  await cache.run();
+  parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
+  const { certificateFolder } = home;
+  const { api, maxOpen, maxOpenOfSandbox } = options;
+  const settings = { ...options.gateway, maxOpen, maxOpenOfSandbox };
+  const gateway = parts.use(await serveGateway({ ...common, ...services, settings, certificateFolder, traffic, api }));
+  const started = parts.move();
+  return {
+    faces: services.faces(gateway.domain, options.host, gateway.address),
+    sessions: services.sessions,
+    gateway,
+    refuseCreates: services.refuseCreates,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+/** A pool that the cache does not have, or not yet, is of no known team. */
+function teamIn(cache: SandboxCache): TeamOfPool {
+  return (key) => {
+    try {
+      return cache.pool(key).metadata.labels?.[labelKeys.team];
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** What keeps the node from starting is something of the machine that its user can see to. */
+function asNodeFailure(error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error);
+  throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
+}
+
+function asHistoryFailure(error: unknown): never {
+  throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+/** What sandboxes use by the word of the node in this process: the kernel counts for it, and no sandbox is asked. */
+function nodeUse(runtime: Pick<PodRuntime, "usage">, home: string): ReadPodUse {
+  const { blocks, bsize } = statfsSync(home);
+  const machine = { cpus: availableParallelism(), memoryBytes: totalmem(), diskBytes: blocks * bsize };
+  return async (pod) => {
+    const { cpuNanos, memoryBytes, cacheBytes, diskBytes, oomKills } = await runtime.usage(pod.metadata.uid ?? "");
+    return { cpuMs: cpuNanos / 1e6, memoryBytes, cacheBytes, diskBytes, oomKills, machine };
+  };
+}

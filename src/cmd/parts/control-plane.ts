@@ -1,0 +1,151 @@
+/** The control plane over an object store: controllers, and the history that they write. */
+import { hostname } from "node:os";
+import { startAdoptionController } from "#controllers/adoption/reconcile-adoption.ts";
+import { startEnvController } from "#controllers/env/reconcile-env.ts";
+import { ArmingWatch } from "#life/end/arming-watch.ts";
+import { annotatedActivity } from "#life/end/timeout-deps.ts";
+import { startTimeoutController } from "#life/end/reconcile-timeouts.ts";
+import { defaultTimeoutLimits } from "#life/end/timeout-deps.ts";
+import { EndRecorder } from "#life/record/end-recorder.ts";
+import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
+import { podMetrics } from "#life/pod-metrics.ts";
+import { startPodController } from "#life/reconcile-pod.ts";
+import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
+import { PoolRefusals } from "#controllers/pool/status/pool-refusals.ts";
+import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
+import { startRecycleController } from "#life/recycle/recycle-loop.ts";
+import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
+import { startTemplateController } from "#controllers/template/reconcile-template.ts";
+import { startUnattended } from "#controllers/unattended/tell-unattended.ts";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { Controller } from "#kube/controller/controller.ts";
+import { Expectations } from "#kube/controller/expectations.ts";
+import type { Key } from "#kube/controller/key.ts";
+import { EventRecorder } from "#kube/events/event-recorder.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { Clock, MonotonicClock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { ImageDigests } from "#pools/pool-images.ts";
+import { restingPods } from "#life/recycle/resting.ts";
+import type { PluginChain } from "#plugins/plugin.ts";
+import type { DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import type { LastActiveSource } from "#sandbox/last-active-source.ts";
+import type { PoolRef } from "#scheduling/pool-ref.ts";
+import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { type HistoryOptions, openHistory } from "#store/open-history.ts";
+import { runRetention } from "#store/retention.ts";
+
+export interface ControlPlaneOptions extends DaemonSettings {
+  readonly client: ObjectClient;
+  /** Run and stopped by whoever shares it: its services read from the same one. */
+  readonly cache: SandboxCache;
+  readonly history: HistoryStore;
+  readonly digests: ImageDigests;
+  readonly clock: MonotonicClock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Whether every node can give a pod users of its own; not known when left out. */
+  readonly userNamespaces?: (() => boolean) | undefined;
+  /** How hard pods are wanted: refill yields to claims, and pools say how many wait. Nobody wants any when left out. */
+  readonly pressure?: ClaimPressure | undefined;
+  /** Says whom a container works for: whether a sandbox was armed, and whether a pod may be idle again. */
+  readonly daemon: Pick<DaemonClient, "health" | "retire">;
+  /** Whoever sees what comes to sandboxes. Left out: all that there is stands on their pods. */
+  readonly lastActive?: LastActiveSource;
+  /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
+  readonly maxUses?: number | undefined;
+  /** Asked before pools and pods are made. Everything is admitted as it is when left out. */
+  readonly plugins?: PluginChain | undefined;
+  /** Whether templates are told how they stand. They are when left out. */
+  readonly templateStatus?: boolean | undefined;
+  /** Which entry of an Env's clusters this server keeps. Left out: Envs are not kept at all. */
+  readonly clusterID?: string | undefined;
+  /** Every pool that does not say no gets an Env of its name; only those that ask for one when left out. */
+  readonly adoptPools?: boolean | undefined;
+}
+
+const creationsAtOnce = 8;
+export const defaultMaxUses = 100;
+
+export function startControlPlane(options: ControlPlaneOptions): AsyncDisposable {
+  const controllers = startControllers(options);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(controllers.map((controller) => controller.stop()));
+    },
+  };
+}
+
+function startControllers(options: ControlPlaneOptions): readonly Controller[] {
+  const { clock, metrics, daemon, lastActive = annotatedActivity, maxUses = defaultMaxUses, templateStatus = true } = options;
+  const events = new EventRecorder({ ...options, component: "agentbox-controller", host: hostname() });
+  const observer = podMetrics({ metrics, clock });
+  const random = Math.random;
+  const resting = restingPods(options);
+  const refusals = new PoolRefusals(clock);
+  const common = { ...options, events, observer, random, maxUses, resting, refusals };
+  const { clusterID } = options;
+  if (clusterID === undefined) options.log.warn({}, "SandboxEnvs are not kept: this server has no cluster id (--cluster-id)");
+  return [
+    ...(clusterID === undefined ? [] : [startEnvController({ ...common, clusterID }), startAdoptionController({ ...common, clusterID })]),
+    startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
+    ...(clusterID === undefined ? [] : [startScalingController({ ...common, clusterID })]),
+    ...(templateStatus ? [startTemplateController(common)] : []),
+    startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
+    startRecycleController(common),
+    startUnattended(common),
+    startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
+  ];
+}
+
+/** Of whoever hands out pods in this process. */
+export function pressureOf(claims: Pick<SandboxClaims, "pending" | "waitingSets" | "inFlight" | "onWaiting">): ClaimPressure {
+  return {
+    inFlight: (pool) => claims.inFlight(poolRef(pool)),
+    waiting: (pool) => claims.pending(poolRef(pool)),
+    setsAt: (pool) => claims.waitingSets(poolRef(pool)),
+    onWaiting: (handler) => claims.onWaiting(handler),
+  };
+}
+
+function poolRef({ namespace = "", name }: Key): PoolRef {
+  return { namespace, name };
+}
+
+export interface StartedHistory extends AsyncDisposable {
+  readonly history: HistoryStore;
+}
+
+/** The history, and the loop that forgets what is old in it. Throws HistoryError. */
+export async function startHistory(options: HistoryOptions & { readonly keepMs?: number | undefined }): Promise<StartedHistory> {
+  const history = await openHistory(options);
+  const retention = startRetention({ ...options, history });
+  return {
+    history,
+    [Symbol.asyncDispose]: async () => {
+      await retention[Symbol.asyncDispose]();
+      await history.close();
+    },
+  };
+}
+
+export interface RetainedHistory {
+  readonly history: HistoryStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly keepMs?: number | undefined;
+}
+
+export function startRetention({ history, clock, log, keepMs }: RetainedHistory): AsyncDisposable {
+  const stop = new AbortController();
+  const ended = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error("the history is closed"));
+      await ended;
+    },
+  };
+}

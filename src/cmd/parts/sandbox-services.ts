@@ -1,0 +1,225 @@
+/**
+ * What hands out sandboxes and answers for them, in whichever process: the claims, the use cases, and the APIs over them. The
+ * all-in-one server has one of these, and so has every API process on a cluster.
+ */
+import type { KeyObject } from "node:crypto";
+import { hostname } from "node:os";
+import type { ApiFace } from "#api/http/api-server.ts";
+import { type ConsoleDeps, consoleFace } from "#api/console/console-face.ts";
+import type { ConsoleFiles } from "#api/console/console-files.ts";
+import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { mcpFace } from "#api/mcp/mcp-face.ts";
+import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
+import { liveFace } from "#api/native/live-routes.ts";
+import { nativeFace } from "#api/native/native-routes.ts";
+import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { PodHttp } from "#daemon-client/pod-http.ts";
+import { openPodStream } from "#daemon-client/pod-stream.ts";
+import { EventRecorder } from "#kube/events/event-recorder.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { MonotonicClock } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Tracer } from "#lib/tracing.ts";
+import type { ImageCommands, ImageDigests } from "#pools/pool-images.ts";
+import type { DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import type { Pod } from "#model/pod.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
+import type { PluginChain } from "#plugins/plugin.ts";
+import { type ClaimQueueOptions, defaultQueueLimits } from "#scheduling/claim-queue.ts";
+import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
+import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
+import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import type { KeyService } from "#services/keys/key-service.ts";
+import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
+import { createSources } from "#services/creating/create-sources.ts";
+import { CreateRate } from "#services/limits/create-rate.ts";
+import type { LimitGuard } from "#services/limits/limit-guard.ts";
+import { openSandboxInside } from "#services/inside/sandbox-inside.ts";
+import { ChangeFeed } from "#services/reading/change-feed.ts";
+import { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import { CreateLog } from "#services/usage/create-log.ts";
+import { SizeLog } from "#services/pools/size-log.ts";
+import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
+import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
+import { poolSize, type PoolSize } from "#services/pools/pool-size.ts";
+import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
+import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
+import { daemonVariables } from "#services/inside/sandbox-variables.ts";
+import { type SandboxTokens, sandboxTokens } from "#services/creating/sandbox-tokens.ts";
+import { createLimits } from "#services/creating/check-create.ts";
+import { daemonUse } from "#services/usage/daemon-use.ts";
+import { tellOomKills } from "#services/usage/oom-events.ts";
+import type { ReadPodUse } from "#services/usage/pod-use.ts";
+import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
+import { UsageSampler } from "#services/usage/usage-sampler.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { isLoopback } from "./serve-api.ts";
+import { envService } from "#services/envs/env-service.ts";
+import { poolService } from "#services/pools/pool-service.ts";
+import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
+import { templateService } from "#services/templates/template-service.ts";
+import type { PoolDeps } from "#services/pools/write-pool.ts";
+
+export interface SandboxServicesOptions extends DaemonSettings {
+  readonly client: ObjectClient;
+  /** Run and stopped by whoever shares it. */
+  readonly cache: SandboxCache;
+  readonly history: HistoryStore;
+  readonly digests: ImageDigests;
+  readonly commands: ImageCommands;
+  readonly pods: PodAccess;
+  readonly daemons: DaemonClient;
+  readonly http: PodHttp;
+  readonly activity: SandboxServiceDeps["activity"];
+  readonly privateKey: KeyObject;
+  /** Of the API that serves these. */
+  readonly keys: Pick<KeyService, "isLive" | "authenticate" | "callerOf">;
+  readonly guard: LimitGuard;
+  /** How many processes make sandboxes, this one included; 1 when left out. */
+  readonly processes?: (() => number) | undefined;
+  readonly maxUses: number;
+  /** What every sandbox uses, for the only process that serves an API. Left out: daemons are asked, about those that are asked for. */
+  readonly podUse?: ReadPodUse;
+  /** Where pools are that are asked for without a namespace; `default` when left out. */
+  readonly poolNamespace?: string | undefined;
+  /** The cluster whose members of Envs are written here; the machine itself when left out. */
+  readonly cluster?: LocalCluster | undefined;
+  /** Asked before a member of an Env is added; none when left out. */
+  readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
+  /** Where idempotency keys are kept; `default` when left out. */
+  readonly keysNamespace?: string;
+  /** False where no node does what egress policies say; true when left out. */
+  readonly enforcesEgress?: boolean;
+  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
+  readonly freezes?: (nodeName?: string) => boolean;
+  /** True while the object server is known not to answer. */
+  readonly isServerGone?: () => boolean;
+  /** How many creates may wait at a time; as usual when left out. */
+  readonly queueSize?: number | undefined;
+  /** The longest that E2B's clients may ask for; as on the native API when left out. */
+  readonly maxTimeoutMs?: number | undefined;
+  /** The web console, built; no console when left out. */
+  readonly consoleFiles?: ConsoleFiles;
+  /** Of AgentBox, for clients that ask; not told when left out. */
+  readonly version?: string | undefined;
+  readonly clock: MonotonicClock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+}
+
+export interface SandboxServices extends AsyncDisposable {
+  readonly claims: SandboxClaims;
+  readonly sandboxes: SandboxService;
+  /** Of the console; the API accepts them. */
+  readonly sessions: ConsoleSessions;
+  readonly tokens: SandboxTokens;
+  /** `sandboxUrl`: where programs of this machine reach sandboxes. `domain`: whose hosts sandboxes are, for E2B's clients. `apiHost`: where the API listens; left out: anywhere. */
+  readonly faces: (domain: string, apiHost?: string, sandboxUrl?: string) => readonly ApiFace[];
+  /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
+  readonly refuseCreates: () => Promise<void>;
+}
+
+export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
+  const { cache, clock, log, privateKey, podUse, guard, processes } = options;
+  const rate = new CreateRate({ limits: guard, clock, processes });
+  const creates = new CreateLog(clock);
+  const onMiss = (team: string): void => creates.miss(team);
+  const opened = openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss });
+  const claims = { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+  const refuseCreates = once(claims);
+  const live = new LiveSandboxes(cache.pods);
+  guard.countSandboxes(countSandboxes(live), countTaken(live));
+  const tokens = sandboxTokens(privateKey);
+  const variables = daemonVariables({ http: options.http, tokens });
+  const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
+  const fleet = fleetServices({ ...options, live, limits: guard });
+  const read = podUse ?? daemonUse({ http: options.http, tokens });
+  const onOomKills = oomTeller(options);
+  const sampler = new UsageSampler({ ...options, live, read, onOomKills, whom: podUse === undefined ? "asked" : "all" });
+  const usage = sandboxUsage({ cache, sampler });
+  const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
+  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
+  const { statistics } = fleet;
+  const sources = createSources(options);
+  const changes = new ChangeFeed({ cache, clock });
+  const sizes = new SizeLog({ cache, clock });
+  const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
+  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  return {
+    claims,
+    sandboxes,
+    sessions,
+    tokens,
+    faces: (domain, apiHost, sandboxUrl) => [
+      nativeFace({ sandboxes, execTokens, clock, log }),
+      fleetFace(fleet),
+      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
+      ...consoleFaces(options, { sessions, domain, sandboxUrl }),
+      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
+      mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
+    ],
+    refuseCreates,
+    [Symbol.asyncDispose]: async () => {
+      changes[Symbol.dispose]();
+      sizes[Symbol.dispose]();
+      sampler[Symbol.dispose]();
+      live[Symbol.dispose]();
+      await refuseCreates();
+    },
+  };
+}
+
+function consoleFaces(
+  { keys, consoleFiles: files, version = "0.0.0" }: SandboxServicesOptions,
+  of: Pick<ConsoleDeps, "sessions" | "domain" | "sandboxUrl">,
+): readonly ApiFace[] {
+  return files === undefined ? [] : [consoleFace({ ...of, keys, files, version })];
+}
+
+/** By which names a server of this machine alone is asked; one that is open to a network may have any. */
+function namesOf(apiHost: string | undefined, domain: string): readonly string[] | undefined {
+  if (apiHost === undefined || !isLoopback(apiHost)) return undefined;
+  return ["127.0.0.1", "localhost", "[::1]", `api.${domain.replace(/:\d+$/, "")}`];
+}
+
+const usualMaxTimeoutMs = createLimits.lifetime.max;
+
+/** One tenant alone may take a quarter of the places, or as many as an admin says. */
+function queueLimits({ guard, queueSize: maxWaiting = defaultQueueLimits.maxWaiting }: SandboxServicesOptions): ClaimQueueOptions {
+  return { maxWaiting, maxWaitingOfTenant: (team) => guard.ofTeam(team, "waitingCreates") ?? maxWaiting };
+}
+
+function once(claims: SandboxClaims): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  return () => (stopped ??= claims.stop());
+}
+
+function oomTeller(options: SandboxServicesOptions): (pod: Pod, kills: number) => void {
+  const events = new EventRecorder({ ...options, component: "agentbox-usage", host: hostname() });
+  return (pod, kills) => tellOomKills(events, pod, kills);
+}
+
+interface FleetDeps extends Omit<PoolDeps & EnvDeps, "namespace" | "cluster">, StatisticsDeps {
+  /** Where pools and Envs are when a request does not say where; creates look for them there too. */
+  readonly poolNamespace?: string | undefined;
+  /** The machine itself when left out. */
+  readonly cluster?: LocalCluster | undefined;
+}
+
+/** What the embedded engine is called in Envs. */
+const thisMachine: LocalCluster = { engine: "embedded", id: "local" };
+
+/** What the API has beside sandboxes. */
+function fleetServices({ poolNamespace: namespace = "default", cluster = thisMachine, ...deps }: FleetDeps): FleetServices {
+  return {
+    pools: poolService({ ...deps, namespace }),
+    envs: envService({ ...deps, namespace, cluster }),
+    templates: templateService(deps),
+    statistics: (caller, wanted) => sandboxStatistics(deps, caller, wanted),
+  };
+}

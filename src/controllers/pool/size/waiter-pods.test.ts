@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { conditionIn } from "#model/conditions.ts";
+import { ConfigMaps } from "#model/core-kinds.ts";
+import { labelKeys } from "#model/keys.ts";
+import { limitsConfigMap, noLimitsSet } from "#model/limits.ts";
+import { SandboxEnvs } from "#model/sandbox-env.ts";
+import { embeddedPoolScene } from "../../../../test/world/embedded-pool-scene.ts";
+import { scalingScene, ToldPressure } from "../../../../test/world/scaling-scene.ts";
+
+test("a pool without an Env keeps its replicas, however many requests wait", async () => {
+  const pressure = new ToldPressure();
+  await using world = await embeddedPoolScene({ pressure });
+  await world.scene.createPool({ replicas: 2 });
+  pressure.waits(10, "py");
+  await world.filled();
+  expect(await world.scene.pods()).toHaveLength(2);
+});
+
+test("an Env of mode OnDemandJob makes a pod for each waiting request, and takes it away after it", async () => {
+  await using scaling = await scalingScene();
+  const { world, pressure } = scaling;
+  await scaling.createEnv([{ name: "py", replicas: 0, config: { maxReplicas: 3 } }], { enabled: false });
+  await world.scene.client.patch(SandboxEnvs, world.scene.key("web"), { type: "merge", body: { spec: { mode: "OnDemandJob" } } });
+  pressure.waits(5, "py");
+  await world.filled();
+  expect(await world.scene.pods()).toHaveLength(3);
+  pressure.waits(0, "py");
+  await world.clock.step(30_000);
+  expect(await world.scene.pods()).toHaveLength(0);
+});
+
+test("pods for waiting requests stay inside the limits of the team, and the pool says why there are no more", async () => {
+  await using scaling = await scalingScene();
+  const { world, pressure } = scaling;
+  const { scene } = world;
+  await scene.client.create(ConfigMaps, limitsConfigMap(scene.namespace, { ...noLimitsSet, teams: { red: { pods: 4 } } }));
+  await scaling.createEnv([{ name: "py", replicas: 1 }], { scaleUpPolicy: { mode: "Conservative" } });
+  await scene.changePool({ metadata: { labels: { [labelKeys.team]: "red" } } });
+  pressure.waits(9, "py");
+  await world.filled();
+  await world.clock.step(2_000);
+  await world.filled();
+  expect(await scene.pods()).toHaveLength(4);
+  expect(conditionIn(await scene.pool(), "Degraded")).toMatchObject({
+    reason: "LimitReached",
+    message: expect.stringContaining("may have 4"),
+  });
+});

@@ -1,0 +1,31 @@
+/** The native API, as the console asks it: with the session of the browser. */
+import { ConsoleSessionClient } from "#client/console-session.ts";
+import { EnvsClient } from "#client/envs.ts";
+import { FilesClient } from "#client/files.ts";
+import { HealthClient } from "#client/health.ts";
+import { HttpCaller } from "#client/http-caller.ts";
+import { KeysClient } from "#client/keys.ts";
+import { LimitsClient } from "#client/limits.ts";
+import { NumbersClient } from "#client/numbers.ts";
+import { PoolsClient } from "#client/pools.ts";
+import { SandboxesClient } from "#client/sandboxes.ts";
+import { TemplatesClient } from "#client/templates.ts";
+
+export const http = new HttpCaller({ url: window.location.origin });
+
+export const api = {
+  session: new ConsoleSessionClient(http),
+  sandboxes: new SandboxesClient(http),
+  files: new FilesClient(http),
+  numbers: new NumbersClient(http),
+  pools: new PoolsClient(http),
+  envs: new EnvsClient(http),
+  templates: new TemplatesClient(http),
+  keys: new KeysClient(http),
+  limits: new LimitsClient(http),
+  health: new HealthClient(http),
+} as const;
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,50 @@
+/** The page that the address means. */
+import type { ComponentType } from "preact";
+import { Empty } from "../parts/empty.tsx";
+import { Link } from "../parts/link.tsx";
+import { hrefOf, place } from "../route.ts";
+import { EnvPage } from "./env-page.tsx";
+import { HealthPage } from "./health-page.tsx";
+import { HistoryPage } from "./history-page.tsx";
+import { KeyList } from "./key-list.tsx";
+import { LimitPage } from "./limit-page.tsx";
+import { Overview } from "./overview.tsx";
+import { SandboxPage } from "../sandbox/sandbox-page.tsx";
+import { Playground } from "./playground.tsx";
+import { PoolList } from "./pool-list.tsx";
+import { PoolPage } from "./pool-page.tsx";
+import { SandboxList } from "./sandbox-list.tsx";
+import { TemplateList } from "./template-list.tsx";
+import { TemplatePage } from "./template-page.tsx";
+
+export function CurrentPage() {
+  const [first = "", second, third] = place.value.parts;
+  if (first === "sandboxes" && second !== undefined) return <SandboxPage key={second} sandboxId={second} />;
+  if (first === "pools" && second !== undefined && third !== undefined) return <PoolPage key={third} namespace={second} name={third} />;
+  if (first === "envs" && second !== undefined && third !== undefined) return <EnvPage key={third} namespace={second} name={third} />;
+  if (first === "templates" && second !== undefined) return <TemplatePage key={second} name={second} />;
+  const Page = second === undefined ? pages.get(first) : undefined;
+  return Page === undefined ? <NoPage /> : <Page />;
+}
+
+const pages: ReadonlyMap<string, ComponentType> = new Map<string, ComponentType>([
+  ["", Overview],
+  ["sandboxes", SandboxList],
+  ["playground", Playground],
+  ["pools", PoolList],
+  ["templates", TemplateList],
+  ["history", HistoryPage],
+  ["keys", KeyList],
+  ["limits", LimitPage],
+  ["health", HealthPage],
+]);
+
+function NoPage() {
+  return (
+    <div class="page">
+      <Empty title="There is no such page">
+        <Link href={hrefOf([])}>Go to the overview</Link>
+      </Empty>
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import type { PoolEvent } from "#client/pools.ts";
+import { Ago } from "../parts/ago.tsx";
+
+/** What happened to something, newest first. */
+export function EventList({ events }: { readonly events: readonly PoolEvent[] }) {
+  if (events.length === 0) return <p class="hint">Nothing has happened lately.</p>;
+  return (
+    <ol class="timeline">
+      {events.slice(0, 40).map(({ type, reason, message, count, lastTime }) => (
+        <li key={`${reason} ${lastTime} ${message}`} class={type === "Warning" ? "warn" : "plain"}>
+          <div>
+            <strong>{reason}</strong>
+            {count > 1 && <span class="hint"> {count} times</span>}
+            <div class="hint">{message}</div>
+          </div>
+          <Ago time={lastTime} />
+        </li>
+      ))}
+    </ol>
+  );
+}

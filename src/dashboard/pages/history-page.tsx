@@ -1,0 +1,151 @@
+/** Sandboxes that have ended, and why: searched by the server, page by page. */
+import { useEffect, useState } from "preact/hooks";
+import type { Sandbox, SandboxQuery } from "#client/sandbox-types.ts";
+import { sandboxStopReasons } from "#model/keys.ts";
+import { api, messageOf } from "../api.ts";
+import { spanText } from "../format.ts";
+import { Ago } from "../parts/ago.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Link } from "../parts/link.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { hrefOf, place, setQuery } from "../route.ts";
+import { historyQuery } from "./history-query.ts";
+
+interface Found {
+  readonly rows: readonly Sandbox[];
+  readonly next?: string | undefined;
+  readonly error?: string;
+  readonly isLoading: boolean;
+}
+
+const nothing: Found = { rows: [], isLoading: true };
+
+export function HistoryPage() {
+  const { query } = place.value;
+  const text = query.toString();
+  const [found, setFound] = useState<Found>(nothing);
+  const load = async (before: Found, signal?: AbortSignal): Promise<void> => {
+    try {
+      const wish: SandboxQuery = { ...historyQuery(query), ...(before.next !== undefined && { cursor: before.next }) };
+      const page = await api.sandboxes.page(wish, signal);
+      setFound({ rows: [...before.rows, ...page.sandboxes], next: page.next, isLoading: false });
+    } catch (error) {
+      if (signal?.aborted !== true) setFound({ ...before, error: messageOf(error), isLoading: false });
+    }
+  };
+  useEffect(() => {
+    const end = new AbortController();
+    // One question for what is typed without a pause.
+    const timer = window.setTimeout(() => void load(nothing, end.signal), 200);
+    return () => {
+      window.clearTimeout(timer);
+      end.abort();
+    };
+  }, [text]);
+  const { rows, next, error, isLoading } = found;
+  return (
+    <div class="page">
+      <h1>History</h1>
+      <Filters />
+      {error !== undefined && <p class="error">{error}</p>}
+      {rows.length === 0 && !isLoading ? (
+        <div class="card">
+          <Empty title="No ended sandbox fits">
+            <p>Sandboxes stay here for 30 days after their end, unless the server is told otherwise.</p>
+          </Empty>
+        </div>
+      ) : (
+        <Rows rows={rows} />
+      )}
+      {next !== undefined && (
+        <div class="actions">
+          <button type="button" class="button" onClick={() => void load(found)}>
+            Show older ones
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Filters() {
+  const { query } = place.value;
+  const set = (name: string) => (event: Event) => setQuery({ [name]: (event.currentTarget as HTMLInputElement).value });
+  return (
+    <div class="filters" role="search">
+      <input
+        class="input search"
+        type="search"
+        placeholder="Id begins with, or key=value"
+        aria-label="Id or metadata"
+        value={query.get("q") ?? ""}
+        onInput={set("q")}
+      />
+      <input
+        class="input search"
+        type="search"
+        placeholder="Pool"
+        aria-label="Pool"
+        value={query.get("pool") ?? ""}
+        onInput={set("pool")}
+      />
+      <select class="input" aria-label="Cause of its end" value={query.get("status") ?? ""} onChange={set("status")}>
+        <option value="">Any end</option>
+        {sandboxStopReasons.map((reason) => (
+          <option key={reason} value={reason}>
+            {reason}
+          </option>
+        ))}
+      </select>
+      <select class="input" aria-label="Ended within" value={query.get("within") ?? ""} onChange={set("within")}>
+        <option value="">Any time</option>
+        <option value="1">Last hour</option>
+        <option value="24">Last day</option>
+        <option value="168">Last week</option>
+      </select>
+    </div>
+  );
+}
+
+function Rows({ rows }: { readonly rows: readonly Sandbox[] }) {
+  return (
+    <div class="table-wrap">
+      <table>
+        <thead>
+          <tr>
+            <th>Sandbox</th>
+            <th>End</th>
+            <th>Why</th>
+            <th>Pool</th>
+            <th>Owner</th>
+            <th>Ended</th>
+            <th class="number">Lived</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ sandboxId, status, failureReason, failureMessage, exitCode, poolName, team, user, claimedAt, terminatedAt }) => (
+            <tr key={sandboxId}>
+              <td>
+                <Link class="mono" href={hrefOf(["sandboxes", sandboxId])}>
+                  {sandboxId}
+                </Link>
+              </td>
+              <td>
+                <StatusBadge status={status} />
+              </td>
+              <td>
+                {[failureReason, failureMessage, exitCode !== undefined && `exit code ${exitCode}`].filter(Boolean).join("; ") || "–"}
+              </td>
+              <td>{poolName}</td>
+              <td>{[team, user].filter((part) => part !== "").join(" / ") || "–"}</td>
+              <td>
+                <Ago time={terminatedAt} />
+              </td>
+              <td class="number">{terminatedAt === undefined ? "–" : spanText(Date.parse(terminatedAt) - Date.parse(claimedAt))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,19 @@
+/** How a sandbox or a pool stands, in a word and a colour. */
+const tones: Readonly<Record<string, string>> = {
+  Running: "good",
+  Ready: "good",
+  Completed: "calm",
+  Starting: "calm",
+  ScalingUp: "calm",
+  Pending: "calm",
+  Stopping: "warn",
+  ScalingDown: "warn",
+  Paused: "warn",
+  Degraded: "bad",
+  Failed: "bad",
+  Terminating: "warn",
+};
+
+export function StatusBadge({ status }: { readonly status: string }) {
+  return <span class={`status ${tones[status] ?? (/fail|error|oom|lost/i.test(status) ? "bad" : "")}`}>{status}</span>;
+}

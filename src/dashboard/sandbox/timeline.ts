@@ -1,0 +1,44 @@
+/** The life of a sandbox as steps with their times, from the request to the record. Pure. */
+import type { Sandbox } from "#client/sandbox-types.ts";
+import { spanText } from "../format.ts";
+
+export interface Step {
+  readonly name: string;
+  readonly about?: string;
+  readonly time: string;
+  readonly tone: "good" | "bad" | "warn" | "later" | "plain";
+}
+
+const goodEnds: ReadonlySet<string> = new Set(["Completed", "Killed", "Timeout", "IdleTimeout", "Canceled", "Deleted"]);
+
+export function timelineOf(sandbox: Sandbox): readonly Step[] {
+  const { claimedAt, startedAt, lastActiveAt, terminatedAt, endTime, status, diagnosis } = sandbox;
+  const steps: Step[] = [{ name: "Claimed", about: `pod ${sandbox.podName} of pool ${sandbox.poolName}`, time: claimedAt, tone: "plain" }];
+  if (startedAt !== undefined)
+    steps.push({ name: "Running", about: `${between(claimedAt, startedAt)} after the claim`, time: startedAt, tone: "good" });
+  for (const { reason, message, lastTimestamp, count } of diagnosis?.events ?? []) {
+    steps.push({ name: count > 1 ? `${reason} (${count} times)` : reason, about: message, time: lastTimestamp, tone: "warn" });
+  }
+  if (lastActiveAt !== undefined) steps.push({ name: "Latest traffic", time: lastActiveAt, tone: "plain" });
+  if (terminatedAt !== undefined) steps.push(endOf(sandbox, terminatedAt));
+  steps.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+  if (terminatedAt === undefined && endTime !== undefined) {
+    steps.push({
+      name: sandbox.onTimeout === "pause" ? "Pauses" : "Ends",
+      about: status === "Paused" ? "not while it is paused" : "if it is not given more time",
+      time: endTime,
+      tone: "later",
+    });
+  }
+  return steps;
+}
+
+function endOf({ status, stopReason, failureReason, failureMessage, exitCode, claimedAt }: Sandbox, time: string): Step {
+  const why = [failureReason ?? stopReason, failureMessage, exitCode === undefined ? undefined : `exit code ${exitCode}`];
+  const about = [...why.filter((text) => text !== undefined && text !== status), `lived for ${between(claimedAt, time)}`].join("; ");
+  return { name: `Ended: ${status}`, about, time, tone: goodEnds.has(status) && failureReason === undefined ? "plain" : "bad" };
+}
+
+function between(from: string, to: string): string {
+  return spanText(Date.parse(to) - Date.parse(from));
+}

@@ -1,0 +1,39 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { recordedLog } from "../../../../../test/world/recorded-log.ts";
+import { machineSocketBytes, raiseMachineQuotas, wantedQuotas } from "./machine-quotas.ts";
+
+function aQuota(value: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "agentbox-quota-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "max");
+  writeFileSync(file, `${value}\n`);
+  return file;
+}
+
+test("terminals are raised to what all slots together may have, within what the kernel takes", () => {
+  const terminals = (slots: number): string | undefined => wantedQuotas(slots).find(({ file }) => file.endsWith("pty/max"))?.atLeast;
+  expect(terminals(1024)).toBe(String(4096 + 1024 * 256));
+  expect(terminals(60_000)).toBe(String(1 << 20));
+});
+
+test("a quota is raised, never lowered", () => {
+  const [low, high] = [aQuota("4096"), aQuota("9000000000000000000")];
+  raiseMachineQuotas(
+    [low, high].map((file) => ({ file, atLeast: "5000" })),
+    recordedLog().log,
+  );
+  expect(readFileSync(low, "utf8")).toBe("5000");
+  expect(readFileSync(high, "utf8")).toBe("9000000000000000000\n");
+});
+
+test("a machine that has no such quota is not stopped by it", () => {
+  const file = `${aQuota("1")}-missing`;
+  expect(() => raiseMachineQuotas([{ file, atLeast: "5000" }], recordedLog().log)).not.toThrow();
+});
+
+test("what sockets may hold is the last of the kernel's three numbers, in pages", () => {
+  expect(machineSocketBytes(aQuota("287901\t383870\t575802"))).toBe(575_802 * 4096);
+});

@@ -1,0 +1,47 @@
+/**
+ * Quotas that the kernel keeps for the machine as a whole. One sandbox must not use them up for the others, so they are
+ * raised to where the sandboxes' own limits end first. They are never lowered, and stay when the instance is erased.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fewestTableEntries } from "#engines/embedded/node/network/ruleset.ts";
+import { mostTerminals } from "#engines/embedded/node/runtime/spec/container-spec.ts";
+import type { Logger } from "#lib/log.ts";
+
+/** What the machine itself has by default. */
+const ownTerminals = 4096;
+const mostTerminalsOfKernel = 1 << 20;
+/** As systemd sets it where it starts the machine: memory is what limits files, and each sandbox has its own limit of it. */
+const endlessFiles = "9223372036854775807";
+
+export interface MachineQuota {
+  readonly file: string;
+  readonly atLeast: string;
+}
+
+export function wantedQuotas(slots: number): readonly MachineQuota[] {
+  const terminals = Math.min(mostTerminalsOfKernel, ownTerminals + slots * mostTerminals);
+  return [
+    { file: "/proc/sys/fs/file-max", atLeast: endlessFiles },
+    { file: "/proc/sys/kernel/pty/max", atLeast: String(terminals) },
+    { file: "/proc/sys/net/netfilter/nf_conntrack_max", atLeast: String(fewestTableEntries) },
+  ];
+}
+
+/** Raises what is too low. A machine that does not let us keeps its limits, and its log says so. */
+export function raiseMachineQuotas(quotas: readonly MachineQuota[], log: Logger): void {
+  for (const { file, atLeast } of quotas) {
+    try {
+      if (BigInt(readFileSync(file, "utf8").trim()) < BigInt(atLeast)) writeFileSync(file, atLeast);
+    } catch (error) {
+      log.warn({ error, file, atLeast }, "could not raise a limit of the machine: one sandbox may use it up for all");
+    }
+  }
+}
+
+const smallestPage = 4096;
+
+/** What the kernel lets TCP sockets of the whole machine hold. */
+export function machineSocketBytes(file = "/proc/sys/net/ipv4/tcp_mem"): number {
+  const pages = Number(readFileSync(file, "utf8").trim().split(/\s+/)[2]);
+  return pages * smallestPage;
+}

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { Lanes } from "./lanes.ts";
+
+/** Keys are `team/name`; a team has two places, all teams together three. */
+const perTeam = (key: string): { name: string; most: number }[] => [
+  { name: "all", most: 3 },
+  { name: `team ${key.split("/")[0]}`, most: 2 },
+];
+
+function taken(lanes: Lanes): string[] {
+  const keys: string[] = [];
+  for (let next = lanes.next(); next !== undefined; next = lanes.next()) keys.push(next.key);
+  return keys;
+}
+
+test("lanes take turns, and a team that has its places holds up no other", () => {
+  const lanes = new Lanes(perTeam);
+  for (const key of ["a/1", "a/2", "a/3", "a/4", "b/1", "b/2"]) lanes.add(key, 0);
+  expect(taken(lanes)).toEqual(["a/1", "b/1", "a/2"]);
+  expect(lanes.size).toBe(3);
+  lanes.giveBack(perTeam("a/1"));
+  expect(taken(lanes)).toEqual(["b/2"]);
+  lanes.giveBack(perTeam("b/1"));
+  lanes.giveBack(perTeam("b/2"));
+  // One place of all is free, and one of the team.
+  expect(taken(lanes)).toEqual(["a/3"]);
+});
+
+test("a key waits once; one that belongs into another lane by now moves there and has waited as long", () => {
+  let isLeaving = false;
+  const lanes = new Lanes((key) => [{ name: isLeaving && key === "x" ? "removals" : "starts", most: 1 }]);
+  expect([lanes.add("y", 1), lanes.add("x", 2), lanes.add("x", 3)]).toEqual([true, true, false]);
+  expect(lanes.next()).toMatchObject({ key: "y", since: 1 });
+  expect(lanes.next()).toBeUndefined();
+  isLeaving = true;
+  expect(lanes.add("x", 4)).toBe(false);
+  expect(lanes.next()).toMatchObject({ key: "x", since: 2 });
+  expect(lanes.size).toBe(0);
+});
+
+test("a key that was taken out is passed over", () => {
+  const lanes = new Lanes(perTeam);
+  lanes.add("a/1", 0);
+  lanes.add("a/2", 0);
+  expect([lanes.remove("a/1"), lanes.remove("a/1")]).toEqual([true, false]);
+  expect(taken(lanes)).toEqual(["a/2"]);
+});
+
+test("what was cleared waits no longer, and places that are taken stay so", () => {
+  const lanes = new Lanes(() => [{ name: "one", most: 1 }]);
+  lanes.add("a", 0);
+  lanes.add("b", 0);
+  const first = lanes.next();
+  lanes.clear();
+  lanes.add("c", 0);
+  expect(lanes.next()).toBeUndefined();
+  lanes.giveBack(first?.places ?? []);
+  expect(lanes.next()).toMatchObject({ key: "c" });
+});

@@ -1,0 +1,114 @@
+/**
+ * Ending a sandbox: one conditional write that says how it ended and sends the pod back to its waiting images. The id and all that
+ * history needs stay on the pod until the record is written; what could still act for the sandbox (timeouts, pause, hooks) goes.
+ */
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { annotationKeys, type SandboxPhase, type SandboxStopReason } from "#model/keys.ts";
+import type { JsonPatch } from "#model/patch.ts";
+import type { Pod } from "#model/pod.ts";
+import { formatTime } from "#sandbox/annotation-values.ts";
+import { type InplaceUpdateState, serializeInplaceUpdateState } from "#sandbox/images/inplace-state.ts";
+import { triggerUpdate, type UpdateRefusal } from "#sandbox/images/inplace-update.ts";
+import { podPatch } from "#sandbox/pod-patch.ts";
+import type { Fate } from "#life/recycle/plan-fate.ts";
+import { specImages } from "#sandbox/sandbox-base.ts";
+
+export interface Release {
+  /** The sandbox that is to end. A pod that carries another one by now is not touched. */
+  readonly sandboxId: string;
+  /** Left out: Completed for a sandbox that was running, Canceled for one that was not. */
+  readonly stopReason?: SandboxStopReason;
+  readonly terminatedAtMs?: number;
+  readonly failureReason?: string;
+  readonly failureMessage?: string;
+  readonly exitCode?: number;
+  /** Decided on the same pod. */
+  readonly fate: Fate;
+  /** A pod that is recycled gets its new containers later, when its node has time (`renewal-patch.ts`). */
+  readonly rests?: boolean;
+  /** Only if the pod is in this phase. */
+  readonly expectedPhase?: "starting" | "running";
+}
+
+export type EndRefusal = UpdateRefusal | "other-sandbox";
+
+export type EndPlan =
+  | { readonly kind: "patch"; readonly patch: JsonPatch }
+  /** Somebody was first. Nothing is to be written, and whoever asked for the end has it (W1). */
+  | { readonly kind: "already-ended" }
+  | { readonly kind: "refused"; readonly code: EndRefusal; readonly message: string };
+
+/** An API server bounds all annotations of a pod together; a container's last words are not worth more. */
+const maxMessageLength = 2048;
+
+const operationalKeys: readonly string[] = [
+  annotationKeys.idleTimeout,
+  annotationKeys.startupTimeout,
+  annotationKeys.endTime,
+  annotationKeys.onTimeout,
+  annotationKeys.lastActive,
+  annotationKeys.paused,
+  annotationKeys.postStartHooks,
+  annotationKeys.scaleDownProtected,
+  annotationKeys.sandboxStatusDetail,
+];
+
+export function planEnd(pod: Pod, release: Release, now: number): EndPlan {
+  const phase = sandboxPhaseOf(pod);
+  if (sandboxIdOf(pod) !== release.sandboxId) return refused("other-sandbox", `the pod does not carry sandbox ${release.sandboxId}`);
+  if (phase === "stopping") return { kind: "already-ended" };
+  if (phase !== "starting" && phase !== "running") return unexpected(phase, "starting or running");
+  if (release.expectedPhase !== undefined && phase !== release.expectedPhase) return unexpected(phase, release.expectedPhase);
+  const annotations = stopAnnotations(pod, phase, release, now);
+  if (release.fate.kind === "delete") return deleted(pod, annotations, now);
+  return release.rests === true ? rested(pod, annotations, now) : recycled(pod, release.fate.images, annotations, now);
+}
+
+function recycled(pod: Pod, containerImages: Readonly<Record<string, string>>, annotations: Annotations, now: number): EndPlan {
+  const plan = triggerUpdate(
+    pod,
+    { containerImages, annotations, removeAnnotations: operationalKeys, targetPodPhase: "idle", updatePodPhase: "stopping" },
+    now,
+  );
+  return plan.kind === "patch" ? { kind: "patch", patch: plan.patch } : plan;
+}
+
+/** As a replaced one, but for the word that it rests: who does not know of that word replaces it, which is slower and as safe. */
+function rested(pod: Pod, annotations: Annotations, now: number): EndPlan {
+  return deleted(pod, { ...annotations, [annotationKeys.restsSince]: formatTime(now) }, now);
+}
+
+/** No images: the state without targets says to every controller that this pod only waits for its record, and then is deleted. */
+function deleted(pod: Pod, annotations: Annotations, now: number): EndPlan {
+  const state: InplaceUpdateState = { phase: "stopping", targetImages: {}, targetPodPhase: "idle", updateTimestamp: formatTime(now) };
+  const patch = podPatch(pod, {
+    phase: "stopping",
+    annotations: { ...annotations, [annotationKeys.inplaceUpdateState]: serializeInplaceUpdateState(state) },
+    removeAnnotations: operationalKeys,
+  });
+  return { kind: "patch", patch };
+}
+
+type Annotations = Readonly<Record<string, string>>;
+
+function stopAnnotations(pod: Pod, phase: "starting" | "running", release: Release, now: number): Annotations {
+  const { failureReason, failureMessage, exitCode } = release;
+  const containerId = pod.status?.containerStatuses?.find(({ name }) => name === pod.spec.containers[0]?.name)?.containerID;
+  return {
+    [annotationKeys.stopReason]: release.stopReason ?? (phase === "running" ? "Completed" : "Canceled"),
+    [annotationKeys.terminatedAt]: formatTime(release.terminatedAtMs ?? now),
+    ...(failureReason === undefined ? {} : { [annotationKeys.failureReason]: failureReason }),
+    ...(failureMessage === undefined ? {} : { [annotationKeys.failureMessage]: failureMessage.slice(0, maxMessageLength) }),
+    ...(exitCode === undefined ? {} : { [annotationKeys.exitCode]: String(exitCode) }),
+    [annotationKeys.runningImages]: JSON.stringify(specImages(pod)),
+    ...(containerId === undefined || containerId === "" ? {} : { [annotationKeys.containerId]: containerId }),
+  };
+}
+
+function unexpected(phase: SandboxPhase | undefined, wanted: string): EndPlan {
+  return refused("unexpected-pod-phase", `the pod is ${phase ?? "in no phase"}, not ${wanted}`);
+}
+
+function refused(code: EndRefusal, message: string): EndPlan {
+  return { kind: "refused", code, message };
+}

@@ -1,0 +1,49 @@
+/**
+ * How many pods of a node get new containers now. An exchange costs a node some twenty times what a create does, so renewals yield to claims as
+ * long as there is something to claim: then they begin one by one, with pauses. Without claims a node does as many at a time as it does best,
+ * and where a pool is short of pods nobody holds back.
+ */
+export interface RecycleSituation {
+  /** Pods that wait for their new containers. */
+  readonly resting: number;
+  /** Those of them whose pool has hardly an idle pod left, or somebody who waits for one. */
+  readonly wanted: number;
+  /** Pods whose containers are being exchanged. */
+  readonly renewing: number;
+  /** Whether pods of the node were claimed a moment ago. */
+  readonly isClaiming: boolean;
+  /** Since the last renewal of this node began. */
+  readonly sinceLastMs: number;
+}
+
+export interface RecyclePace {
+  /** At a time, where a pool is short of pods. */
+  readonly mostAtOnce: number;
+  /** At a time, where nothing else is to be done. */
+  readonly atOnce: number;
+  /** Between the beginnings of two, beside claims. */
+  readonly besideClaimsMs: number;
+  /** For how long a node counts as busy after a claim. */
+  readonly claimedLatelyMs: number;
+}
+
+export const usualRecyclePace: RecyclePace = { mostAtOnce: 12, atOnce: 4, besideClaimsMs: 3_000, claimedLatelyMs: 500 };
+
+export interface RecycleStarts {
+  readonly renew: number;
+  /** When to look again; undefined where a pod that changes tells of it. */
+  readonly againInMs: number | undefined;
+}
+
+export function planRecycleStarts(
+  { resting, wanted, renewing, isClaiming, sinceLastMs }: RecycleSituation,
+  pace: RecyclePace,
+): RecycleStarts {
+  if (resting <= 0) return { renew: 0, againInMs: undefined };
+  if (wanted > 0) return { renew: Math.max(0, Math.min(wanted, pace.mostAtOnce - renewing)), againInMs: undefined };
+  const room = Math.max(0, pace.atOnce - renewing);
+  if (!isClaiming) return { renew: Math.min(resting, room), againInMs: undefined };
+  if (room === 0) return { renew: 0, againInMs: pace.claimedLatelyMs };
+  if (sinceLastMs < pace.besideClaimsMs) return { renew: 0, againInMs: Math.min(pace.claimedLatelyMs, pace.besideClaimsMs - sinceLastMs) };
+  return { renew: 1, againInMs: Math.min(pace.claimedLatelyMs, pace.besideClaimsMs) };
+}

@@ -1,0 +1,75 @@
+/** Why a pod ended and took its sandbox with it. */
+import { podCondition } from "#model/claimed-pod.ts";
+import { failureReasons } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
+
+/** As a release and a record have it. */
+export interface Failure {
+  readonly failureReason: string;
+  readonly failureMessage: string;
+  readonly exitCode?: number;
+}
+
+/** What the condition DisruptionTarget gives as its reason. */
+const disruptions: Readonly<Record<string, string>> = {
+  DeletionByTaintManager: failureReasons.nodeLost,
+  DeletionByPodGC: failureReasons.nodeLost,
+  EvictionByEvictionAPI: failureReasons.evicted,
+  PreemptionByScheduler: failureReasons.evicted,
+  TerminationByKubelet: failureReasons.evicted,
+};
+
+/** What a pod's status gives as its reason. */
+const statusReasons: Readonly<Record<string, string>> = {
+  Evicted: failureReasons.evicted,
+  Preempting: failureReasons.evicted,
+  NodeLost: failureReasons.nodeLost,
+  NodeShutdown: failureReasons.nodeLost,
+  Terminated: failureReasons.nodeLost,
+};
+
+/**
+ * Undefined for a pod that lives. A reason that somebody gave goes first; then what the sandbox's own container said when it ended
+ * (only if the pod failed: containers of a deleted pod are killed because of the deletion); then what is left to be seen.
+ */
+export function deathOf(pod: Pod): Failure | undefined {
+  const isGoing = pod.metadata.deletionTimestamp !== undefined;
+  const hasEnded = pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
+  if (!isGoing && !hasEnded) return undefined;
+  const given = givenReason(pod);
+  if (given !== undefined) return given;
+  if (isGoing && !hasEnded) return { failureReason: failureReasons.podDeleted, failureMessage: "the pod was deleted" };
+  return (
+    containerDeath(pod) ?? { failureReason: pod.status?.reason ?? failureReasons.podFailed, failureMessage: saidOf(pod, "the pod failed") }
+  );
+}
+
+function givenReason(pod: Pod): Failure | undefined {
+  const disruption = podCondition(pod, "DisruptionTarget");
+  const byCondition = disruption?.status === "True" ? own(disruptions, disruption.reason) : undefined;
+  if (byCondition !== undefined) return { failureReason: byCondition, failureMessage: disruption?.message ?? disruption?.reason ?? "" };
+  const byStatus = own(statusReasons, pod.status?.reason);
+  return byStatus === undefined ? undefined : { failureReason: byStatus, failureMessage: saidOf(pod, pod.status?.reason ?? "") };
+}
+
+function containerDeath({ spec, status }: Pod): Failure | undefined {
+  const first = status?.containerStatuses?.find(({ name }) => name === spec.containers[0]?.name);
+  const ended = first?.state?.terminated;
+  if (first === undefined || ended === undefined) return undefined;
+  const { reason = failureReasons.podFailed, exitCode, message } = ended;
+  const failureMessage = `container ${first.name} ended with exit code ${exitCode} (${reason})${message === undefined ? "" : `: ${message}`}`;
+  return { failureReason: reason, failureMessage, exitCode };
+}
+
+function saidOf({ status }: Pod, otherwise: string): string {
+  return status?.message === undefined || status.message === "" ? otherwise : status.message;
+}
+
+function own(map: Readonly<Record<string, string>>, key: string | undefined): string | undefined {
+  return key !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+/** Ended on purpose, by the one who runs the machine; everything else that ends a container is a failure. */
+export function stopReasonOf({ failureReason }: Pick<Failure, "failureReason">): "Released" | "Failed" {
+  return failureReason === failureReasons.serverDown ? "Released" : "Failed";
+}

@@ -1,0 +1,131 @@
+/**
+ * What the runtimes of a template mean for the container that is the sandbox: its ports, its readiness, and what the daemon in it
+ * must know. The daemon (runtime `e2b`) is in every sandbox, whether the template names it or not.
+ */
+import type { Container, ContainerPort, EnvVar, Pod, Probe } from "#model/pod.ts";
+import type { SandboxRuntime } from "#model/sandbox-runtime.ts";
+
+/** Where the daemon listens unless the runtime `e2b` says otherwise. */
+export const defaultDaemonPort = 49_983;
+
+const daemonRuntime = "e2b";
+
+/** Served by the daemon too, where a template names it. */
+const interpreterRuntime = "code-interpreter";
+/** Where the clients of the interpreter look for it. */
+const defaultInterpreterPort = 49_999;
+
+const daemonVariables = {
+  podUid: "AGENTBOX_POD_UID",
+  publicKey: "AGENTBOX_PUBLIC_KEY",
+  port: "AGENTBOX_ENVD_PORT",
+  interpreterPort: "AGENTBOX_INTERPRETER_PORT",
+  imageEntrypoint: "AGENTBOX_IMAGE_ENTRYPOINT",
+} as const;
+
+/** What the daemon must know beside the runtimes. */
+export interface DaemonFacts {
+  /** The control plane's, in base64: who may arm the daemon. */
+  readonly publicKey: string;
+  /** Whether it runs what the image would have run. */
+  readonly runsImage?: boolean;
+  /** Whether the node is to ask it for its health; true when left out. */
+  readonly isProbed?: boolean;
+}
+
+/** The container with all of it. */
+export function withRuntimes(container: Container, given: readonly SandboxRuntime[] | undefined, facts: DaemonFacts): Container {
+  const runtimes = withDaemon(given ?? []);
+  const readinessProbe = container.readinessProbe ?? firstProbe(runtimes) ?? (facts.isProbed === false ? undefined : healthProbe(runtimes));
+  return {
+    ...container,
+    ports: withPorts(container.ports ?? [], runtimes),
+    env: withDaemonVariables(container.env ?? [], runtimes, facts),
+    ...(readinessProbe === undefined ? {} : { readinessProbe }),
+  };
+}
+
+/** Where the daemon of this pod listens. */
+export function daemonPortOf(pod: Pod): number {
+  const value = pod.spec.containers[0]?.env?.find(({ name }) => name === daemonVariables.port)?.value;
+  return value === undefined ? defaultDaemonPort : Number(value);
+}
+
+/** Where the daemon of this pod serves the interpreter; undefined: it does not. */
+export function interpreterPortOf(pod: Pod): number | undefined {
+  const value = pod.spec.containers[0]?.env?.find(({ name }) => name === daemonVariables.interpreterPort)?.value;
+  return value === undefined ? undefined : Number(value);
+}
+
+/** Whether the daemon of this pod waits to be told what the image runs: a pod may be older than what its template says now. */
+export function runsImageCommand(pod: Pod): boolean {
+  return pod.spec.containers[0]?.env?.some(({ name }) => name === daemonVariables.imageEntrypoint) === true;
+}
+
+function withDaemon(runtimes: readonly SandboxRuntime[]): readonly SandboxRuntime[] {
+  return runtimes.some(({ name }) => name === daemonRuntime) ? runtimes : [...runtimes, { name: daemonRuntime }];
+}
+
+function portOfDaemon(runtimes: readonly SandboxRuntime[]): number {
+  return runtimes.find(({ name }) => name === daemonRuntime)?.port ?? defaultDaemonPort;
+}
+
+function withPorts(given: readonly ContainerPort[], runtimes: readonly SandboxRuntime[]): readonly ContainerPort[] {
+  const ports = [...given];
+  for (const runtime of runtimes) {
+    const port = portOf(runtime);
+    if (port === undefined || ports.some((known) => isSamePort(known, port))) continue;
+    const isNameFree = isPortName(runtime.name) && ports.every(({ name }) => name !== runtime.name);
+    ports.push(isNameFree ? { name: runtime.name, ...port } : port);
+  }
+  return ports;
+}
+
+const usualPorts: ReadonlyMap<string, number> = new Map([
+  [daemonRuntime, defaultDaemonPort],
+  [interpreterRuntime, defaultInterpreterPort],
+]);
+
+function portOf({ name, port, protocol = "TCP" }: SandboxRuntime): ContainerPort | undefined {
+  const containerPort = port ?? usualPorts.get(name);
+  return containerPort === undefined ? undefined : { containerPort, protocol };
+}
+
+function isSamePort(left: ContainerPort, right: ContainerPort): boolean {
+  return left.containerPort === right.containerPort && (left.protocol ?? "TCP") === right.protocol;
+}
+
+/** Names of ports are shorter than names of runtimes may be; a port is as good without one. */
+function isPortName(name: string): boolean {
+  return name.length <= 15 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) && /[a-z]/.test(name);
+}
+
+/** Ours first, and no others under these names: whoever wrote the template must not decide who may arm its sandboxes. */
+function withDaemonVariables(
+  env: readonly EnvVar[],
+  runtimes: readonly SandboxRuntime[],
+  { publicKey, runsImage = false }: DaemonFacts,
+): readonly EnvVar[] {
+  const port = portOfDaemon(runtimes);
+  const interpreter = runtimes.find(({ name }) => name === interpreterRuntime);
+  const ours: readonly EnvVar[] = [
+    { name: daemonVariables.podUid, valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+    { name: daemonVariables.publicKey, value: publicKey },
+    ...(port === defaultDaemonPort ? [] : [{ name: daemonVariables.port, value: String(port) }]),
+    ...(interpreter === undefined ? [] : [{ name: daemonVariables.interpreterPort, value: String(portOf(interpreter)?.containerPort) }]),
+    ...(runsImage ? [{ name: daemonVariables.imageEntrypoint, value: "true" }] : []),
+  ];
+  const names: ReadonlySet<string> = new Set(Object.values(daemonVariables));
+  return [...ours, ...env.filter(({ name }) => !names.has(name))];
+}
+
+/** A container has one readiness probe, so the first runtime that brings one speaks for all. */
+function firstProbe(runtimes: readonly SandboxRuntime[]): Probe | undefined {
+  // Checked by the kind's schema, and passed through: the pod's type names only the parts of a probe that we read ourselves.
+  return runtimes.find(({ readinessProbe }) => readinessProbe !== undefined)?.readinessProbe as Probe | undefined;
+}
+
+/** A pod that counts as ready before its daemon answers may be claimed, and its create waits until it does. */
+function healthProbe(runtimes: readonly SandboxRuntime[]): Probe {
+  return { httpGet: { path: "/health", port: portOfDaemon(runtimes) }, periodSeconds: 1, failureThreshold: 3 };
+}

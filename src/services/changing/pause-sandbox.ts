@@ -1,0 +1,129 @@
+/**
+ * Pausing and resuming in place (model/pause.ts): the wish is one conditional write, the node's answer is waited for. A wait task holds
+ * the sandbox from before the write, so that of two opposite wishes the second is told of the first.
+ *
+ * While it is paused no clock of a sandbox runs. Resuming it, the same write gives back what was left of its time, and never less than
+ * `leastAfterResumeMs`: one that was paused by its end time would otherwise be ended by it at once. Resuming is use, so the idle
+ * timeout begins anew.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { isWaitError, type WaitError } from "#kube/wait/wait-error.ts";
+import type { WaitTask } from "#kube/wait/wait-task.ts";
+import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { annotationKeys } from "#model/keys.ts";
+import { freezeFailure, pauseWish } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+import { formatTime, parseTime } from "#sandbox/annotation-values.ts";
+import type { PodChange } from "#sandbox/pod-patch.ts";
+import type { Caller } from "#services/caller.ts";
+import type { Wanted } from "#services/inside/carried-pod.ts";
+import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
+import { checkPausing } from "#services/creating/check-pausing.ts";
+import { livePod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
+import type { SandboxView } from "#services/sandbox-service.ts";
+import { viewOf } from "#services/reading/sandbox-view.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { asServiceError } from "#services/service-failure.ts";
+
+export interface PauseDeps extends ChangeDeps {
+  readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods" | "pauseTask" | "resumeTask">;
+  readonly clock: Clock;
+  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
+  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
+}
+
+/** A node freezes in milliseconds; one that takes longer than this has other troubles, and does it later. */
+const timeoutMs = 30_000;
+export const leastAfterResumeMs = 5 * 60_000;
+
+export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
+  const wanted: Wanted = { caller, sandboxId, wish: "pausing it" };
+  using task = await begin(deps, wanted, (pod) => deps.cache.pauseTask(pod));
+  await changeSandbox(deps, wanted, (pod) => planPause(deps, pod), signal);
+  try {
+    return await outcome(task, sandboxId, signal);
+  } catch (error) {
+    // A wish that stays would stop the sandbox's clocks for good.
+    if (isWaitError(error, { code: "failed", reason: "FreezeFailed" })) await changeSandbox(deps, wanted, withdrawn).catch(() => {});
+    throw asPauseError(error);
+  }
+}
+
+export async function resumeSandbox(deps: PauseDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
+  const wanted: Wanted = { caller, sandboxId, wish: "resuming it" };
+  using task = await begin(deps, wanted, (pod) => deps.cache.resumeTask(pod));
+  await changeSandbox(deps, wanted, (pod) => planResume(pod, deps.clock.now()), signal);
+  try {
+    return await outcome(task, sandboxId, signal);
+  } catch (error) {
+    throw asPauseError(error);
+  }
+}
+
+async function begin(deps: PauseDeps, wanted: Wanted, hold: (pod: Pod) => WaitTask<Pod>): Promise<WaitTask<Pod>> {
+  const pod = await livePod(deps, wanted.caller, wanted.sandboxId, wanted.wish);
+  try {
+    return hold(pod);
+  } catch (error) {
+    throw asPauseError(error);
+  }
+}
+
+async function outcome(task: WaitTask<Pod>, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
+  const view = viewOf(await task.wait({ timeoutMs, signal }));
+  if (view === undefined) throw noSuchSandbox(sandboxId);
+  return view;
+}
+
+function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
+  checkPausing(deps, { nodeName: pod.spec.nodeName });
+  if (sandboxPhaseOf(pod) !== "running") {
+    throw new ServiceError("conflict", "the sandbox is starting: it can be paused when it is running");
+  }
+  return pauseWish(pod) === undefined ? { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()) } } : undefined;
+}
+
+function planResume(pod: Pod, now: number): PodChange | undefined {
+  const wish = pauseWish(pod);
+  if (wish === undefined) return undefined;
+  const end = parseTime(pod.metadata.annotations?.[annotationKeys.endTime]);
+  const left = end === undefined ? undefined : Math.max(end - (parseTime(wish) ?? now), leastAfterResumeMs);
+  return {
+    annotations: {
+      [annotationKeys.lastActive]: formatTime(now),
+      ...(left === undefined ? {} : { [annotationKeys.endTime]: formatTime(now + left) }),
+    },
+    removeAnnotations: [annotationKeys.paused],
+  };
+}
+
+/** Only the wish that failed: another one may have taken its place. */
+function withdrawn(pod: Pod): PodChange | undefined {
+  return freezeFailure(pod) === undefined ? undefined : { removeAnnotations: [annotationKeys.paused] };
+}
+
+function asPauseError(error: unknown): unknown {
+  return isWaitError(error) ? ofWait(error) : asServiceError(error);
+}
+
+function ofWait(error: WaitError): unknown {
+  const { detail, message } = error;
+  switch (detail.code) {
+    case "conflict":
+      return new ServiceError("conflict", `${detail.requested} is not possible now: ${detail.existing} of this sandbox is under way`, {
+        retryAfterSeconds: 1,
+        cause: error,
+      });
+    case "failed":
+      return new ServiceError(detail.reason === "FreezeFailed" ? "unavailable" : "conflict", message, { cause: error });
+    case "gone":
+      return new ServiceError("conflict", "the sandbox has ended meanwhile", { cause: error });
+    case "not-satisfied": {
+      const code = detail.because === "cancelled" ? "canceled" : "timeout";
+      return new ServiceError(code, `${detail.action} is asked for and not done yet: ${detail.waitingFor}`, { cause: error });
+    }
+    case "used":
+      return error;
+  }
+}

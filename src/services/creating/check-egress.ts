@@ -1,0 +1,17 @@
+import { type EgressPolicy, egressPolicyText, parseEgressPolicy } from "#model/egress-policy.ts";
+import { ServiceError } from "#services/service-error.ts";
+
+/**
+ * A policy that no node can read would let the sandbox connect nowhere, and its create wait for nothing; one that nobody enforces would
+ * be a promise. Throws invalid_request or not_implemented.
+ */
+export function checkEgress(policy: EgressPolicy | undefined, isEnforced = true): void {
+  if (policy === undefined) return;
+  if (!isEnforced) {
+    const message =
+      "this cluster has nobody who enforces egress rules of single sandboxes: close networks for all of them with NetworkPolicies";
+    throw new ServiceError("not_implemented", message, { field: "egress" });
+  }
+  const parsed = parseEgressPolicy(egressPolicyText(policy));
+  if (parsed.kind === "invalid") throw new ServiceError("invalid_request", `egress: ${parsed.why}`, { field: "egress" });
+}

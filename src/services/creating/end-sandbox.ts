@@ -1,0 +1,28 @@
+/** Ends a sandbox. One that has ended already is a success without a write (W1); another tenant's is as if there were none (I8). */
+import { endSandbox } from "#life/end/write-end.ts";
+import type { Pod } from "#model/pod.ts";
+import type { Caller } from "#services/caller.ts";
+import type { ClaimContext } from "./claim-context.ts";
+import { findSandbox, noSuchSandbox } from "#services/reading/find-sandbox.ts";
+import { translated } from "#services/service-failure.ts";
+
+type EndDeps = Pick<
+  ClaimContext,
+  "client" | "cache" | "history" | "digests" | "clock" | "log" | "publicKey" | "delivery" | "maxUses" | "resting"
+>;
+
+/** Who has asked for an end wants it also when he has gone. */
+const unending = new AbortController().signal;
+
+/** Throws ServiceError. */
+export async function endForCaller(deps: EndDeps, caller: Caller, sandboxId: string): Promise<void> {
+  const { pod, record } = await findSandbox(deps, caller, sandboxId);
+  if (pod !== undefined) return release(deps, caller, pod, sandboxId);
+  if (record === undefined) throw noSuchSandbox(sandboxId);
+}
+
+/** Whatever comes out, the sandbox has ended: a pod that is gone or carries somebody else took it with it. */
+async function release(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: string): Promise<void> {
+  const outcome = await translated(endSandbox(deps, pod, { sandboxId }, unending));
+  deps.log.info({ sandboxId, pod: pod.metadata.name, keyId: caller.keyId, outcome: outcome.kind }, "sandbox ended by its owner");
+}

@@ -1,0 +1,189 @@
+/**
+ * The same request again, with the same key from the same caller, is the same sandbox: who does not know whether his create was done
+ * may just repeat it. Only requests with a key pay for it, with one object that remembers the key: a ConfigMap named after it, so that
+ * of several processes one makes it. It holds no part of the request but its hash.
+ */
+import { createHash } from "node:crypto";
+import { isApiError } from "#kube/api-error.ts";
+import { isLostRace } from "#kube/lost-race.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
+import { type ConfigMap, ConfigMaps } from "#model/core-kinds.ts";
+import { labelKeys } from "#model/keys.ts";
+import type { Caller } from "#services/caller.ts";
+import { newSandboxId } from "./sandbox-id.ts";
+import type { CreatedSandbox, CreateSandbox } from "#services/sandbox-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { translated } from "#services/service-failure.ts";
+import { spread, type Random } from "#lib/backoff.ts";
+import type { Logger } from "#lib/log.ts";
+
+export interface IdempotencyDeps {
+  readonly client: ObjectClient;
+  readonly clock: Clock;
+  /** Where keys are kept. */
+  readonly keysNamespace: string;
+  /** How long a create may take at most: after that nobody can be making it any more. */
+  readonly longestCreateMs: number;
+}
+
+export interface Making {
+  /** `nextId`: a new id for the same request, where the sandbox of the last one has ended before it started. */
+  readonly create: (sandboxId: string, nextId: () => Promise<string>) => Promise<CreatedSandbox>;
+  /** The sandbox if it was made, live or ended. */
+  readonly find: (sandboxId: string) => Promise<CreatedSandbox | undefined>;
+}
+
+const keptMs = 24 * 3_600_000;
+
+export async function createOnce(deps: IdempotencyDeps, caller: Caller, command: CreateSandbox, making: Making): Promise<CreatedSandbox> {
+  const { idempotencyKey } = command;
+  if (idempotencyKey === undefined) {
+    const newId = (): string => newSandboxId(deps.clock.now());
+    return making.create(newId(), async () => newId());
+  }
+  const name = nameOf(caller, idempotencyKey);
+  const request = hashOf(command);
+  for (;;) {
+    const known = await translated(read(deps, name));
+    const note = known === undefined ? undefined : noteIn(known);
+    if (note === undefined || known === undefined) {
+      const fresh = await translated(write(deps, name, request));
+      if (fresh !== undefined) return made(deps, fresh, making);
+      continue;
+    }
+    if (note.request !== request) {
+      throw new ServiceError("conflict", "the idempotency key was used for another request: use a new key", { field: "idempotencyKey" });
+    }
+    const there = await making.find(note.sandboxId);
+    if (there !== undefined) return there;
+    if (deps.clock.now() < note.until) {
+      throw underWay();
+    }
+    // Its maker died before there was a sandbox: whoever removes the note makes a new one.
+    await translated(remove(deps, known));
+  }
+}
+
+/** Forgets keys that are old. Any number of processes may do it at once. */
+export async function forgetOldKeys(deps: Pick<IdempotencyDeps, "client" | "clock" | "keysNamespace">): Promise<void> {
+  const { client, clock, keysNamespace: namespace } = deps;
+  let token: string | undefined;
+  do {
+    const page = await client.list(ConfigMaps, { namespace, labelSelector: labelKeys.idempotencyKey, limit: 500, continue: token });
+    for (const known of page.items) if (clock.now() > (noteIn(known)?.until ?? 0) + keptMs) await remove(deps, known);
+    token = page.continue;
+  } while (token !== undefined && token !== "");
+}
+
+function underWay(): ServiceError {
+  return new ServiceError("conflict", "a request with this idempotency key is under way", { retryAfterSeconds: 1 });
+}
+
+async function made(deps: IdempotencyDeps, note: ConfigMap, { create }: Making): Promise<CreatedSandbox> {
+  let latest = note;
+  const nextId = async (): Promise<string> => {
+    latest = await translated(renoted(deps, latest));
+    return noteIn(latest)?.sandboxId ?? "";
+  };
+  try {
+    return await create(noteIn(note)?.sandboxId ?? "", nextId);
+  } catch (error) {
+    // What failed may be tried again under the same key. If this fails as well the note runs out.
+    await remove(deps, note).catch(() => {});
+    throw error;
+  }
+}
+
+interface Note {
+  readonly sandboxId: string;
+  readonly request: string;
+  readonly until: number;
+}
+
+function noteIn({ data = {} }: ConfigMap): Note | undefined {
+  const { sandboxId, request, until } = data;
+  const at = Number(until);
+  return sandboxId === undefined || request === undefined || !Number.isFinite(at) ? undefined : { sandboxId, request, until: at };
+}
+
+async function read({ client, keysNamespace: namespace }: IdempotencyDeps, name: string): Promise<ConfigMap | undefined> {
+  try {
+    return await client.get(ConfigMaps, { namespace, name });
+  } catch (error) {
+    if (isApiError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined when somebody else was first. */
+async function write(deps: IdempotencyDeps, name: string, request: string): Promise<ConfigMap | undefined> {
+  const { client, clock, keysNamespace: namespace, longestCreateMs } = deps;
+  const now = clock.now();
+  const metadata = { namespace, name, labels: { [labelKeys.idempotencyKey]: "true" } };
+  try {
+    return await client.create(ConfigMaps, {
+      metadata,
+      data: { sandboxId: newSandboxId(now), request, until: String(now + longestCreateMs) },
+    });
+  } catch (error) {
+    if (isApiError(error, "AlreadyExists")) return undefined;
+    throw error;
+  }
+}
+
+/** The note with a new sandbox id. Throws conflict where another request has taken the key: this one took longer than it may. */
+async function renoted({ client, clock, longestCreateMs }: IdempotencyDeps, note: ConfigMap): Promise<ConfigMap> {
+  const now = clock.now();
+  const data = { ...note.data, sandboxId: newSandboxId(now), until: String(now + longestCreateMs) };
+  try {
+    return await client.update(ConfigMaps, { ...note, data });
+  } catch (error) {
+    throw isLostRace(error) ? underWay() : error;
+  }
+}
+
+async function remove({ client }: Pick<IdempotencyDeps, "client">, { metadata }: ConfigMap): Promise<void> {
+  const { namespace, name = "", uid } = metadata;
+  try {
+    await client.delete(ConfigMaps, { namespace, name }, { preconditions: { uid } });
+  } catch (error) {
+    if (!isLostRace(error)) throw error;
+  }
+}
+
+/** Nobody can find out another's keys by the names of the objects. */
+function nameOf({ role, team, user }: Caller, key: string): string {
+  return `idempotency-${hash([role, team, user ?? null, key])}`;
+}
+
+function hashOf(command: CreateSandbox): string {
+  return hash(Object.entries({ ...command, idempotencyKey: undefined }).sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function hash(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 40);
+}
+
+export interface ForgetKeysDeps {
+  readonly client: ObjectClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly keysNamespace: string;
+}
+
+const everyMs = 3_600_000;
+
+/** Forgets old idempotency keys now and then, until the signal is aborted. Every process does it, each at its own time. */
+export async function forgetKeysNowAndThen(deps: ForgetKeysDeps, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(deps.clock, spread(everyMs, 0.2, deps.random), signal).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      await forgetOldKeys(deps);
+    } catch (error) {
+      deps.log.warn({ error }, "old idempotency keys could not be forgotten");
+    }
+  }
+}

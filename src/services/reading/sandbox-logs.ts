@@ -1,0 +1,95 @@
+/**
+ * What a sandbox's container has written since the claim. A recycled pod has a new container, so its log is this sandbox's own; one
+ * that waited on the run image (the fast path) has written before its claim, but for nobody: it was fresh. Both are cut off at the
+ * claim, so that no sandbox ever shows what is not its own. What the attempt before wrote is never asked for: it was another's.
+ */
+import { ChildAbort } from "#lib/abortable.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import type { PodAccess } from "#kube/pod-access.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import type { Pod } from "#model/pod.ts";
+import { isResting, sandboxIdOf } from "#model/claimed-pod.ts";
+import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
+import { type Caller, owns } from "#services/caller.ts";
+import { type CarriedDeps, carriedPod, containerIn, podByServer } from "#services/inside/carried-pod.ts";
+import { findPod } from "./find-sandbox.ts";
+import type { LiveSandboxes } from "./live-sandboxes.ts";
+import type { LogRequest } from "#services/sandbox-service.ts";
+import { ServiceError } from "#services/service-error.ts";
+import { asServiceError } from "#services/service-failure.ts";
+
+export interface LogDeps extends CarriedDeps {
+  readonly pods: Pick<PodAccess, "readLogs">;
+  readonly live: Pick<LiveSandboxes, "follow">;
+  readonly clock: Clock;
+}
+
+const nothingYet = Buffer.alloc(0);
+
+/** All that runs in a pod that comes to rest is ended right afterwards; what it says then is still the sandbox's. */
+const lastWordsMs = 2_000;
+
+/** An empty piece comes first, once it is known that there is such a sandbox and container (W13). */
+export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: string, request: LogRequest): AsyncGenerator<Buffer, void> {
+  const { signal } = request;
+  const pod = await carriedPod(deps, { caller, sandboxId, wish: "reading its log" }, request.follow ?? signal);
+  const container = containerIn(pod, request.container);
+  yield nothingYet;
+  using following = new Following(deps, caller, sandboxId, request.follow);
+  const { follow } = following;
+  const sinceMs = Math.min(request.sinceMs ?? Infinity, sinceClaim(pod, deps.clock));
+  const { tail } = request;
+  let isOurs = false;
+  try {
+    for await (const piece of deps.pods.readLogs({ pod: keyOf(pod), container, sinceMs, ...withoutUndefined({ tail, follow, signal }) })) {
+      // Between the look at the pod and the opening of its log it may have become somebody else's. What is open now was opened before
+      // this look, so if the pod is still the sandbox's, the log is too.
+      isOurs ||= await isStillCarried(deps, caller, sandboxId, pod);
+      if (!isOurs) throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: reading its log is not possible any more`);
+      yield piece;
+    }
+  } catch (error) {
+    if (follow?.aborted !== true && signal?.aborted !== true) throw asServiceError(error);
+  }
+}
+
+/** Also while it stops: its last words are its own. */
+async function isStillCarried(deps: LogDeps, caller: Caller, sandboxId: string, seen: Pod): Promise<boolean> {
+  const pod = await podByServer(deps, seen);
+  return pod !== undefined && sandboxIdOf(pod) === sandboxId && liveStatusOf(pod) !== undefined && owns(caller, pod);
+}
+
+function sinceClaim(pod: Pod, clock: Clock): number {
+  return Math.max(0, clock.now() - Date.parse(claimTime(pod)));
+}
+
+/** Following ends with the sandbox, whatever goes on in its pod: one that rests keeps the container, and its log, for minutes. */
+class Following implements Disposable {
+  readonly follow: AbortSignal | undefined;
+  readonly #abort: ChildAbort | undefined;
+  readonly #unfollow: () => void = () => {};
+  #lastWords: Timer | undefined;
+
+  constructor(deps: LogDeps, caller: Caller, sandboxId: string, wished: AbortSignal | undefined) {
+    if (wished === undefined) return;
+    const abort = new ChildAbort(wished);
+    this.#abort = abort;
+    this.follow = abort.signal;
+    const end = (): void => abort.abort(new Error("the sandbox has ended"));
+    const look = (): void => {
+      const pod = findPod(deps, caller, sandboxId);
+      if (pod === undefined) end();
+      else if (isResting(pod)) this.#lastWords ??= deps.clock.after(lastWordsMs, end);
+    };
+    this.#unfollow = deps.live.follow(sandboxId, look);
+    // Whoever asked may have taken his time since it was last looked at.
+    look();
+  }
+
+  [Symbol.dispose](): void {
+    this.#lastWords?.cancel();
+    this.#unfollow();
+    this.#abort?.[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,126 @@
+/** Decisions about pods: which may be given out, which are clean, when a sandbox ends, and who waits how long. */
+import { bugsIn, type Mutant } from "../mutant.ts";
+
+export const decisionMutants: readonly Mutant[] = [
+  bugsIn(
+    "src/scheduling/claim-queue.ts",
+    ["src/scheduling/claim-queue.test.ts"],
+    [
+      ["as many requests wait as like to", 'if (this.#waiting.size >= this.#limits.maxWaiting) return "all";', ""],
+      ["one tenant takes all places", '>= (typeof most === "number" ? most : most(tenant))', ">= Infinity"],
+      ["a request waits for ever", '    late.addEventListener("abort", onLate, { once: true });\n', ""],
+      ["a request waits on after its client has left", '    signal.addEventListener("abort", onAbort, { once: true });\n', ""],
+      ["a tenant with many requests gets all pods", "      line.rotate(waiter.request.tenant);\n", ""],
+      ["a pod that comes back wakes nobody", "      reservation.cancel();\n      this.#dispatch(pool);", "      reservation.cancel();"],
+      ["requests at a removed pool wait on", 'if (waiter.places.size === 0) waiter.end({ kind: "gone" });', ""],
+      ["a queue that has stopped takes requests", 'if (this.#isStopped) return { kind: "stopped" };', ""],
+    ],
+  ),
+  bugsIn(
+    "src/scheduling/idle-pods.ts",
+    ["src/scheduling/idle-pods.test.ts", "src/scheduling/idle-pods.property.test.ts"],
+    [
+      ["a reserved pod is given out again", '    if (was === "reserved") return undefined;\n', ""],
+      [
+        "an outdated pod is offered again and again",
+        'state === "outdated" && entry.pod.metadata.resourceVersion === pod.metadata.resourceVersion ? "outdated" : "free"',
+        '"free"',
+      ],
+      ["a reservation is ended twice", "      isOpen = false;\n", ""],
+      ["a pool that is gone is remembered for ever", "if (free.size === 0 && reserved === 0) this.#pools.delete(key);", ""],
+    ],
+  ),
+  bugsIn(
+    "src/sandbox/claimable.ts",
+    ["src/sandbox/claimable.test.ts", "src/scheduling/idle-pods.test.ts"],
+    [
+      [
+        "a pod that is being deleted is given out",
+        "pod.metadata.deletionTimestamp !== undefined || pod.metadata.annotations?.[annotationKeys.leaving]",
+        "pod.metadata.annotations?.[annotationKeys.leaving]",
+      ],
+      ["a pod that was chosen to go is given out", " || pod.metadata.annotations?.[annotationKeys.leaving] !== undefined)", ")"],
+      ["a pod that runs somebody's sandbox is given out", 'if (sandboxPhaseOf(pod) !== "idle") return "not-idle";', ""],
+      ["a pod that does not answer is given out", 'if (!isAnswering(pod)) return "not-ready";', ""],
+      ["a pod with what its last user left is given out", 'return isFresh(pod) ? undefined : "not-fresh";', "return undefined;"],
+      [
+        "a used pod whose exchange was never written is fresh",
+        'if (read.kind === "none") return useCountOf(pod) === 0;',
+        'if (read.kind === "none") return true;',
+      ],
+      ["a frozen pod is given out", " && pauseWish(pod) === undefined && !isFrozen(pod);", ";"],
+    ],
+  ),
+  bugsIn(
+    "src/life/claim/plan-claim.ts",
+    ["src/life/claim/plan-claim.test.ts"],
+    [
+      [
+        "a user's label takes the place of one of AgentBox's",
+        'if (reserved !== undefined) return refused("reserved-key"',
+        'if (false) return refused("reserved-key"',
+      ],
+      [
+        "a user's label takes the place of the pool's",
+        'if (label !== undefined) return refused("key-taken"',
+        'if (false) return refused("key-taken"',
+      ],
+      ["egress rules stay on a Lease that no node reads", "return egress !== undefined || !isEmpty(labels)", "return !isEmpty(labels)"],
+      [
+        "a private sandbox is open",
+        "...(privateTraffic === true ? { [annotationKeys.privateTraffic]",
+        "...(privateTraffic === false ? { [annotationKeys.privateTraffic]",
+      ],
+      ["a claimed pod is still chosen for scale-down", "const left = [annotationKeys.scaleDownProtected, ", "const left = ["],
+      ["a sandbox forgets its end time", "...(endTimeMs === undefined ? {} : { [annotationKeys.endTime]: formatTime(endTimeMs) }),", ""],
+    ],
+  ),
+  bugsIn(
+    "src/life/recycle/plan-fate.ts",
+    ["src/life/recycle/plan-fate.test.ts"],
+    [
+      ["a pod with a volume of its user is used again", "...writableVolumes(pod).map((name) => `volume ${name} can be written to`),", ""],
+      ["a pod with processes of its user is used again", "...(shareProcessNamespace === true ?", "...(shareProcessNamespace === null ?"],
+      [
+        "a side container with what its user left goes on",
+        "...sideContainers(pod).map((name) => `container ${name} would go on running`),",
+        "",
+      ],
+      ["a pod is used for ever", "uses + 1 >= limit", "uses + 1 >= Infinity"],
+      ["a pod is used once more than it may be", "uses + 1 >= limit", "uses >= limit"],
+      ["a pod of an old template is used again", '...(isOutdated ? ["the template has changed"] : []),', ""],
+      ["a template that wants new pods gets used ones", 'policyOf(pod) === "Never"', 'policyOf(pod) === "Auto" && false'],
+    ],
+  ),
+  bugsIn(
+    "src/sandbox/end.ts",
+    ["src/sandbox/end.test.ts"],
+    [
+      [
+        "a sandbox in use is ended as idle",
+        'activity.kind === "unknown" || activity.inUse) return [];',
+        'activity.kind === "unknown") return [];',
+      ],
+      [
+        "unknown activity ends a sandbox",
+        '|| activity.kind === "unknown" || activity.inUse) return [];',
+        '|| (activity.kind === "known" && activity.inUse)) return [];\n  if (activity.kind === "unknown") return idleLimit({ pod, activity: { kind: "known", inUse: false }, refreshIntervalMs } as EndSnapshot);',
+      ],
+      [
+        "a paused sandbox is ended as idle",
+        'if (phase !== "running" || pauseWish(pod) !== undefined || isFrozen(pod)) return [];',
+        'if (phase !== "running") return [];',
+      ],
+      [
+        "a sandbox lives past its end time",
+        "...hooksLimit(snapshot), ...endTimeLimit(pod), ...idleLimit(snapshot)];",
+        "...hooksLimit(snapshot), ...idleLimit(snapshot)];",
+      ],
+      ["a sandbox that was never armed lives on", "return [...unarmed, ...hooksLimit(", "return [...hooksLimit("],
+      ["a sandbox whose hooks never ran lives on", "return [...unarmed, ...hooksLimit(snapshot), ", "return [...unarmed, "],
+      ["a sandbox is ended before late activity can be known", "+ timeout + refreshIntervalMs,", "+ timeout,"],
+      ["a sandbox that wants to be paused is killed", '=== "pause" ? "pause" : "kill";', '=== "pause" ? "kill" : "kill";'],
+      ["a sandbox is ended a moment late", "now >= first.dueMs", "now > first.dueMs"],
+    ],
+  ),
+].flat();

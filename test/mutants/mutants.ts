@@ -1,0 +1,19 @@
+/** All bugs, by what they break. */
+import { accessMutants } from "./list/access.ts";
+import { decisionMutants } from "./list/decisions.ts";
+import { edgeMutants } from "./list/edge.ts";
+import { imageMutants } from "./list/images.ts";
+import { isolationMutants } from "./list/isolation.ts";
+import { lifeMutants } from "./list/life.ts";
+import { writeMutants } from "./list/writes.ts";
+import type { Mutant } from "./mutant.ts";
+
+export const mutants: readonly Mutant[] = [
+  ...accessMutants,
+  ...decisionMutants,
+  ...edgeMutants,
+  ...imageMutants,
+  ...isolationMutants,
+  ...lifeMutants,
+  ...writeMutants,
+];
