@@ -11,7 +11,7 @@ STAMP := node_modules/.agentbox-setup
 # What running sandboxes takes, and what their tests take. Without root there are no sandboxes, and nothing is asked for.
 AS_ROOT := $(filter 0,$(shell id -u))
 NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages nft=nftables ip=iproute2 /usr/bin/tini-static=tini cc=gcc /usr/include/stdio.h=libc6-dev /usr/include/sodium.h=libsodium-dev mkfs.ext4=e2fsprogs nsenter=util-linux && tools/runc/build.sh >/dev/null,true)
-TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql,true)
+TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql promtool=prometheus,true)
 CLUSTER_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 docker-registry=docker-registry busybox=busybox-static /usr/lib/cni/bridge=containernetworking-plugins,true)
 TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
 
@@ -218,9 +218,10 @@ images: $(STAMP) ## Build the container images and push them: REGISTRY=host:port
 	@node tools/build-images.ts $(if $(REGISTRY),--registry="$(REGISTRY)") $(if $(TAG),--tag="$(TAG)") $(if $(IMAGES),--images="$(IMAGES)") $(if $(OUTPUT),--output="$(OUTPUT)") $(if $(CREDENTIALS),--credentials="$(CREDENTIALS)") $(if $(REGISTRIES),--registries="$(REGISTRIES)") $(if $(BASE_PACKAGES),--base-packages="$(BASE_PACKAGES)")
 
 .PHONY: generate
-generate: $(STAMP) ## Write deploy/crds from src/model, and docs/openapi.json from src/api/native
+generate: $(STAMP) ## Write deploy/crds from src/model, docs/openapi.json from src/api/native, and the Grafana dashboard
 	@node tools/generate-crds.ts
 	@node tools/generate-openapi.ts
+	@node tools/generate-dashboard.ts
 
 .PHONY: manifests
 manifests: $(STAMP) ## Write deploy/manifests from the Helm chart

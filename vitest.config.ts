@@ -38,7 +38,13 @@ export default defineConfig({
         // Real containers, mounts and network namespaces: needs root, and one file after the other on a small machine.
         test: {
           name: "node",
-          include: ["test/node/**/*.test.ts", "test/envd/**/*.test.ts", "test/images/**/*.test.ts", "test/fuzz/**/*.test.ts"],
+          include: [
+            "test/node/**/*.test.ts",
+            "test/monitoring/**/*.test.ts",
+            "test/envd/**/*.test.ts",
+            "test/images/**/*.test.ts",
+            "test/fuzz/**/*.test.ts",
+          ],
           exclude: nodeEndurance,
           fileParallelism: false,
           testTimeout: 120_000,

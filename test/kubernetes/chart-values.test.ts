@@ -106,6 +106,26 @@ describe("what is rendered", () => {
     expect(withIt.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(["Secret agentbox-database"]);
   });
 
+  test("alerts and the dashboard are objects where they are asked for, word for word those of the files", async () => {
+    expect(named(await rendered(), "PrometheusRule")).toEqual([]);
+    const objects = await rendered(
+      "prometheusRule.enabled=true",
+      "prometheusRule.labels.release=monitoring",
+      "grafanaDashboard.enabled=true",
+    );
+    const file = (name: string): Promise<string> => readFile(join(chartFolder, "files/monitoring", name), "utf8");
+    expect(objects.find(({ kind }) => kind === "PrometheusRule")).toMatchObject({
+      metadata: { name: "agentbox", labels: { release: "monitoring" } },
+      spec: parse(await file("alerts.yaml")) as object,
+    });
+    const dashboard = objects.find(({ metadata }) => metadata.name === "agentbox-dashboard") as unknown as {
+      readonly metadata: { readonly labels: object };
+      readonly data: Readonly<Record<string, string>>;
+    };
+    expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: "1" });
+    expect(JSON.parse(dashboard.data["agentbox.json"] ?? "")).toEqual(JSON.parse(await file("dashboard.json")));
+  });
+
   test("the gateway's Service has 443 only with a certificate", async () => {
     const ports = async (...values: readonly string[]) =>
       (await rendered(...values))
