@@ -60,7 +60,7 @@ describe("agentbox key", () => {
     expect(await run(["key", "ls"], asRed)).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown, revoked or expired") });
   });
 
-  test("gives a tenant no more than he has", async () => {
+  test("a tenant's key cannot create a key with more rights", async () => {
     const key = (await run(["key", "create", "--team", "red", "--user", "ann"])).stdout.trim();
     const asAnn = { AGENTBOX_API_KEY: key };
     for (const argv of [

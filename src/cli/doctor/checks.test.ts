@@ -28,7 +28,7 @@ test.each<[string, Partial<Probed>, string, string]>([
   ["disk", { disk: undefined }, "warning", "not known"],
   ["server", { server: { isRunning: false, health: undefined } }, "warning", "no AgentBox runs"],
   ["server", { server: { isRunning: true, health: 503 } }, "problem", "answers 503"],
-  ["ports", { takenPorts: [8099], server: { isRunning: false, health: undefined } }, "problem", "another program has 8099"],
+  ["ports", { takenPorts: [8099], server: { isRunning: false, health: undefined } }, "problem", "another program uses 8099"],
   ["certificate", { certificateEnds: now - day }, "problem", "has ended"],
   ["certificate", { certificateEnds: now + 3 * day }, "warning", "ends in 3 days"],
   ["clock", { clockOffMs: 60_000 }, "problem", "by 60 s"],
