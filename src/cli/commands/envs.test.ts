@@ -133,7 +133,7 @@ describe("agentbox envs", () => {
       { image: "registry.invalid/app:9", defaultIdleTimeout: "5m" },
       "registry.invalid/app:9",
     ]);
-    expect((await run("envs set img --template-version v1.0.0")).stderr).toContain("until: agentbox envs refresh img");
+    expect((await run("envs set img --template-version v1.0.0")).stderr).toContain("only after: agentbox envs refresh img");
     expect((await at.stored("img")).spec.templateRef).toEqual({ name: "versioned", version: "v1.0.0" });
     await said("envs set img --template-version current");
     expect((await at.stored("img")).spec.templateRef).toEqual({ name: "versioned" });

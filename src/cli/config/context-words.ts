@@ -24,7 +24,7 @@ export const setContext: WordAction = {
     const isFirst = Object.keys(file.contexts).length === 0;
     const current = file.current ?? (isFirst ? name : undefined);
     await context.contexts.write({ contexts: { ...file.contexts, [name]: entry }, ...withoutUndefined({ current }) });
-    context.stdout.write(`context ${name} is ${before === undefined ? "made" : "changed"}${current === name ? " and in use" : ""}\n`);
+    context.stdout.write(`context ${name} is ${before === undefined ? "created" : "changed"}${current === name ? " and in use" : ""}\n`);
     return 0;
   },
 };
