@@ -1,4 +1,4 @@
-/** The server that commands work with, and what they say when it cannot be reached. */
+/** The server that commands use, and the messages if it cannot be reached. */
 import { AgentBoxClient } from "#client/agentbox-client.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { type ChosenContext, chosenContext, nonEmpty } from "./config/server-contexts.ts";
@@ -6,7 +6,7 @@ import type { CliContext, Home } from "./context.ts";
 import { CliError } from "./failure.ts";
 import { NoPrefix } from "./failure-text.ts";
 
-/** Where the environment or a context says, else the server of this user on this machine with the key that its first start made. */
+/** From the environment or a context; otherwise this user's server on this machine, with the key that its first start created. */
 export async function apiClient(context: CliContext): Promise<AgentBoxClient> {
   return new AgentBoxClient(await apiPlace(context));
 }
@@ -24,7 +24,7 @@ export async function apiPlace(context: CliContext): Promise<ApiPlace> {
   if (url === undefined) {
     throw new NoPrefix(
       chosen === undefined
-        ? "AgentBox is not running here. Start it with: make up, or set AGENTBOX_API_URL to where it runs, or choose a server: agentbox config"
+        ? "AgentBox is not running here. Start it with: make up, or set AGENTBOX_API_URL, or select a server: agentbox config"
         : `AgentBox is not running in ${home.folder} (context ${chosen.name})`,
     );
   }
@@ -32,7 +32,7 @@ export async function apiPlace(context: CliContext): Promise<ApiPlace> {
   return { url, apiKey: nonEmpty(env["AGENTBOX_API_KEY"]) ?? (await keyFor(context, chosen)) };
 }
 
-/** Where sandboxes are reached through the gateway; undefined when that is not known. */
+/** Address of the gateway; undefined if it is not known. */
 export async function gatewayUrl(context: CliContext): Promise<string | undefined> {
   const chosen = await chosenServer(context);
   const told = nonEmpty(context.env["AGENTBOX_GATEWAY_URL"]) ?? chosen?.gateway;
@@ -43,12 +43,12 @@ export async function gatewayUrl(context: CliContext): Promise<string | undefine
   return host.startsWith("api.") ? `${protocol}//${host.slice("api.".length)}` : undefined;
 }
 
-/** The API server whose objects apply, get and delete work on. */
+/** The API server whose objects apply, get and delete change. */
 export async function objectClient(context: CliContext): Promise<ObjectClient> {
   const chosen = await chosenServer(context);
   if (chosen?.url !== undefined && chosen.kubeconfig === undefined) {
     throw new CliError(
-      `the context ${chosen.name} is a remote server: objects are reached through the socket of this machine, or with a kubeconfig (agentbox config set ${chosen.name} --kubeconfig FILE)`,
+      `the context ${chosen.name} is a remote server: apply, get and delete need the server of this machine or a kubeconfig (agentbox config set ${chosen.name} --kubeconfig FILE)`,
     );
   }
   return await context.connect(chosen);
@@ -62,10 +62,10 @@ function homeOf({ home, homeAt }: CliContext, chosen: ChosenContext | undefined)
   return chosen?.home === undefined ? home : homeAt(chosen.home);
 }
 
-/** A key is sent to the server that it was given for, and to no other. */
+/** A key is sent only to the server that it was given for. */
 async function keyFor(context: CliContext, chosen: ChosenContext | undefined): Promise<string> {
   if (nonEmpty(context.env["AGENTBOX_API_URL"]) !== undefined) {
-    throw new CliError("AGENTBOX_API_URL is set, and AGENTBOX_API_KEY is not: set it to a key of that server");
+    throw new CliError("AGENTBOX_API_URL is set, but AGENTBOX_API_KEY is not: set it to a key of that server");
   }
   if (chosen?.url !== undefined) {
     if (chosen.key !== undefined) return chosen.key;

@@ -99,7 +99,7 @@ describe("a command line", () => {
     [["--zzz"], "unknown option '--zzz'"],
     [["-x"], "unknown option '-x'"],
     [["--namespace"], "option '-n, --namespace <NS>' argument missing"],
-    [["--wait=maybe"], '--wait is on or off: --wait=true or --wait=false, not "maybe"'],
+    [["--wait=maybe"], '--wait must be true or false, as in --wait=true, not "maybe"'],
     [["--dry-run=yes"], "option '--dry-run [WHERE]' argument 'yes' is invalid. Allowed choices are none, client, server."],
   ])("%j is refused", (argv, message) => {
     expect(() => read(...argv)).toThrow(new UsageError(message));

@@ -1,12 +1,12 @@
 /**
- * Command lines are read by commander (ADR 75). What is here gives it our flags, and three forms of kubectl that it does not read:
- * `-n=x`, `--wait=false`, and a flag with a value that may stand alone (`--dry-run`).
+ * Reads command lines with commander (ADR 75). This file describes our flags to it, and adds three forms of kubectl that it does not read: `-n=x`,
+ * `--wait=false`, and a flag whose value is optional (`--dry-run`).
  */
 import { type Command, CommanderError, Option } from "commander";
 import { UsageError } from "./failure.ts";
 import { Arguments, type Flag, type Flags } from "./flags.ts";
 
-/** Takes the values of flags as commander finds them. */
+/** Collects the values of flags as commander finds them. */
 export class FlagReader {
   readonly #values = new Map<string, string[]>();
 
@@ -36,13 +36,13 @@ export interface CommandLine {
   readonly afterDashes: readonly string[] | undefined;
 }
 
-/** What stands after `--` is nobody's flag, and is kept from the parser. */
+/** Words after `--` are never flags, so the parser does not see them. */
 export function splitAtDashes(argv: readonly string[]): CommandLine {
   const at = argv.indexOf("--");
   return at < 0 ? { own: argv, afterDashes: undefined } : { own: argv.slice(0, at), afterDashes: argv.slice(at + 1) };
 }
 
-/** The words in the forms that commander reads. */
+/** Rewrites words into forms that commander reads. */
 export function plainForms(words: readonly string[], flags: Flags): string[] {
   const byShort = new Map(Object.entries(flags).map(([name, flag]) => [flag.short, name]));
   return words.map((word, at) => {
@@ -62,10 +62,10 @@ function longForm(word: string, flags: Flags): string {
   if (flag.value !== undefined) return word;
   if (value === "true") return `--${name}`;
   if (value === "false") return `--${negated(name)}`;
-  throw new UsageError(`--${name} is on or off: --${name}=true or --${name}=false, not ${JSON.stringify(value)}`);
+  throw new UsageError(`--${name} must be true or false, as in --${name}=true, not ${JSON.stringify(value)}`);
 }
 
-/** Says what commander refuses as an error of ours; passes on all else. */
+/** Turns commander's errors into ours; rethrows all others. */
 export function usageErrorOf(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   return new UsageError(error.message.replace(/^error: /, ""));

@@ -1,11 +1,11 @@
-/** All commands, in the order of the help. Each is loaded only when it is used: `agentbox version` must not wait for what `get` needs. */
+/** All commands in the order of the help. Each is loaded only when used: `agentbox version` must not wait for what `get` needs. */
 import type { Command } from "./command.ts";
 
-/** The help shows commands under these titles, in this order; those of `hidden` are for programs. */
+/** The help shows commands under these titles, in this order; `hidden` commands are for programs. */
 export const groups = [
   { name: "sandboxes", title: "Sandboxes:" },
   { name: "pools", title: "Envs and pools:" },
-  { name: "objects", title: "Objects, in the words of kubectl:" },
+  { name: "objects", title: "Objects, with the same syntax as kubectl:" },
   { name: "server", title: "Servers and access:" },
   { name: "client", title: "This command line:" },
   { name: "hidden", title: "" },
@@ -14,7 +14,7 @@ export type CommandGroup = (typeof groups)[number]["name"];
 
 export interface CommandEntry {
   readonly name: string;
-  /** Other words for it. */
+  /** Aliases. */
   readonly aliases?: readonly string[];
   readonly summary: string;
   readonly group: CommandGroup;
@@ -49,13 +49,13 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: "run",
     group: "sandboxes",
-    summary: "Make a sandbox, and run a command in it",
+    summary: "Create a sandbox and run a command in it",
     load: async () => (await import("./commands/run.ts")).run,
   },
   {
     name: "shell",
     group: "sandboxes",
-    summary: "Make a sandbox, and open a shell in it",
+    summary: "Create a sandbox and open a shell in it",
     load: async () => (await import("./commands/shell.ts")).shell,
   },
   { name: "ls", group: "sandboxes", summary: "Show sandboxes", load: async () => (await import("./commands/ls.ts")).ls },
@@ -69,29 +69,34 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: "attach",
     group: "sandboxes",
-    summary: "Open a shell in a sandbox that is there",
+    summary: "Open a shell in an existing sandbox",
     load: async () => (await import("./commands/attach.ts")).attach,
   },
   {
     name: "port",
     group: "sandboxes",
-    summary: "Reach a port of a sandbox at a port of this machine",
+    summary: "Forward a port of this machine to a port of a sandbox",
     load: async () => (await import("./commands/port.ts")).port,
   },
   {
     name: "events",
     group: "sandboxes",
-    summary: "Show what happened to sandboxes, Envs and pools",
+    summary: "Show events of sandboxes, Envs and pools",
     load: async () => (await import("./commands/events.ts")).events,
   },
-  { name: "logs", group: "sandboxes", summary: "Show what a sandbox wrote", load: async () => (await import("./commands/logs.ts")).logs },
+  { name: "logs", group: "sandboxes", summary: "Show the log of a sandbox", load: async () => (await import("./commands/logs.ts")).logs },
   {
     name: "inspect",
     group: "sandboxes",
-    summary: "Show all there is to know about a sandbox",
+    summary: "Show all details of a sandbox",
     load: async () => (await import("./commands/inspect.ts")).inspect,
   },
-  { name: "top", group: "sandboxes", summary: "Show what sandboxes use", load: async () => (await import("./commands/top.ts")).top },
+  {
+    name: "top",
+    group: "sandboxes",
+    summary: "Show the resource usage of sandboxes",
+    load: async () => (await import("./commands/top.ts")).top,
+  },
   {
     name: "wait",
     group: "sandboxes",
@@ -101,21 +106,21 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: "extend",
     group: "sandboxes",
-    summary: "Change when a sandbox ends by itself",
+    summary: "Change the timeouts of a sandbox",
     load: async () => (await import("./commands/extend.ts")).extend,
   },
   { name: "pause", group: "sandboxes", summary: "Freeze sandboxes", load: async () => (await import("./commands/pause.ts")).pause },
   {
     name: "resume",
     group: "sandboxes",
-    summary: "Let paused sandboxes go on",
+    summary: "Resume paused sandboxes",
     load: async () => (await import("./commands/resume.ts")).resume,
   },
   { name: "rm", aliases: ["kill"], group: "sandboxes", summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
   {
     name: "envs",
     group: "pools",
-    summary: "Make, show, change, scale, refresh and explain Envs",
+    summary: "Create, show, change, scale, refresh and explain Envs",
     load: async () => (await import("./commands/envs.ts")).envs,
   },
   {
@@ -135,7 +140,7 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: "mcp",
     group: "sandboxes",
-    summary: "Give sandboxes to an AI client over MCP, and set that client up",
+    summary: "Serve sandboxes to an AI client over MCP, and configure the client",
     load: async () => (await import("./commands/mcp.ts")).mcp,
   },
   {
@@ -144,11 +149,11 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Show, fetch, import and remove images on this machine",
     load: async () => (await import("./commands/image.ts")).image,
   },
-  { name: "key", group: "server", summary: "Make, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
+  { name: "key", group: "server", summary: "Create, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
   {
     name: "limits",
     group: "pools",
-    summary: "Show and set how much teams may have",
+    summary: "Show and set limits of teams and users",
     load: async () => (await import("./commands/limits.ts")).limits,
   },
   {
@@ -160,37 +165,37 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: "config",
     group: "server",
-    summary: "Choose the server that commands work with",
+    summary: "Select the server that commands use",
     load: async () => (await import("./commands/config.ts")).config,
   },
   {
     name: "env",
     group: "client",
-    summary: "Print what a shell or a program needs to reach AgentBox",
+    summary: "Print environment variables for shells and programs",
     load: async () => (await import("./commands/env.ts")).env,
   },
   {
     name: "trust",
     group: "server",
-    summary: "Have this system trust the gateway's certificate",
+    summary: "Make this system trust the gateway's certificate",
     load: async () => (await import("./commands/trust.ts")).trust,
   },
   {
     name: "completion",
     group: "client",
-    summary: "Print a script for completion in a shell",
+    summary: "Print a completion script for a shell",
     load: async () => (await import("./commands/completion.ts")).completion,
   },
   {
     name: "__complete",
     group: "hidden",
-    summary: "Print what a word may become",
+    summary: "Print completions of a word",
     load: async () => (await import("./commands/complete.ts")).complete,
   },
   { name: "version", group: "client", summary: "Print the version", load: async () => (await import("./commands/version.ts")).version },
 ];
 
-/** The command of a command line: its first word that is no flag of the program. */
+/** Finds the command: the first word of the command line that is not a flag of the program. */
 export function findCommand(words: readonly string[]): CommandEntry | undefined {
   const name = words.find((word, at) => !word.startsWith("-") && words[at - 1] !== "--context");
   return commandTable.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? "") === true);

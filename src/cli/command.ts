@@ -1,17 +1,17 @@
 import type { CliContext } from "./context.ts";
 import type { Arguments, Flags } from "./flags.ts";
 
-/** One command. Its file holds what it does and what its help says; command-table.ts lists them all. */
+/** One command. Its file has the implementation and the help; command-table.ts lists all commands. */
 export interface Command {
-  /** How it is called, one form per line, without the program's name. */
+  /** Forms of the command line, one per line, without the program's name. */
   readonly usage: readonly string[];
   /** A few sentences for the help. */
   readonly about: string;
   readonly examples: readonly Example[];
   readonly flags: Flags;
-  /** The words that say what to do, where a command has some. */
+  /** The actions of a command such as `image` or `key`. */
   readonly words?: readonly string[];
-  /** Resolves with the exit code; fails with the errors of failure.ts or of the port. */
+  /** Resolves with the exit code; rejects with the errors of failure.ts or of the API. */
   readonly run: (context: CliContext, args: Arguments) => Promise<number>;
 }
 

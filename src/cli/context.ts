@@ -1,4 +1,4 @@
-/** What a command has at hand. Everything outside the process comes in here, so that tests need no process. */
+/** Everything that a command uses from outside the process, so that tests need no process. */
 import type { Readable, Writable } from "node:stream";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -11,13 +11,13 @@ import type { SystemTrust } from "./system-trust.ts";
 export interface CliContext {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
-  /** Whether the user sits at one: standard input and output both are. */
+  /** True if standard input and output are both a terminal. */
   readonly hasTerminal: () => boolean;
-  /** That terminal; undefined when there is none. */
+  /** The user's terminal; undefined if there is none. */
   readonly terminal: () => UserTerminal | undefined;
-  /** This process's streams and signals, for a command that runs elsewhere as if it ran here. */
+  /** The streams and signals of this process, for a command that runs elsewhere as if it ran here. */
   readonly attach: () => AttachedProcess;
-  /** Asks at the user's terminal, and resolves with the line that is typed. */
+  /** Asks a question at the user's terminal, and resolves with the typed line. */
   readonly ask: (question: string) => Promise<string>;
   /** All of standard input. */
   readonly readStdin: () => Promise<string>;
@@ -25,51 +25,51 @@ export interface CliContext {
   /** Relative paths start here. */
   readonly cwd: string;
   readonly clock: Clock;
-  /** Aborted when the user presses Ctrl-C or the process is told to end. */
+  /** Aborted when the user presses Ctrl-C or the process gets SIGTERM. */
   readonly signal: AbortSignal;
   readonly version: string;
-  /** The folder with AgentBox's data, and where its server can be reached. */
+  /** AgentBox's data folder, and the address of its server. */
   readonly home: Home;
-  /** Those of other data folders on this machine. */
+  /** Other data folders on this machine. */
   readonly homeAt: (folder: string) => Home;
-  /** The servers that this user keeps, and the one that `--context` chose. */
+  /** The servers that this user has saved, and the one chosen by `--context`. */
   readonly contexts: ContextStore;
   readonly contextName?: string | undefined;
   /** A client of the objects of a running server or of a cluster; fails with a CliError that says how to start one. */
   readonly connect: (place?: ServerContext) => Promise<ObjectClient>;
-  /** Runs the server until it is told to end; resolves with the exit code. */
+  /** Runs the server until it is stopped; resolves with the exit code. */
   readonly serve: (options: ServeRequest) => Promise<number>;
-  /** Runs parts of AgentBox for a cluster until they are told to end; resolves with the exit code. */
+  /** Runs parts of AgentBox for a cluster until they are stopped; resolves with the exit code. */
   readonly serveParts: (options: ServePartsRequest) => Promise<number>;
-  /** Ends the server if it runs, and removes all sandboxes of this folder from the machine; resolves with the exit code. */
+  /** Stops the server if it runs, and removes all sandboxes of this folder from the machine; resolves with the exit code. */
   readonly takeDown: () => Promise<number>;
   /** The images on this machine; needs no server. */
   readonly images: () => Promise<MachineImages>;
-  /** What there is on this machine, for `agentbox doctor`. */
+  /** The facts about this machine, for `agentbox doctor`. */
   readonly probeMachine: () => Promise<MachineProbe>;
-  /** What this system's programs trust; needs no server. */
+  /** The list of authorities that programs of this system trust; needs no server. */
   readonly trust: () => Promise<SystemTrust>;
 }
 
-/** Given back when it is disposed of: until then, signals and broken outputs are the command's and do not end this process. */
+/** Until it is disposed of, signals and broken outputs are passed to the command and do not end this process. */
 export interface AttachedProcess extends Disposable {
   readonly stdin: Readable;
   readonly isStdinTerminal: boolean;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** The third one ends us all the same. */
+  /** The third signal ends this process anyway. */
   readonly onSignal: (handler: (name: ExecSignal) => void) => void;
 }
 
 export interface TextSink {
   write(text: string): unknown;
-  /** A person looks at it, and lines can be written over. */
+  /** True for a terminal: lines can be overwritten. */
   readonly isTTY?: boolean;
   /** Characters in a line. */
   readonly columns?: number | undefined;
 }
 
-/** A terminal whose keys come one by one, until it is disposed of: Ctrl-C is a key like others. */
+/** A terminal that delivers single keys until it is disposed of; Ctrl-C is an ordinary key. */
 export interface UserTerminal extends Disposable {
   readonly rows: number;
   readonly cols: number;
@@ -81,22 +81,22 @@ export interface UserTerminal extends Disposable {
 export interface Home {
   readonly folder: string;
   readonly socketPath: string;
-  /** Where the server that runs on this folder listens; undefined when none does. */
+  /** Where the server of this folder listens; undefined if none runs. */
   readonly httpAddress: () => Promise<string | undefined>;
-  /** Where sandboxes are reached: plain, and the domain (with its port) whose hosts they are; undefined when no server runs any. */
+  /** Where sandboxes are reached: the plain address, and the domain (with its port) of their hosts; undefined if no server runs sandboxes. */
   readonly gateway: () => Promise<GatewayPlace | undefined>;
-  /** The API key that the first start made for this user; undefined when there is none. */
+  /** The API key that the first start created for this user; undefined if there is none. */
   readonly adminKey: () => Promise<string | undefined>;
 }
 
 export interface GatewayPlace {
   readonly address: string;
   readonly domain: string;
-  /** Of the authority of its certificate, where that is this machine's own. */
+  /** The authority of its certificate, if this machine created it. */
   readonly authorityFile?: string | undefined;
 }
 
-/** Where sandboxes shall be reached. */
+/** Addresses of the gateway. */
 export interface GatewayWish {
   readonly host: string;
   readonly port: number;
@@ -110,64 +110,64 @@ export interface ServeRequest extends ServeLimits {
   readonly host: string;
   readonly port: number;
   readonly gateway: GatewayWish;
-  /** Log lines go to stderr in this form; to a file in the data folder when left out. */
+  /** Log lines go to stderr in this format; left out: to a file in the data folder. */
   readonly logFormat: "json" | "text" | undefined;
-  /** Whether pods are run on this machine. */
+  /** Whether this machine runs pods. */
   readonly sandboxes: boolean;
 }
 
-/** What AgentBox is on a cluster: each in one process or in many, together or apart. */
+/** The parts of AgentBox on a cluster: each in one process or several, together or apart. */
 export const serveParts = ["api", "controllers", "gateway", "node"] as const;
 export type ServePart = (typeof serveParts)[number];
 
 export interface ServePartsRequest extends ServeLimits {
   readonly parts: readonly ServePart[];
-  /** Left out: as kubectl finds it, or the pod that we run in. */
+  /** Left out: found as kubectl does, or from the pod that this process runs in. */
   readonly kubeconfig: string | undefined;
-  /** Where AgentBox's own things are; left out: where the pod or the kubeconfig's context stands. */
+  /** Namespace of AgentBox's own objects; left out: that of the pod or of the kubeconfig's context. */
   readonly namespace: string | undefined;
-  /** Where pools are when nobody says where. */
+  /** Default namespace of pools. */
   readonly poolNamespace: string;
-  /** Pools of this namespace alone are looked after; left out: those of the whole cluster. */
+  /** Manage only pools of this namespace; left out: those of the whole cluster. */
   readonly onlyNamespace?: string | undefined;
-  /** Which entry of an Env's clusters is this cluster's; left out: Envs are not kept. */
+  /** Id of this cluster in the clusters of Envs; left out: Envs are not managed. */
   readonly clusterID?: string | undefined;
   readonly host: string;
   readonly port: number;
   readonly healthPort: number;
   readonly gateway: Omit<GatewayWish, "host" | "domain">;
-  /** Whose hosts sandboxes are; with a port where clients need one. */
+  /** Domain of the sandboxes' hosts; with a port where clients need one. */
   readonly domain: string;
   /** Where the gateway finds the API, for `api.<domain>`; left out: in its own process, or nowhere. */
   readonly apiAddress?: { readonly host: string; readonly port: number } | undefined;
-  /** How long streams may go on when the gateway ends. */
+  /** How long open streams may continue when the gateway stops. */
   readonly streamGraceMs?: number | undefined;
-  /** What brings the daemon into pods. */
+  /** The image that brings the daemon into pods. */
   readonly daemonImage: string | undefined;
-  /** Where the history is; left out: a file in the data folder, which only one process can have. */
+  /** Database of the history; left out: a file in the data folder, which only one process can open. */
   readonly databaseUrl: string | undefined;
-  /** For the part `node`: which node it is on, and where that has its control groups. */
+  /** For the part `node`: the name of the node, and where its control groups are mounted. */
   readonly node?: { readonly name: string; readonly cgroupRoot: string } | undefined;
 }
 
-/** What is left out is as the server has it. */
+/** Settings that are left out have the server's defaults. */
 export interface ServeLimits {
-  /** How long ended sandboxes are remembered. */
+  /** How long the history keeps ended sandboxes. */
   readonly retentionMs?: number;
   /** Requests per second for each API key; 0: no limit. */
   readonly rateLimit?: number;
   readonly rateBurst?: number;
-  /** After how many sandboxes a pod is replaced. */
+  /** Number of sandboxes after which a pod is replaced. */
   readonly maxUses?: number;
-  /** Every pool without an Env gets one. */
+  /** Creates an Env for every pool without one. */
   readonly adoptPools?: boolean;
-  /** How many creates may wait at a time. */
+  /** How many creates may wait at once. */
   readonly queueSize?: number;
-  /** The longest timeout that E2B's clients may ask for. */
+  /** The longest timeout that E2B clients may request. */
   readonly maxTimeoutMs?: number;
-  /** How many requests and connections may be open to all sandboxes, and to one. */
+  /** Limits of open requests and connections, for all sandboxes and for one. */
   readonly maxOpen?: number;
   readonly maxOpenOfSandbox?: number;
-  /** The file that names plugins; left out: in the data folder, if there is one. */
+  /** The file with the plugins; left out: the one in the data folder, if it exists. */
   readonly plugins?: string;
 }

@@ -35,20 +35,20 @@ describe("a failure", () => {
       new ManyErrors([new CliError("a"), new ApiError("NotFound", "b"), invalid(cause("x", "y"))]),
       "a\nError from server (NotFound): b\nError from server (Invalid): long\n",
     ],
-  ])("is told in kubectl's words: %s", (error, text) => {
+  ])("is printed in kubectl's words: %s", (error, text) => {
     expect(failureText(error)).toBe(text);
   });
 
-  test("that is a defect is told in one line, and with its stack only on request", () => {
+  test("that is a bug is printed in one line, and with its stack only on request", () => {
     const defect = new TypeError("x is not\n  a function");
-    const line = "this is a defect of AgentBox: TypeError: x is not a function; AGENTBOX_DEBUG=1 shows where\n";
+    const line = "this is a bug in AgentBox: TypeError: x is not a function; set AGENTBOX_DEBUG=1 to see the stack\n";
     expect(failureText(defect)).toBe(`error: ${line}`);
     expect(failureText(defect, { debug: true })).toMatch(/^error: TypeError: x is not\n {2}a function\n +at /);
-    expect(failureText("thrown text")).toBe("error: this is a defect of AgentBox: thrown text; AGENTBOX_DEBUG=1 shows where\n");
+    expect(failureText("thrown text")).toBe("error: this is a bug in AgentBox: thrown text; set AGENTBOX_DEBUG=1 to see the stack\n");
     expect(failureText(new ManyErrors([new CliError("a"), defect]))).toBe(`a\n${line}`);
   });
 
-  test("of the machine is told in its words", () => {
+  test("of the system is printed in the system's words", () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { syscall: "write" });
     expect(failureText(full)).toBe("error: ENOSPC: no space left on device, write\n");
   });

@@ -1,11 +1,11 @@
-/** Failures in the words and layout of kubectl, so that people and scripts find what they know. */
+/** Error messages in the words and layout of kubectl, which people and scripts know. */
 import { type ClientError, isClientError } from "#client/client-error.ts";
 import { type ApiError, isApiError, type StatusCause } from "#kube/api-error.ts";
 import type { PoolStanding } from "#model/error-codes.ts";
 import { CliError, ManyErrors } from "./failure.ts";
 
 export interface FailureTextOptions {
-  /** Say where a defect is, for the person that mends it. */
+  /** Errors that point to a bug: their stack helps its developer. */
   readonly debug?: boolean;
 }
 
@@ -18,10 +18,10 @@ export function failureText(error: unknown, { debug = false }: FailureTextOption
   return text.startsWith("error: ") || error instanceof NoPrefix ? `${text}\n` : `error: ${text}\n`;
 }
 
-/** A message that stands by itself. */
+/** A message without the prefix `error:`. */
 export class NoPrefix extends CliError {}
 
-/** Beside others an error has no layout of its own: one message each. */
+/** Each error gets a message of its own. */
 function oneOfMany(error: unknown, debug: boolean): string {
   if (isApiError(error)) return serverText(error);
   if (isClientError(error)) return clientText(error);
@@ -35,7 +35,7 @@ function serverText(error: ApiError): string {
   return `Error from server (${error.reason}): ${error.message}`;
 }
 
-/** In the API's words, with what to do about it where that is known. */
+/** The API's message, with advice where we have some. */
 function clientText(error: ClientError): string {
   if (error.code === "unauthenticated") return `${error.message}. See AGENTBOX_API_KEY, or keys/admin.key in the data folder`;
   if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL`;
@@ -56,7 +56,7 @@ function poolText({ idle, starting, running, stopping, waiting }: PoolStanding, 
   return `${which} ${idle} idle pods, ${starting} starting, ${running} running, ${stopping} stopping, and ${waiting} requests wait`;
 }
 
-/** The server was there when the command began: a client is only made for a socket on which somebody listens. */
+/** A client is created only if the server's socket accepts connections, so the server stopped after that. */
 function hint(...errors: readonly unknown[]): string {
   const lost = errors.some((error) => isApiError(error, "Unreachable"));
   return lost ? "AgentBox has stopped or was restarted. Start it with: make up\n" : "";
@@ -72,10 +72,10 @@ function invalidText(error: ApiError): string {
   return `${subject}: \n${causes.map((cause) => `* ${cause}`).join("\n")}`;
 }
 
-/** A stack tells its reader nothing unless he knows the sources, so it is shown on request. */
+/** A stack helps only developers, so it is shown on request. */
 function defectText(error: unknown, debug: boolean): string {
   if (debug && error instanceof Error) return error.stack ?? error.message;
-  // What the machine refuses (no space, no rights) is not our mistake, and its text names the call and the file.
+  // System errors (no space, no permission) are not bugs of ours; their text names the call and the file.
   if (error instanceof Error && "syscall" in error) return error.message;
-  return `this is a defect of AgentBox: ${String(error).replaceAll(/\s*\n\s*/g, " ")}; AGENTBOX_DEBUG=1 shows where`;
+  return `this is a bug in AgentBox: ${String(error).replaceAll(/\s*\n\s*/g, " ")}; set AGENTBOX_DEBUG=1 to see the stack`;
 }

@@ -1,16 +1,16 @@
-/** How commands fail. Whatever else is thrown is a defect and shown as one. */
+/** Errors of commands. Any other exception is a bug and is shown as one. */
 
-/** Something the user can read and act on, already in words. Exit code 1. */
+/** An error that the user can act on, with its final text. Exit code 1. */
 export class CliError extends Error {
   override readonly name = "CliError";
 }
 
-/** The command line itself is wrong. Exit code 2, with a hint at the help. */
+/** The command line is wrong. Exit code 2, with a hint at the help. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Several things failed while others went on; each is told on its own. */
+/** Several objects failed while others continued; each error is printed separately. */
 export class ManyErrors extends Error {
   override readonly name = "ManyErrors";
   readonly errors: readonly unknown[];
@@ -21,7 +21,7 @@ export class ManyErrors extends Error {
   }
 }
 
-/** Throws what was collected: nothing, the one error itself, or all. */
+/** Throws the collected errors: none, a single one as itself, or all. */
 export function throwCollected(errors: readonly unknown[]): void {
   if (errors.length === 1) throw errors[0];
   if (errors.length > 1) throw new ManyErrors(errors);

@@ -1,4 +1,4 @@
-/** Gets what a command line asks for: by name, or in lists. What is not to be had is an error beside the rest. */
+/** Gets the objects that a command line names, by name or as lists. A missing object becomes an error beside the others. */
 import { ApiError, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
@@ -7,12 +7,12 @@ import type { CliContext } from "./context.ts";
 import type { ObjectFormat } from "./print/print-objects.ts";
 import type { Selection } from "./select-objects.ts";
 
-/** Lists are asked for in pieces of this size, so that no answer is too large to hold. */
+/** Page size of lists, so that no answer is too large for memory. */
 const pieceSize = 500;
 
 export interface GetRequest {
   readonly selections: readonly Selection[];
-  /** Undefined: all. */
+  /** Undefined: all objects. */
   readonly namespace: string | undefined;
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;

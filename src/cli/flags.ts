@@ -1,27 +1,27 @@
-/** Flags of a command: their description, and what a command line gave for them. Commander reads the line (command-parser.ts). */
+/** Flags of a command: their definitions, and the values from a command line. Commander does the parsing (command-parser.ts). */
 import { UsageError } from "./failure.ts";
 
 export interface Flag {
   /** One letter. */
   readonly short?: string;
   readonly help: string;
-  /** What the value is, for the help: `FILE`. Left out for a flag that is on or off. */
+  /** Name of the value in the help, such as `FILE`. Left out for a flag that is on or off. */
   readonly value?: string;
-  /** The only values it may have. */
+  /** The only allowed values. */
   readonly choices?: readonly string[];
-  /** May be given several times. */
+  /** May be repeated. */
   readonly many?: true;
-  /** The value when the flag stands alone; its value must then be joined with `=`. */
+  /** The value if the flag stands alone; a value must then be joined with `=`. */
   readonly alone?: string;
 }
 
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** A command line that was read: flags by name, and the rest in order. */
+/** A parsed command line: flags by name, and the other words in order. */
 export class Arguments {
-  /** Those after `--` too. */
+  /** Including the words after `--`. */
   readonly words: readonly string[];
-  /** What stands after `--`; undefined when there is none. */
+  /** The words after `--`; undefined without `--`. */
   readonly afterDashes: readonly string[] | undefined;
   readonly #values: ReadonlyMap<string, readonly string[]>;
 
@@ -31,7 +31,7 @@ export class Arguments {
     this.afterDashes = afterDashes;
   }
 
-  /** The words that are not after `--`. */
+  /** The words before `--`. */
   get ownWords(): readonly string[] {
     return this.words.slice(0, this.words.length - (this.afterDashes?.length ?? 0));
   }
@@ -40,7 +40,7 @@ export class Arguments {
     return this.#values.has(flag);
   }
 
-  /** The last value given, as later flags correct earlier ones. */
+  /** The last value, because later flags override earlier ones. */
   text(flag: string): string | undefined {
     return this.#values.get(flag)?.at(-1);
   }

@@ -1,8 +1,8 @@
-/** What the image commands need of the images on this machine. They work on the folder itself; no server has to run. */
+/** What the image commands need from the images on this machine. They work on the folder itself; no server has to run. */
 export interface MachineImages extends AsyncDisposable {
   list(): Promise<readonly MachineImage[]>;
   pull(reference: string, options: PullRequest): Promise<MachineImage>;
-  /** `source` is an archive, a folder in OCI's layout, or `-` for an archive on standard input. */
+  /** `source` is an archive, a folder in OCI layout, or `-` for an archive on standard input. */
   import(source: string, options: ImportRequest): Promise<readonly MachineImage[]>;
   importRootfs(folder: string, options: RootfsRequest): Promise<readonly MachineImage[]>;
   remove(reference: string, signal: AbortSignal): Promise<Removed>;
@@ -11,7 +11,7 @@ export interface MachineImages extends AsyncDisposable {
 
 export interface MachineImage {
   readonly name: string;
-  /** As people write it: without the default registry. */
+  /** Short form, without the default registry. */
   readonly shortName: string;
   readonly digest: string;
   readonly id: string;
@@ -38,7 +38,7 @@ interface Watched {
 
 export interface PullRequest extends Watched {
   readonly platform: string | undefined;
-  /** Contents of files in the form of Docker's config.json. */
+  /** Contents of files in Docker's config.json format. */
   readonly credentials: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export interface RootfsRequest extends Watched {
   readonly user: string;
   readonly workingDir: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Called for files that have no place in an image. */
+  /** Called for files that an image cannot contain. */
   readonly onSkipped: (path: string) => void;
 }
 

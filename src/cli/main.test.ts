@@ -8,7 +8,7 @@ import { commandTable } from "./command-table.ts";
 const commands = commandTable.filter(({ group }) => group !== "hidden");
 
 describe("help", () => {
-  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("of the program is shown by %j", async (argv) => {
+  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("of the program is printed by %j", async (argv) => {
     const { stdout, code } = await agentbox(argv);
     expect(code).toBe(0);
     expect(stdout).toContain("Usage: agentbox COMMAND");
@@ -169,7 +169,7 @@ describe("up", () => {
     [["--max-timeout", "721h"], "--max-timeout must be from 1s to 720h"],
     [["--max-open-each", "0"], "--max-open-each must be a number of at least 1"],
     [["--domain", "Box.test:443"], "--domain must be a DNS name in lower case without a port"],
-    [["--tls-cert", "c.pem"], "--tls-cert and --tls-key are only good together"],
+    [["--tls-cert", "c.pem"], "--tls-cert and --tls-key must be given together"],
     [["--gateway-port", "70000"], "--gateway-port must be a port from 0 to 65535"],
   ])("refuses %j", async (argv, message) => {
     expect((await agentbox(["up", ...argv])).stderr).toContain(message);
@@ -192,10 +192,10 @@ test("Ctrl-C ends a command without a word, with the code that shells expect", a
 });
 
 test.each([
-  [{}, /^error: this is a defect of AgentBox: Error: boom; AGENTBOX_DEBUG=1 shows where\n$/],
-  [{ AGENTBOX_DEBUG: "0" }, /^error: this is a defect of AgentBox: Error: boom; AGENTBOX_DEBUG=1 shows where\n$/],
+  [{}, /^error: this is a bug in AgentBox: Error: boom; set AGENTBOX_DEBUG=1 to see the stack\n$/],
+  [{ AGENTBOX_DEBUG: "0" }, /^error: this is a bug in AgentBox: Error: boom; set AGENTBOX_DEBUG=1 to see the stack\n$/],
   [{ AGENTBOX_DEBUG: "1" }, /^error: Error: boom\n +at /],
-])("a defect ends with 1 and one line; with %j it shows where it is", async (env, stderr) => {
+])("a bug exits with 1 and one line; with %j the stack is printed", async (env, stderr) => {
   const connect = (): Promise<never> => Promise.reject(new Error("boom"));
   expect(await agentbox(["get", "pods"], { env, connect })).toMatchObject({ stderr: expect.stringMatching(stderr), code: 1 });
 });

@@ -3,14 +3,14 @@
  *
  * - command-parser.ts, flags.ts          reading a command line, with commander
  * - failure.ts, failure-text.ts          how commands fail, and in which words
- * - context.ts                           what a command has at hand
+ * - context.ts                           what a command uses from outside the process
  * - manifest/   files → objects          - apply/   the three-way merge
  * - table/      objects → rows           - print/   rows and objects → text
- * - image/      what `agentbox image` does, on machine-images.ts instead of a server
- * - envs/       what `agentbox envs` does, through the API
- * - sandbox/    what the commands of sandboxes have in common; they go through the API, as those of key/ do
+ * - image/      actions of `agentbox image`, on machine-images.ts instead of a server
+ * - envs/       actions of `agentbox envs`, through the API
+ * - sandbox/    shared parts of the sandbox commands; they use the API, as those of key/ do
  *
- * Words, layouts and exit codes of apply, get and delete are kubectl's, on purpose: who knows the one knows the other.
+ * Texts, layouts and exit codes of apply, get and delete are those of kubectl on purpose: users know them already.
  */
 import { Command as Program } from "commander";
 import type { Command } from "./command.ts";
@@ -32,7 +32,7 @@ export async function runCli(context: CliContext, argv: readonly string[]): Prom
   }
 }
 
-/** `help X` and `X --help` are one; without a command a terminal shows the live view, and a pipe the help. */
+/** `help X` and `X --help` are the same. Without a command, a terminal shows the live view, and a pipe the help. */
 function usualForm(argv: readonly string[], hasTerminal: boolean): readonly string[] {
   const [first, second] = argv;
   if (first === "--version") return ["version"];
@@ -71,9 +71,9 @@ async function parseAndRun(context: CliContext, { own, afterDashes }: ReturnType
 function programFor({ stdout }: CliContext): Program {
   const program = new Program("agentbox");
   program
-    .description("AgentBox: isolated sandboxes for AI agents, out of warm pools.")
+    .description("AgentBox: isolated sandboxes for AI agents, from warm pools.")
     .usage("COMMAND [ARGUMENTS]")
-    .option("--context <NAME>", "Work with this server (agentbox config ls)")
+    .option("--context <NAME>", "Use this server (agentbox config ls)")
     .helpOption("-h, --help", "Show help")
     .helpCommand(false)
     .exitOverride()
@@ -81,8 +81,8 @@ function programFor({ stdout }: CliContext): Program {
     .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => {} })
     .addHelpText(
       "after",
-      "\nagentbox help COMMAND, or agentbox COMMAND --help, says more about a command.\n" +
-        "AGENTBOX_HOME chooses the data folder (default: ~/.agentbox). AGENTBOX_DEBUG=1 shows where a defect is.",
+      "\nagentbox help COMMAND, or agentbox COMMAND --help, shows the help of a command.\n" +
+        "AGENTBOX_HOME chooses the data folder (default: ~/.agentbox). prints the stack of an internal error.",
     );
   return program;
 }
@@ -102,7 +102,7 @@ function report(context: CliContext, entry: CommandEntry | undefined, error: unk
     context.stderr.write(`error: ${error.message}\nSee: agentbox ${entry === undefined ? "help" : `help ${entry.name}`}\n`);
     return 2;
   }
-  // Ctrl-C is an end, not a failure to explain. 130 is what shells expect of it.
+  // Ctrl-C is not a failure that needs a message. 130 is the exit code that shells expect.
   if (context.signal.aborted) return 130;
   const debug = context.env["AGENTBOX_DEBUG"] ?? "";
   context.stderr.write(failureText(error, { debug: debug !== "" && debug !== "0" }));

@@ -1,4 +1,4 @@
-/** What the words after `get` and `delete` mean: kinds, names, `kind/name` pairs, several kinds with commas, categories. */
+/** Interprets the words after `get` and `delete`: kinds, names, `kind/name` pairs, several kinds with commas, categories. */
 import { customKinds, findResourceType } from "#model/kinds.ts";
 import type { ResourceType } from "#model/resource.ts";
 import { CliError } from "./failure.ts";

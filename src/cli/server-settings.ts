@@ -1,4 +1,4 @@
-/** Settings of servers: each is a flag, or a variable of the environment that is called like it. */
+/** Settings of servers: each is a flag, or an environment variable with the same name. */
 import { resolve } from "node:path";
 import { parseDuration } from "#model/duration.ts";
 import type { CliContext, GatewayWish, ServeLimits } from "./context.ts";
@@ -6,21 +6,21 @@ import { UsageError } from "./failure.ts";
 import type { Arguments, Flags } from "./flags.ts";
 
 export const limitFlags: Flags = {
-  retention: { value: "DURATION", help: "How long ended sandboxes are remembered (default: AGENTBOX_RETENTION or 720h)" },
-  "rate-limit": { value: "NUMBER", help: "Requests a second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
-  "rate-burst": { value: "NUMBER", help: "… and how many at once (default: AGENTBOX_RATE_BURST or twice as many)" },
-  "max-uses": { value: "NUMBER", help: "Sandboxes that a pod carries before it is replaced (default: AGENTBOX_MAX_USES or 100)" },
+  retention: { value: "DURATION", help: "How long the history keeps ended sandboxes (default: AGENTBOX_RETENTION or 720h)" },
+  "rate-limit": { value: "NUMBER", help: "Requests per second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
+  "rate-burst": { value: "NUMBER", help: "Requests at once for each API key (default: AGENTBOX_RATE_BURST or twice the rate)" },
+  "max-uses": { value: "NUMBER", help: "Number of sandboxes after which a pod is replaced (default: AGENTBOX_MAX_USES or 100)" },
   "adopt-pools": {
     help: "Give every pool without an Env one of its own name (default: AGENTBOX_ADOPT_POOLS, or only pools that ask for it)",
   },
-  "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at a time (default: AGENTBOX_QUEUE_SIZE or 8192)" },
-  "max-timeout": { value: "DURATION", help: "Longest timeout that E2B's clients may ask for (default: AGENTBOX_MAX_TIMEOUT or 720h)" },
-  "max-open": { value: "NUMBER", help: "Requests and connections to sandboxes that may be open (default: AGENTBOX_MAX_OPEN or 20000)" },
+  "queue-size": { value: "NUMBER", help: "Creates that may wait for a pod at once (default: AGENTBOX_QUEUE_SIZE or 8192)" },
+  "max-timeout": { value: "DURATION", help: "Longest timeout that E2B clients may request (default: AGENTBOX_MAX_TIMEOUT or 720h)" },
+  "max-open": { value: "NUMBER", help: "Open requests and connections to all sandboxes (default: AGENTBOX_MAX_OPEN or 20000)" },
   plugins: {
     value: "FILE",
     help: "Plugins, in JSON or YAML (default: AGENTBOX_PLUGINS, or plugins.json or plugins.yaml in the data folder)",
   },
-  "max-open-each": { value: "NUMBER", help: "… and to a single sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
+  "max-open-each": { value: "NUMBER", help: "Open requests and connections to one sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
 };
 
 export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
@@ -53,10 +53,10 @@ export function portOf(context: CliContext, args: Arguments, flag: string): numb
   return wholeNumber(given(context, args, flag), 0, 65_535, "a port");
 }
 
-/** The files of a certificate, which are only good together. */
+/** Certificate and key files, which must be given together. */
 export function certificateOf(context: CliContext, args: Arguments): Pick<GatewayWish, "certificate"> {
   const [certFile, keyFile] = [given(context, args, "tls-cert").text, given(context, args, "tls-key").text];
-  if ((certFile === undefined) !== (keyFile === undefined)) throw new UsageError("--tls-cert and --tls-key are only good together");
+  if ((certFile === undefined) !== (keyFile === undefined)) throw new UsageError("--tls-cert and --tls-key must be given together");
   return certFile === undefined || keyFile === undefined ? {} : { certificate: { certFile, keyFile } };
 }
 
@@ -64,7 +64,7 @@ export function isDnsName(text: string): boolean {
   return /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
 }
 
-/** A setting, and where it comes from: the flag, else the environment. */
+/** A setting and its source: the flag, else the environment. */
 export interface Given {
   readonly text: string | undefined;
   readonly from: string;
@@ -90,7 +90,7 @@ function wholeNumber({ text, from }: Given, least: number, most: number, what: s
   throw new UsageError(`${from} must be ${what} ${range}, not ${JSON.stringify(text)}`);
 }
 
-/** Beyond a month a sandbox has no use for a timeout, and below a second none can be asked for. */
+/** A timeout may be from one second to 30 days. */
 const [leastTimeoutMs, mostTimeoutMs] = [1000, 30 * 24 * 3_600_000];
 
 function longTimeout(setting: Given): number | undefined {

@@ -1,21 +1,21 @@
-/** The port to the list of authorities that this system's programs trust. */
+/** Port to the list of authorities that programs of this system trust. */
 export interface SystemTrust {
-  /** Of this data folder; undefined until a start has made one, and where the gateway has a certificate from elsewhere. */
+  /** The authority of this data folder; undefined before the first start, and if the gateway's certificate comes from elsewhere. */
   readonly authorityFile: string | undefined;
-  /** Undefined: the system keeps its list in no way that we know. */
+  /** Undefined: AgentBox does not support this system's list. */
   readonly store: TrustStore | undefined;
 }
 
 export interface TrustStore {
-  /** For people, such as Debian's. */
+  /** Name for people, such as Debian's. */
   readonly name: string;
-  /** The file with all authorities that are trusted. */
+  /** The file with all trusted authorities. */
   readonly bundle: string;
-  /** Whether this user may change it. */
+  /** Whether this user may change the list. */
   readonly mayChange: boolean;
   readonly isInstalled: () => Promise<boolean>;
-  /** Rejects with what the system's own program said. */
+  /** Rejects with the message of the system's program. */
   readonly install: () => Promise<void>;
-  /** False when there was nothing to remove. */
+  /** False if there was nothing to remove. */
   readonly remove: () => Promise<boolean>;
 }

@@ -7,17 +7,17 @@ import type { CliContext } from "./context.ts";
 import { CliError } from "./failure.ts";
 import { kindName } from "./kind-name.ts";
 
-/** An object that was told to go. */
+/** An object whose deletion was requested. */
 export interface Doomed {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
   readonly name: string;
 }
 
-/** Who waits longer than this wants to know for what. */
+/** After this time the user wants to know what the command waits for. */
 const progressAfterMs = 2000;
 
-/** Waits for one after the other; those that went in the meantime take no time. */
+/** Waits for one object after the other; objects deleted in the meantime take no time. */
 export async function waitUntilGone(
   context: CliContext,
   client: ObjectClient,
@@ -49,7 +49,7 @@ interface Waiting {
 
 async function waitForOne(waiting: Waiting, doomed: Doomed): Promise<void> {
   const first = await find(waiting, doomed);
-  // An object that is not going was made anew under the old name.
+  // An object without a deletion timestamp was created anew under the old name.
   if (first?.metadata.deletionTimestamp === undefined) return;
   let last = first;
   const seen = (object: ApiObject): void => {
@@ -67,7 +67,7 @@ async function waitForOne(waiting: Waiting, doomed: Doomed): Promise<void> {
   }
 }
 
-/** False when the server ended the watch before the object was gone. */
+/** False if the server ended the watch before the object was gone. */
 async function watchUntilGone(
   { client, signal }: Waiting,
   doomed: Doomed,

@@ -28,7 +28,7 @@ function change(name: string, data: Record<string, string>): Promise<ConfigMap> 
   return store.patch(ConfigMaps, { namespace: "default", name }, { type: "merge", body: { data } });
 }
 
-/** A command that goes on while the test does things. */
+/** Starts a command that runs while the test acts. */
 class Running {
   said = "";
   readonly end = new AbortController();

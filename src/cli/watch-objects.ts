@@ -1,4 +1,4 @@
-/** `get -w`: what is there, then each change as one more row or document, until the signal or an error ends it. */
+/** `get -w`: lists the objects, then shows each change as one more row or document, until the signal or an error ends it. */
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { CliContext } from "./context.ts";
@@ -24,12 +24,12 @@ export async function watchObjects(context: CliContext, client: ObjectClient, re
     signal: context.signal,
   };
   const print = printerFor(context, request);
-  // A name that is not there is an error, not something to wait for.
+  // A name that does not exist is an error, not something to wait for.
   if (names?.[0] !== undefined) await client.get(type, { namespace: options.namespace, name: names[0] }, { signal: context.signal });
   const list = await client.list(type, options);
   print(list.items);
   let from = list.resourceVersion;
-  // Servers end watches now and then; what follows is seen by starting again where the last one ended.
+  // Servers end watches from time to time; the next watch continues where the last one ended.
   for (;;) {
     for await (const event of client.watch(type, { ...options, resourceVersion: from, bookmarks: true })) {
       from = event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? from);

@@ -1,19 +1,19 @@
-/** Commands that are followed by a word that says what to do: `agentbox image ls`, `agentbox key create`. */
+/** Commands with an action word: `agentbox image ls`, `agentbox key create`. */
 import type { CliContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { programFormat } from "./print/listing.ts";
 import { type Arguments, orList } from "./flags.ts";
 
-/** What one such word does. */
+/** One action. */
 export interface WordAction {
-  /** Of the flags of the command, those that it takes. */
+  /** The flags of the command that this action accepts. */
   readonly flags: readonly string[];
   readonly run: (context: CliContext, words: readonly string[], args: Arguments) => Promise<number>;
 }
 
 export type WordActions = Readonly<Record<string, WordAction>>;
 
-/** Runs the action of the first word, after a look at whether its flags are its own. */
+/** Runs the action of the first word, after checking that its flags are allowed. */
 export function runWordAction(command: string, actions: WordActions): (context: CliContext, args: Arguments) => Promise<number> {
   const flags = new Set(Object.values(actions).flatMap((action) => action.flags));
   return async (context, args) => {
@@ -27,7 +27,7 @@ export function runWordAction(command: string, actions: WordActions): (context: 
     for (const flag of flags) {
       if (args.has(flag) && !action.flags.includes(flag)) throw new UsageError(`${command} ${word} does not take --${flag}`);
     }
-    // Before anything is done: what a format cannot show must not be made first.
+    // Check the format before acting: nothing must be created that cannot be printed.
     if (args.has("output") && !action.flags.includes("watch")) programFormat(args);
     return await action.run(context, words, args);
   };

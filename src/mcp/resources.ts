@@ -65,6 +65,6 @@ async function told<Result>(uri: string, work: Promise<Result>): Promise<Result>
     return await work;
   } catch (error) {
     if (error instanceof ToolFailure) throw new ResourceNotFoundError(uri, error.message);
-    throw new ProtocolError(ProtocolErrorCode.InternalError, "something went wrong inside AgentBox");
+    throw new ProtocolError(ProtocolErrorCode.InternalError, "internal error; the server's log has the reason");
   }
 }

@@ -85,7 +85,7 @@ test("without a cookie, and with one that was changed, the answer is 401", async
   expect(await me({ cookie: "agentbox_session=e30.e30" })).toBe(401);
 });
 
-test("pages of another origin, of a sandbox below the same domain, and those that do not say who they are get 403", async () => {
+test("pages of another origin, of a sandbox below the same domain, and requests without an origin get 403", async () => {
   const { cookie } = await signIn();
   expect(await me({ cookie, origin: "http://evil.test" }, "DELETE")).toBe(403);
   expect(await me({ cookie, origin: "http://evil.test" })).toBe(403);
@@ -124,7 +124,7 @@ test("a session ends by itself after its time", async () => {
   expect(await me({ cookie })).toBe(401);
 });
 
-test("after a sign-out the cookie is of no use, wherever it was copied to", async () => {
+test("after a sign-out the cookie is invalid, also a copy of it", async () => {
   const { cookie } = await signIn();
   const reply = await app.inject({ method: "DELETE", url: "/console/session", headers: { ...own, cookie } });
   expect(String(reply.headers["set-cookie"])).toContain("Max-Age=0");

@@ -1,8 +1,8 @@
 /**
- * The web console: its page and files, and signing in. What the page shows it asks of the native API, as every client does.
+ * The web console: its page and files, and signing in. The page reads its data from the native API, like every client.
  *
- * Any path below /console is the page, which reads the rest of the path itself. The page may load scripts and talk to this server only;
- * nothing in it is run that did not come as a file of the build.
+ * Any path below /console answers with the page, which interprets the rest of the path. The page may load scripts from this server only and connect to
+ * this server only; only code from files of the build runs in it.
  */
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -19,9 +19,9 @@ export interface ConsoleDeps {
   readonly keys: Pick<KeyService, "authenticate">;
   readonly sessions: ConsoleSessions;
   readonly files: ConsoleFiles;
-  /** Whose hosts sandboxes are. */
+  /** The domain of the sandboxes' hosts. */
   readonly domain: string;
-  /** Where programs of this machine reach sandboxes without TLS; not there when left out. */
+  /** Address where local programs reach sandboxes without TLS; left out if there is none. */
   readonly sandboxUrl?: string | undefined;
   readonly version: string;
 }
@@ -50,19 +50,19 @@ function pageRoutes(app: FastifyInstance, { files }: ConsoleDeps): void {
   app.get("/console/assets/:name", { config }, async (request, reply) => {
     const { name } = request.params as { readonly name: string };
     const file = await files.asset(name);
-    if (file === undefined) throw new ServiceError("not_found", "there is no such file: reload the page");
+    if (file === undefined) throw new ServiceError("not_found", "no such file: reload the page");
     return sendFile(request, reply, file);
   });
 }
 
-/** Terminal and editor write rules of their own into style elements, which the nonce lets them. */
+/** Terminal and editor add style elements of their own, which the nonce allows. */
 function pageHeaders(nonce: string): Readonly<Record<string, string>> {
   return {
     "content-security-policy": [
       "default-src 'none'",
       "script-src 'self'",
       `style-src 'self' 'nonce-${nonce}'`,
-      // Terminal cells have their colours as attributes; no page text ever becomes markup.
+      // Terminal cells have their colours as attributes; page text is never inserted as HTML.
       "style-src-attr 'unsafe-inline'",
       "img-src 'self' data: blob:",
       "font-src 'self'",
@@ -102,7 +102,7 @@ function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUr
     reply.header("set-cookie", sessionCookie(request.headers, text, lifetimeMs));
     return about(caller);
   });
-  // Without a session that is no error: the page then asks for a key.
+  // No session is not an error: the page then asks for a key.
   app.get(sessionPath, { config: { public: true } }, async (request, reply) => {
     checkOwnPage(request.headers);
     const caller = sessions.callerOf(sessionText(request.headers) ?? "");

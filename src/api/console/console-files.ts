@@ -2,15 +2,15 @@
 export interface ConsoleFile {
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** Absent where compressing gains nothing. */
+  /** Absent if compressing gains nothing. */
   readonly gzip?: Buffer;
   readonly brotli?: Buffer;
 }
 
 export interface ConsoleFiles {
-  /** The page; `__STYLE_NONCE__` in it stands for what each answer fills in. */
+  /** The page; each answer replaces `__STYLE_NONCE__` in it. */
   readonly page: () => Promise<string>;
-  /** By its name, which changes with its content. */
+  /** By name; the name changes with the content. */
   readonly asset: (name: string) => Promise<ConsoleFile | undefined>;
 }
 

@@ -104,7 +104,7 @@ describe("keys of the metadata that ask for something", () => {
   });
 
   test("do not contradict the templateID", () => {
-    expect(() => command({ templateID: "base//a:1", metadata: { [key("image")]: "b:1" } })).toThrow("leave one of them out");
+    expect(() => command({ templateID: "base//a:1", metadata: { [key("image")]: "b:1" } })).toThrow("remove one of them");
   });
 });
 
@@ -133,7 +133,7 @@ describe("is refused", () => {
       "private traffic without a token",
       { secure: false, network: { allowPublicTraffic: false } },
       { alwaysSecure: false },
-      "needs a secured sandbox",
+      "requires a secured sandbox",
     ],
     ["a host that would end its header", { network: { maskRequestHost: "a\r\nX-Evil: 1" } }, {}, "network.maskRequestHost must be a host"],
     ["autoPauseMemory without autoPause", { autoPauseMemory: false }, {}, "a pause without memory"],

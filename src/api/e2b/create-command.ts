@@ -1,4 +1,4 @@
-/** A create of E2B's SDKs as the use case takes it. Pure. */
+/** Translates a create of E2B's SDKs into a command. Pure. */
 import { type Static, Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { createWishKeys } from "#model/keys.ts";
@@ -12,7 +12,7 @@ import { templateReference, type TemplateReference } from "./template-reference.
 
 const texts = Type.Record(Type.String(), Type.String());
 
-/** Fields that are not named here are those of later SDKs: passed over, as theirs does. */
+/** Unknown fields are from later SDKs and are ignored, as E2B's server does. */
 export const createBody = Type.Object({
   templateID: Type.String({ minLength: 1 }),
   timeout: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -33,7 +33,7 @@ export const createBody = Type.Object({
   mcp: Type.Optional(Type.Unknown()),
   iam: Type.Optional(Type.Unknown()),
   volumeMounts: Type.Optional(Type.Array(Type.Unknown())),
-  /** Ours: the smallest size of the Env that has so much. */
+  /** Our extension: selects the smallest size of the Env with this much. */
   cpuCount: Type.Optional(Type.Integer({ minimum: 1 })),
   memoryMB: Type.Optional(Type.Integer({ minimum: 1 })),
 });
@@ -41,34 +41,34 @@ export const createBody = Type.Object({
 export type CreateBody = Static<typeof createBody>;
 
 export interface CreateDefaults {
-  /** Where the request says nothing. */
+  /** The default if the request does not say. */
   readonly timeoutSeconds: number;
-  /** Sandboxes have a token unless `secure` is false; those of the later API always. */
+  /** Sandboxes have a token unless `secure` is false; sandboxes of the later API always have one. */
   readonly alwaysSecure: boolean;
   readonly maxTimeoutSeconds: number;
 }
 
-/** Their clients give up after a minute: until then they should know that there is no place, and not only that nothing came. */
+/** E2B's clients give up after a minute: by then they should know that no pod is free, instead of seeing a timeout. */
 const waitMs = 45_000;
 
 const mebibyte = 1024 * 1024;
 
 export interface E2bCreate {
   readonly command: CreateSandbox;
-  /** False: the answer comes with the claim. */
+  /** False: answer after the claim. */
   readonly wait: boolean;
 }
 
 export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCreate {
   refuseMissing(body);
   const { network = {} } = body;
-  // A sandbox is without a token only if the request says so: SDKs that leave `secure` out use the token of the answer.
+  // A sandbox has no token only if the request says so: SDKs that leave out `secure` use the token of the answer.
   const secure = defaults.alwaysSecure || body.secure !== false;
   const privateTraffic = network.allowPublicTraffic === false;
   if (privateTraffic && !secure)
-    throw invalid("network.allowPublicTraffic", "private traffic needs a secured sandbox: leave out secure: false");
+    throw invalid("network.allowPublicTraffic", "private traffic requires a secured sandbox: remove secure: false");
   checkMaskHost("network.maskRequestHost", network.maskRequestHost);
-  if (body.autoPauseMemory === false && body.autoPause !== true) throw invalid("autoPauseMemory", "is only good with autoPause");
+  if (body.autoPauseMemory === false && body.autoPause !== true) throw invalid("autoPauseMemory", "requires autoPause");
   const { wishes, isNotWaited, metadata } = metadataWishes(body.metadata);
   const command: CreateSandbox = {
     ...sourceOf(body, wishes.image),
@@ -95,7 +95,7 @@ function sourceOf({ templateID }: CreateBody, wishedImage: string | undefined): 
   if (reference.image === undefined || wishedImage === undefined || reference.image === wishedImage) return reference;
   throw invalid(
     "templateID",
-    `names the image ${reference.image}, and metadata.${createWishKeys.image} another one: leave one of them out`,
+    `names the image ${reference.image}, but metadata.${createWishKeys.image} names another one: remove one of them`,
   );
 }
 

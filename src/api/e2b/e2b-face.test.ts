@@ -127,7 +127,7 @@ test("a sandbox is paused once", async () => {
   expect(await scene.ask("POST /sandboxes/abc/pause", {})).toMatchObject({ status: 409, json: { code: 409 } });
 });
 
-test("killing one that is there is 204, and one that has ended or never was is a 404 with the code in its body", async () => {
+test("killing a live sandbox is a 204, killing an ended or unknown one is a 404 with the code in its body", async () => {
   const scene = new E2bScene();
   expect((await scene.ask("DELETE /sandboxes/abc")).status).toBe(204);
   scene.detail = { ...running, status: "Completed" };
@@ -140,7 +140,7 @@ test("a log is lines, however it came in pieces", async () => {
   expect((await new E2bScene().ask("GET /sandboxes/abc/logs")).json).toMatchObject({ logs: [{ line: "one" }, { line: "two" }] });
 });
 
-test("a template says how often and when last a sandbox was made of it, and whether one can be", async () => {
+test("a template shows how many sandboxes were created from it, when the last one was, and if it is ready", async () => {
   const [template] = (await new E2bScene().ask("GET /templates")).json as [object];
   const lastSpawnedAt = running.claimedAt;
   expect(template).toMatchObject({ spawnCount: 3, lastSpawnedAt, buildCount: 0, buildStatus: "building" });

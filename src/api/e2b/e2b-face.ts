@@ -1,16 +1,16 @@
 /**
- * The API that E2B's SDKs speak, over the same use cases as the native one: each file translates and decides nothing. A template of
- * theirs is an Env of ours, or a pool without an Env, by its name.
+ * The API for E2B's SDKs, over the same use cases as the native API. The files of routes decide nothing, they translate. A template of E2B is an Env of
+ * ours, or a pool without an Env, by its name.
  *
- * - `sandbox-routes.ts`   create, connect, read, end, time      - `sandbox-body.ts`  how one is shown
- * - `list-routes.ts`      lists and their pages                 - `create-command.ts` what a request for one means
- * - `template-reference.ts` what a templateID names            - `metadata-wishes.ts` what keys of the metadata ask for
- * - `template-routes.ts`  what there is to create from          - `log-routes.ts`    what sandboxes have written
- * - `log-entry.ts`        levels and times of their lines
- * - `metric-routes.ts`    what sandboxes use                    - `key-routes.ts`    API keys, a face of their own
- * - `other-routes.ts`     teams and health, and what is not there yet
- * - `network-body.ts`     where one may connect to             - `not-yet.ts`       what is answered for what is missing
- * - `error-shape.ts`      failures in their form
+ * - `sandbox-routes.ts`   create, connect, read, end, timeouts  - `sandbox-body.ts`  a sandbox as JSON
+ * - `list-routes.ts`      lists and their pages                 - `create-command.ts` a create as a command
+ * - `template-reference.ts` what a templateID means            - `metadata-wishes.ts` options in metadata keys
+ * - `template-routes.ts`  what sandboxes can be created from    - `log-routes.ts`    logs of sandboxes
+ * - `log-entry.ts`        level and time of a log line
+ * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
+ * - `other-routes.ts`     teams, health, and what is missing
+ * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
+ * - `error-shape.ts`      failures in E2B's form
  */
 import type { ApiFace } from "../http/api-server.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
@@ -32,16 +32,16 @@ export interface E2bServices {
   readonly sandboxes: SandboxService;
   readonly sources: CreateSources;
   readonly usage: SandboxUsage;
-  /** How many sandboxes there are and were. */
+  /** Counts of live and ended sandboxes. */
   readonly statistics: (caller: Caller, wanted: { readonly since?: string }) => Promise<SandboxStatistics>;
-  /** Of a pool's sandboxes. */
+  /** Usage of a pool's sandboxes. */
   readonly sizeOf: (pool: SandboxPool) => PoolSize;
-  /** The daemon's token of a sandbox. */
+  /** The daemon token of a sandbox. */
   readonly accessTokenOf: (sandboxId: string) => string;
   readonly trafficTokenOf: (sandboxId: string) => string;
-  /** Sandboxes are hosts of it, with its port if it is not the usual one. Left out: clients have to know. */
+  /** Sandboxes are hosts below this domain, with its port if it is not the default. Left out: clients must know the address. */
   readonly domain?: string | undefined;
-  /** The longest lifetime that may be asked for, in seconds. */
+  /** The longest lifetime that a request may ask for, in seconds. */
   readonly maxTimeoutSeconds: number;
 }
 

@@ -1,4 +1,4 @@
-/** Failures as E2B's SDKs read them: some look at the status, some at `code`. */
+/** Failures in E2B's form: some SDKs read the status, others read `code`. */
 import type { ErrorBody, ErrorShape } from "../http/error-shape.ts";
 
 export const e2bErrors: ErrorShape = ({ status, message }): ErrorBody => ({

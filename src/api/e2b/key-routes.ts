@@ -1,4 +1,4 @@
-/** API keys, as E2B's dashboard and scripts ask for them. Keys are kept as hashes, so nothing of one is shown but when it is made. */
+/** API keys, as E2B's dashboard and scripts use them. Only hashes are stored, so a key is shown only when it is created. */
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
@@ -16,7 +16,7 @@ export function keyRoutes(app: FastifyInstance, keys: KeyService): void {
   app.post("/api-keys", { schema: { body: wishBody } }, async (request, reply) => {
     const caller = callerOf(request);
     const { name } = request.body as Static<typeof wishBody>;
-    // One like the caller's own: their keys are a team's, and have no roles.
+    // Like the caller's own key: E2B's keys belong to a team and have no roles.
     const { key, ...created } = await keys.create(caller, { name, role: caller.role });
     return reply.code(201).send({ ...keyBody(created, key), key });
   });
@@ -25,7 +25,7 @@ export function keyRoutes(app: FastifyInstance, keys: KeyService): void {
     return reply.code(204).send();
   });
   app.patch("/api-keys/:apiKeyID", () => {
-    throw notYet("renaming API keys: make another one and delete this");
+    throw notYet("renaming API keys: create a new key and delete this one");
   });
 }
 
@@ -37,6 +37,6 @@ function keyBody({ id, name, createdAt }: KeyView, key?: string) {
     mask: { prefix, valueLength: digits, maskedValuePrefix: value.slice(0, 2), maskedValueSuffix: value.slice(-4) },
     createdAt,
     createdBy: null,
-    // Nothing notes when a key is used, so `lastUsed` is left out: null would say that it never was.
+    // Last use of a key is not recorded, so `lastUsed` is left out: null would mean "never used".
   };
 }

@@ -71,7 +71,7 @@ function wantedStatus({ state }: ListQuery): readonly SandboxRecordStatus[] {
   });
 }
 
-/** The SDKs escape each side of a pair, then all pairs together, then the query that they are a value of; only the last is undone yet. */
+/** The SDKs escape each side of a pair, then the list of pairs, then the query value. Only the last escape is already undone. */
 export function metadataIn(query: string): Readonly<Record<string, string>> {
   try {
     const pairs = unescaped(query)
@@ -80,12 +80,12 @@ export function metadataIn(query: string): Readonly<Record<string, string>> {
     return Object.fromEntries(
       pairs.map((pair) => {
         const at = pair.indexOf("=");
-        if (at < 1) throw invalid("metadata", `has a part without a value: ${JSON.stringify(pair)}`);
+        if (at < 1) throw invalid("metadata", `has a key without a value: ${JSON.stringify(pair)}`);
         return [unescaped(pair.slice(0, at)), unescaped(pair.slice(at + 1))] as const;
       }),
     );
   } catch (error) {
-    if (error instanceof URIError) throw invalid("metadata", "is not escaped as pairs of a query are");
+    if (error instanceof URIError) throw invalid("metadata", "is not correctly URL-encoded");
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A line of a log as E2B shows it. Containers write bare text, so level and time are what the line says of itself: a JSON line by its fields, as
- * the daemon and most loggers write it, any other by a time at its beginning and a level among its first words. A line without a time has
- * that of the line before it, or of the sandbox's start; one without a level is info. Pure.
+ * A log line as E2B shows it. Containers write plain text, so level and time are read from the line: from the fields of a JSON line (the daemon and most
+ * loggers write those), otherwise from a time at its beginning and a level among its first words. A line without a time has the time of the line before
+ * it, or of the sandbox's start; a line without a level is info. Pure.
  */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -22,7 +22,7 @@ export function logEntries(lines: readonly string[], startedAt: string): readonl
   });
 }
 
-/** False for a level that there is not, which asks for everything. */
+/** False for an unknown level, which selects everything. */
 export function isBelow(level: LogLevel, least: string | undefined): boolean {
   return logLevels.indexOf(level) < logLevels.findIndex((known) => known === least);
 }
@@ -79,7 +79,7 @@ function levelOf(value: unknown): LogLevel | undefined {
   return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 
-/** As `WARN`, `[error]` or `Error:`; a word in lower case in the middle of a sentence is none. */
+/** As `WARN`, `[error]` or `Error:`; a lower-case word in the middle of a sentence does not count. */
 function levelAmong(words: readonly string[]): LogLevel {
   const marked = words.filter((word) => /^(\[[A-Za-z]+\]:?|[A-Z]+:?|[A-Za-z]+:)$/.test(word));
   return marked.map((word) => levelOf(word.replaceAll(/[[\]:]/g, ""))).find((level) => level !== undefined) ?? "info";

@@ -1,4 +1,4 @@
-/** The output of the sandbox's own container: of the daemon, and of the image's entrypoint. Output of commands goes to their caller. */
+/** The output of the sandbox's main container: the daemon and the image's entrypoint. The output of commands goes to their callers. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
@@ -11,7 +11,7 @@ import { idOf } from "./sandbox-routes.ts";
 const logQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
   direction: Type.Optional(Type.String()),
-  /** The least that is wanted. */
+  /** The lowest level to show. */
   level: Type.Optional(Type.String()),
   search: Type.Optional(Type.String()),
 });
@@ -28,7 +28,7 @@ export function logRoutes(app: FastifyInstance, services: E2bServices): void {
   }));
 }
 
-/** What is looked for may stand anywhere, so that the whole log is read for it. */
+/** A search term may be anywhere, so the whole log is read. */
 async function entriesOf({ sandboxes }: E2bServices, request: FastifyRequest, signal: AbortSignal): Promise<readonly LogEntry[]> {
   const caller = callerOf(request);
   const { sandboxId, startedAt, claimedAt } = alive(await sandboxes.view(caller, idOf(request)));

@@ -1,4 +1,4 @@
-/** What a create asks for by keys of its metadata, because E2B's SDKs have no fields for it. These keys are not remembered. Pure. */
+/** Options of a create that E2B's SDKs have no fields for, sent as keys of the metadata. These keys are not stored. Pure. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { createWishKeys as keys } from "#model/keys.ts";
 import type { CreateSandbox } from "#services/sandbox-service.ts";
@@ -6,9 +6,9 @@ import { ServiceError } from "#services/service-error.ts";
 
 export interface MetadataWishes {
   readonly wishes: Pick<CreateSandbox, "image" | "scalingGroup" | "instanceType" | "multiplier" | "startupTimeoutMs">;
-  /** Answered with the claim, while the sandbox starts. */
+  /** Answer after the claim, while the sandbox starts. */
   readonly isNotWaited: boolean;
-  /** What is remembered about the sandbox; undefined where the request has no metadata. */
+  /** The metadata to store; undefined if the request has none. */
   readonly metadata: Readonly<Record<string, string>> | undefined;
 }
 

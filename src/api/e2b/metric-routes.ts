@@ -1,4 +1,4 @@
-/** What sandboxes use, as E2B's SDKs and command line ask for it. */
+/** Resource usage of sandboxes, for E2B's SDKs and command line. */
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { callerOf } from "../http/caller-of.ts";

@@ -1,4 +1,4 @@
-/** Where a sandbox may connect to, in E2B's words and in ours. Pure. */
+/** Translates the network rules of a sandbox between E2B's form and ours. Pure. */
 import { type Static, Type } from "typebox";
 import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
@@ -14,25 +14,25 @@ export const egressFields = {
   egressProxy: Type.Optional(Type.Unknown()),
 };
 
-/** All of the network of a running sandbox: what is left out is as if it had never been said. */
+/** The whole network rules of a running sandbox: a field that is left out is reset. */
 export const networkBody = Type.Object({ ...egressFields, allow_internet_access: Type.Optional(Type.Boolean()) });
 export type NetworkBody = Static<typeof networkBody>;
 
 const everywhere = "0.0.0.0/0";
 
-/** Undefined where nothing is said that would not hold anyway: their clients always say that the Internet is open. */
+/** Undefined if the request only repeats the default: E2B's clients always say that the Internet is open. */
 export function egressOf(body: { readonly allow_internet_access?: boolean | undefined } & Omit<NetworkBody, "allow_internet_access">) {
   const { allow_internet_access: internet = true, allowOut = [], denyOut = [] } = body;
   if (internet && allowOut.length === 0 && denyOut.length === 0) return undefined;
   const denied = denyOut.find(isName);
   if (denied !== undefined) {
-    throw new ServiceError("invalid_request", `denyOut: takes addresses and CIDR networks, not ${JSON.stringify(denied)}`, {
+    throw new ServiceError("invalid_request", `denyOut: must contain only addresses and CIDR networks, not ${JSON.stringify(denied)}`, {
       field: "denyOut",
     });
   }
   const name = allowOut.find(isName);
   if (name !== undefined) throw notYet(`network rules by domain name (${JSON.stringify(name)}): give addresses or CIDR networks`);
-  // Denying all and allowing some is how their clients say "only these".
+  // E2B's clients say "only these destinations" by denying everything and allowing some.
   const isClosed = !internet || denyOut.includes(everywhere);
   return { internet: !isClosed, allow: allowOut, deny: denyOut.filter((one) => one !== everywhere) } satisfies EgressPolicy;
 }
@@ -56,7 +56,7 @@ export function shownNetwork({ egress, privateTraffic, maskHost }: SandboxView) 
   };
 }
 
-/** What has letters and no colon: an address has digits and dots, and one of IPv6 has colons. */
+/** A domain name: it has letters and no colon. An IPv4 address has only digits and dots; an IPv6 address has colons. */
 function isName(text: string): boolean {
   return /[a-z*]/i.test(text) && !text.includes(":");
 }

@@ -1,4 +1,4 @@
-/** Health and teams; and, by name, what E2B has and AgentBox does not have yet: a clear answer instead of a route that is unknown. */
+/** Health and teams. Also lists by name what E2B has and AgentBox does not have yet, so that clients get a clear answer instead of an unknown path. */
 import type { FastifyInstance } from "fastify";
 import { callerOf } from "../http/caller-of.ts";
 import { notYet } from "./not-yet.ts";

@@ -5,12 +5,12 @@ import { ServiceError } from "#services/service-error.ts";
 import { parseQuantity } from "#model/quantity.ts";
 import { shownNetwork } from "./network-body.ts";
 
-/** What our daemon does of E2B's protocol: SDKs switch features on by it. */
+/** The version of E2B's daemon protocol that ours supports: SDKs enable features by it. */
 export const envdVersion = "0.6.4";
-/** Theirs names the machine; ours are found by their id alone. */
+/** E2B's value names the machine; our sandboxes are found by their id alone. */
 const clientId = "agentbox";
 const mebibyte = 1024 * 1024;
-/** Shown for sandboxes that have no limit of their own. */
+/** Shown for sandboxes without a limit of their own. */
 const assumed = { memory: 512 * mebibyte, disk: 1024 * mebibyte };
 /** Clients expect an end time; a sandbox that never ends is shown with one in the far future. */
 const farAway = "2999-12-31T23:59:59.000Z";
@@ -21,7 +21,7 @@ export interface BodyOptions {
   readonly trafficAccessToken?: string | undefined;
 }
 
-/** The answer to a create or connect. */
+/** Answer to a create or connect. */
 export function createdBody(view: SandboxView, { domain, envdAccessToken, trafficAccessToken }: BodyOptions) {
   return {
     ...templateOf(view),
@@ -34,7 +34,7 @@ export function createdBody(view: SandboxView, { domain, envdAccessToken, traffi
   };
 }
 
-/** What it was made from: its Env, or without one its pool. */
+/** The template of a sandbox: its Env, or its pool if it has no Env. */
 function templateOf({ envName, templateName, poolName }: SandboxView) {
   return { templateID: envName ?? templateName ?? poolName, alias: envName ?? poolName };
 }
@@ -48,7 +48,7 @@ export function sizeBody({ cpu, memory, disk }: PoolSize) {
   };
 }
 
-/** One of a list. Only live ones are shown; what has ended is not there any more for E2B's clients. */
+/** One entry of a list. Only live sandboxes are shown; for E2B's clients an ended sandbox does not exist. */
 export function listedBody(view: SandboxView) {
   const { sandboxId, startedAt, claimedAt, endTime, metadata, status } = view;
   return {
@@ -77,11 +77,11 @@ export function detailBody(view: SandboxView, options: BodyOptions) {
 
 const live: ReadonlySet<string> = new Set(["Starting", "Running", "Paused"]);
 
-/** Throws not_found for one that has ended, or is about to. */
+/** Throws not_found for a sandbox that has ended or is about to end. */
 export function alive<View extends SandboxView>(view: View): View {
   if (live.has(view.status)) return view;
   throw new ServiceError(
     "not_found",
-    `sandbox "${view.sandboxId}" doesn't exist or you don't have access to it: it has ended (${view.status})`,
+    `sandbox "${view.sandboxId}" doesn't exist or you don't have access to it: the sandbox has ended (${view.status})`,
   );
 }

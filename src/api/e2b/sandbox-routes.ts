@@ -1,4 +1,4 @@
-/** Sandboxes one by one: make, connect, read, end, and their time. */
+/** Single sandboxes: create, connect, read, end, and change their timeouts. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
@@ -17,7 +17,7 @@ const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
 const connectBody = Type.Object({ timeout: Type.Optional(Type.Integer({ minimum: 1 })), memory: Type.Optional(Type.Boolean()) });
 const refreshBody = Type.Union([Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }), Type.Null()]);
 
-/** What the two generations of the API take where a request says nothing. */
+/** Defaults of the two generations of the API. */
 const generations = [
   { base: "", timeoutSeconds: 15, alwaysSecure: false },
   { base: "/v2", timeoutSeconds: 300, alwaysSecure: true },
@@ -72,7 +72,7 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
     const { timeout } = request.body as Static<typeof timeoutBody>;
     const { sandboxId } = await aliveOne(services, request);
     await services.sandboxes.setTimeouts(callerOf(request), sandboxId, {
-      // 0 is how clients say "now".
+      // Clients send 0 for "now".
       lifetimeMs: Math.max(1, timeoutOf(timeout, services.maxTimeoutSeconds) * 1000),
     });
     return reply.code(204).send();
@@ -92,7 +92,7 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
   });
 }
 
-/** SDKs that send a create again after a failure name it, so that it is done once. */
+/** SDKs that repeat a create after a failure send an idempotency key, so that only one sandbox is created. */
 function idempotencyOf({ headers }: FastifyRequest): Pick<CreateSandbox, "idempotencyKey"> {
   const key = headers["idempotency-key"];
   return typeof key === "string" ? { idempotencyKey: key } : {};
@@ -108,7 +108,7 @@ interface Connected {
   readonly isResumed: boolean;
 }
 
-/** Resumes a paused sandbox, which then lives for the requested time. The end of a running sandbox is only moved later. */
+/** Resumes a paused sandbox and gives it the requested time. The end of a running sandbox is only moved later. */
 async function connected(services: E2bServices, { request, reply }: Exchange, timeout: number): Promise<Connected> {
   const { sandboxes, maxTimeoutSeconds } = services;
   const caller = callerOf(request);
@@ -116,7 +116,7 @@ async function connected(services: E2bServices, { request, reply }: Exchange, ti
   const found = await aliveOne(services, request);
   const isResumed = found.status === "Paused";
   if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
-  // A sandbox without an end does not get one from a client that only connects to it.
+  // A connect must not give an end to a sandbox that has none.
   const onlyLater = !isResumed || found.endTime === undefined;
   return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater }), isResumed };
 }
@@ -126,14 +126,14 @@ async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Pr
   return alive(await sandboxes.view(caller, idOf(request)));
 }
 
-/** Clients of old ask for `<id>-<client>`. */
+/** Older clients send `<id>-<client>`. */
 export function idOf(request: FastifyRequest): string {
   return (request.params as Static<typeof idParams>).sandboxID.split("-", 1)[0] ?? "";
 }
 
 /**
- * The token of its ports also where these are public: the interpreter wants a token for its contexts, and this one is all that its clients
- * send there.
+ * The token for the sandbox's ports, also if these are public: the interpreter requires a token for its contexts, and E2B's clients send no other one
+ * there.
  */
 function optionsOf({ domain, accessTokenOf, trafficTokenOf }: E2bServices, { sandboxId, openDaemon }: SandboxView): BodyOptions {
   if (openDaemon === true) return { domain };

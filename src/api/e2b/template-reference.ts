@@ -1,9 +1,9 @@
 /**
- * What a templateID of E2B names: `[namespace/]name[:version][//image]`. Pure.
+ * What a templateID of E2B means: `[namespace/]name[:version][//image]`. Pure.
  *
- * - `name` is an Env, or a pool.
- * - `version` is a version of the Env's template. `default` and `latest` are what E2B calls the one that is served.
- * - `image` runs in the Env's sandboxes instead of its own image, for clients that have thousands of images and one Env.
+ * - `name` is an Env or a pool.
+ * - `version` is a version of the Env's template. E2B's `default` and `latest` mean the current one.
+ * - `image` replaces the image of the Env's sandboxes, for clients with thousands of images and one Env.
  */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -17,12 +17,12 @@ export interface TemplateReference {
 
 const servedTags: ReadonlySet<string> = new Set(["default", "latest"]);
 
-/** Throws invalid_request for one that names nothing. */
+/** Throws invalid_request for an invalid templateID. */
 export function templateReference(templateId: string): TemplateReference {
   const at = templateId.indexOf("//");
   const source = at === -1 ? templateId : templateId.slice(0, at);
   const image = at === -1 ? undefined : templateId.slice(at + 2);
-  if (image === "") throw invalid(`${JSON.stringify(templateId)} ends with //: an image is needed behind it, as in base//python:3.12`);
+  if (image === "") throw invalid(`${JSON.stringify(templateId)} ends with //: add an image, as in base//python:3.12`);
   const [, from = source, tag] = /^(.*?)(?::([A-Za-z0-9._-]+))?$/.exec(source) ?? [];
   if (from === "") throw invalid(`${JSON.stringify(templateId)} names no Env or pool`);
   return { from, ...withoutUndefined({ templateVersion: tag === undefined || servedTags.has(tag) ? undefined : tag, image }) };

@@ -1,4 +1,4 @@
-/** What there is to create sandboxes from: the Envs that the caller may use, and pools without an Env, under their names. */
+/** Templates that the caller can create sandboxes from: Envs, and pools without an Env, by their names. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { callerOf } from "../http/caller-of.ts";
 import { Limiter } from "#lib/limiter.ts";
@@ -9,7 +9,7 @@ import type { E2bServices } from "./e2b-face.ts";
 import { envdVersion, sizeBody } from "./sandbox-body.ts";
 import { templateReference } from "./template-reference.ts";
 
-/** Before there was anything: all that is kept is counted. */
+/** Start of the time span for counting: all records are counted. */
 const ever = "2000-01-01T00:00:00Z";
 
 export function templateRoutes(app: FastifyInstance, services: E2bServices): void {
@@ -45,7 +45,7 @@ interface Spawns {
   readonly lastSpawnedAt: string | null;
 }
 
-/** Of the sandboxes that the caller may see and that history still has. */
+/** Counts sandboxes that the caller may see and that the history still has. */
 async function spawnsOf(
   { sandboxes, statistics }: E2bServices,
   caller: Caller,
@@ -68,7 +68,7 @@ async function spawnsOf(
 
 const lookedUpAtOnce = 4;
 
-/** Nothing is built for a pool: its image is ready when a pod of it was. */
+/** Pools are not built: the template is ready once one pod was ready. */
 function buildStatusOf({ pools }: ShownSource): "ready" | "error" | "building" {
   if (pools.some(hadReadyPod)) return "ready";
   return pools.length > 0 && pools.every(({ status }) => status?.phase === "Degraded") ? "error" : "building";
@@ -84,7 +84,7 @@ function updatedAt({ object: { metadata }, pools }: ShownSource): string {
   return [creationTimestamp, ...changes].sort().at(-1) ?? creationTimestamp;
 }
 
-/** The size shown is that of a sandbox whose create names no size. */
+/** The size of a sandbox if the create names no size. */
 function templateBody({ sizeOf }: E2bServices, source: ShownSource, spawns: Spawns) {
   const { creationTimestamp = "", uid = "" } = source.object.metadata;
   const name = nameOf(source);
@@ -105,7 +105,7 @@ function templateBody({ sizeOf }: E2bServices, source: ShownSource, spawns: Spaw
   };
 }
 
-/** Every team may use it when it has no owner. */
+/** Every team may use a template without an owner. */
 function isPublic({ object: { metadata } }: ShownSource): boolean {
   return !Object.keys(metadata.labels ?? {}).some((key) => key.endsWith("/team"));
 }

@@ -87,7 +87,7 @@ describe("authentication", () => {
     ["AGENTBOX-API-KEY", { "agentbox-api-key": tenantKey }],
     ["X-API-Key", { "x-api-key": tenantKey }],
     ["Bearer", { authorization: `Bearer ${tenantKey}` }],
-    ["bearer, as some write it", { authorization: `bearer  ${tenantKey}` }],
+    ["bearer in lower case and with two spaces", { authorization: `bearer  ${tenantKey}` }],
     ["the same key twice", { "x-api-key": tenantKey, authorization: `Bearer ${tenantKey}` }],
     ["a key beside a proxy's own credentials", { "x-api-key": tenantKey, authorization: "Basic cHJveHk6eA==" }],
   ])("takes a key as %s", async (_, headers) => {
@@ -114,7 +114,7 @@ describe("authentication", () => {
     expect((await (await start()).app.inject("/v1/open")).json()).toEqual({ open: true });
   });
 
-  test("lets an admin act as somebody, who then is nothing more than that", async () => {
+  test("lets an admin act as another caller, with only that caller's rights", async () => {
     const { app } = await start();
     const me = async (headers: Record<string, string>): Promise<unknown> =>
       (await app.inject({ url: "/v1/me", headers: { ...asAdmin, ...headers } })).json();
@@ -129,7 +129,7 @@ describe("authentication", () => {
     expect(await me({ "x-impersonate-user": "bob" })).toMatchObject({ status: 400, field: "header.x-impersonate-team" });
   });
 
-  test("does not let a tenant act as somebody, himself included", async () => {
+  test("does not let a tenant act as any caller, not even as itself", async () => {
     const { app } = await start();
     for (const header of ["x-impersonate-team", "x-impersonate-user"]) {
       const reply = await app.inject({ url: "/v1/me", headers: { "x-api-key": tenantKey, [header]: "red" } });
@@ -156,7 +156,7 @@ describe("failures", () => {
     expect(reply.body).not.toContain("inner text");
   });
 
-  test("that are defects say nothing of the inside, and the log says it under the request's id", async () => {
+  test("that are defects reveal nothing internal, and the log has the cause under the request's id", async () => {
     const { app, lines } = await start();
     const reply = await app.inject({ url: "/v1/defect?secret=1", headers: { ...asAdmin, "x-request-id": "my-id" } });
     expect([reply.statusCode, reply.json<{ code: string; requestId: string }>()]).toMatchObject([
@@ -210,7 +210,7 @@ describe("failures", () => {
   });
 });
 
-describe("paths that nobody serves", () => {
+describe("unknown paths", () => {
   test("say what there is", async () => {
     const { app } = await start();
     const reply = await app.inject("/v2/sandboxes");
@@ -273,7 +273,7 @@ describe("the rate limit", () => {
 });
 
 describe("the audit log", () => {
-  test("has one line for each change, with who, what and how it ended, and never a body or a key", async () => {
+  test("has one line for each change, with caller, action and outcome, and never a body or a key", async () => {
     const { app, lines } = await start();
     const headers = { "x-api-key": tenantKey, "x-request-id": "r1" };
     await app.inject({ method: "POST", url: "/v1/things?token=query-secret", headers, payload: { from: "body-secret" } });
@@ -316,7 +316,7 @@ describe("health and metrics", () => {
     expect([reply.statusCode, reply.body]).toEqual([200, ""]);
   });
 
-  test("metrics are not for a browser that was led here by another name", async () => {
+  test("metrics are refused to a browser that comes by another host name", async () => {
     const { app } = await start();
     expect((await app.inject({ url: "/metrics", headers: { host: "evil.example.test" } })).statusCode).toBe(403);
     expect((await app.inject({ url: "/metrics", headers: { host: "127.0.0.1:8099" } })).statusCode).toBe(200);
@@ -324,7 +324,7 @@ describe("health and metrics", () => {
 });
 
 describe("headers", () => {
-  test("say nothing of what we are made of, and nothing is taken for another type", async () => {
+  test("reveal nothing about our software, and forbid type sniffing", async () => {
     const { headers } = await (await start()).app.inject("/v1/open");
     expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cache-control": "no-store" });
     expect(Object.keys(headers).filter((name) => /powered|server|access-control/.test(name))).toEqual([]);
@@ -340,7 +340,7 @@ describe("headers", () => {
   });
 });
 
-test("a name of any length reaches its route, and a path that cannot be read is told where", async () => {
+test("a name of any length reaches its route, and an invalid path is refused with its place", async () => {
   const { app } = await start();
   const headers = { "x-api-key": adminKey };
   const long = await app.inject({ method: "DELETE", url: `/v1/things/${"x".repeat(2000)}`, headers });

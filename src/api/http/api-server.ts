@@ -1,5 +1,5 @@
 /**
- * The HTTP server of all our APIs. Each API is a face: a plugin with its own error shape; what they have in common is here.
+ * The HTTP server of all our APIs. Each API is a face: a plugin with its own error shape. What they share is here.
  *
  * - `authenticate.ts`     the caller: API keys, impersonation   - `caller-of.ts`       the caller, for routes
  * - `rate-limiter.ts`     how often a key may ask               - `team-gate.ts`       … and the keys of a team together
@@ -45,12 +45,12 @@ export interface ApiServerDeps extends ObserveDeps, StatusDeps {
 /** One API on the server. Its routes need a key, except those whose config says `public`. */
 export interface ApiFace {
   readonly errors: ErrorShape;
-  /** Whether the console may ask it with its session in place of a key. */
+  /** Whether the console may call it with its session instead of a key. */
   readonly acceptsSessions?: boolean;
   readonly routes: (app: FastifyInstance) => void | Promise<void>;
 }
 
-/** Large enough for any object of ours; files go to the sandbox, not through here. */
+/** Large enough for any of our objects; files go to the sandbox, not through here. */
 const bodyLimit = 1024 * 1024;
 
 export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
@@ -58,15 +58,15 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
     bodyLimit,
     http: { shouldUpgradeCallback: isWebSocket },
     genReqId: (request) => requestId(request.headers["x-request-id"]),
-    // Names of objects may be longer than the router takes by itself; whatever is no name is for services to say.
+    // Names of objects may be longer than the router's default limit; services refuse invalid names.
     routerOptions: { maxParamLength: maxHeaderSize },
-    // A path that cannot be read has no route, and so no face.
+    // A path that cannot be decoded has no route, and so no face.
     frameworkErrors: (error, _request, reply) => void answerFailure(reply, failureOf(error), problemShape),
-    // Unknown fields are refused where a schema says so, and never taken away in silence.
+    // Refuse unknown fields where a schema says so; never remove them silently.
     ajv: { customOptions: { removeAdditional: false, allErrors: false } },
-    // Connections that wait for a next request end at once when the server does; those with an answer under way may end it.
+    // On shutdown, idle connections close at once; open requests may finish.
     forceCloseConnections: "idle",
-    // While it ends, a request on an open connection still gets its answer.
+    // During shutdown, a request on an open connection still gets its answer.
     return503OnClosing: false,
   });
   app.addHook("onRequest", async (request, reply) => {
@@ -95,10 +95,10 @@ export async function apiServer(deps: ApiServerDeps): Promise<FastifyInstance> {
   return app;
 }
 
-/** Many clients always say that they send JSON, also with nothing to send. Where a body is needed, its check says so. */
+/** Many clients always declare JSON, also without a body. Where a body is required, its own check reports that. */
 function allowEmptyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
-  // Fastify takes it as a text, which then is said to be no object.
+  // Fastify passes it on as text; the check then reports that it is not an object.
   app.removeContentTypeParser("text/plain");
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body: string, done) => {
     if (body === "") done(null);

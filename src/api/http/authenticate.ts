@@ -50,12 +50,12 @@ function authenticated({ keys, sessions }: Known, headers: IncomingHttpHeaders):
     );
   }
   const caller = keys.authenticate(key);
-  // One answer for unknown, revoked and expired: none of them tells whether there ever was such a key.
+  // One answer for unknown, revoked and expired keys: none of them must reveal that a key existed.
   if (caller === undefined) throw new ServiceError("unauthenticated", "this API key is not valid: unknown, revoked or expired");
   return caller;
 }
 
-/** An admin who acts as a team or user has the rights of that caller and no more. Logs show the admin's key. */
+/** An admin that acts as a team or user has only the rights of that caller. Logs show the admin's key. */
 function actingAs(caller: Caller, headers: IncomingHttpHeaders): Caller {
   const team = single(headers["x-impersonate-team"]);
   const user = single(headers["x-impersonate-user"]);
@@ -77,7 +77,7 @@ function single(header: string | readonly string[] | undefined): string | undefi
 /**
  * The API key in a request's headers. Pure.
  *
- * Several headers may contain a key. One is enough; several must be the same, because a client with two keys cannot know which counts.
+ * Several headers may contain a key. If they differ, the request is refused, because a client with two keys cannot know which one counts.
  */
 function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   const found = [headers["agentbox-api-key"], headers["x-api-key"], bearer(headers.authorization)]
@@ -86,7 +86,7 @@ function presentedKey(headers: IncomingHttpHeaders): string | undefined {
     .filter((text) => text !== undefined && text !== "");
   const [first, ...others] = new Set(found);
   if (others.length > 0) {
-    throw new ServiceError("invalid_request", "two different API keys in AGENTBOX-API-KEY, X-API-Key and Authorization: send one", {
+    throw new ServiceError("invalid_request", "AGENTBOX-API-KEY, X-API-Key and Authorization contain different API keys: send one key", {
       field: "header.authorization",
     });
   }

@@ -3,14 +3,14 @@ import type { FastifyRequest } from "fastify";
 import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
 
-/** Beside the request and not on it, so that no header or body can ever be taken for it. */
+/** Stored beside the request, not on it, so that no header or body can be mistaken for it. */
 const callers = new WeakMap<FastifyRequest, Caller>();
 
 export function setCaller(request: FastifyRequest, caller: Caller): void {
   callers.set(request, caller);
 }
 
-/** A route that was mounted outside of authentication fails closed. */
+/** Fails closed for a route that was mounted without authentication. */
 export function callerOf(request: FastifyRequest): Caller {
   const caller = callers.get(request);
   if (caller === undefined) throw new ServiceError("unauthenticated", "this request carries no API key");

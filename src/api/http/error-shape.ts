@@ -1,4 +1,4 @@
-/** How one of our APIs writes its failures; each mounts its own, and all have their statuses and headers from the same place. */
+/** How each API writes its failures. Each face installs its own shape; statuses and headers come from one place. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "#lib/log.ts";
 import { type Failure, failureOf } from "./failure.ts";
@@ -10,7 +10,7 @@ export interface ErrorBody {
   readonly body: object;
 }
 
-/** The failure that was answered, for the audit line and other code that reads a request after its end. */
+/** The failure that was answered, for the audit line and other code that runs after the answer. */
 const failures = new WeakMap<FastifyRequest, Failure>();
 
 export function failureAnswered(request: FastifyRequest): Failure | undefined {
@@ -37,6 +37,6 @@ export function answerFailure(reply: FastifyReply, failure: Failure, shape: Erro
     reply.header("retry-after", String(Math.max(1, Math.ceil(failure.details.retryAfterSeconds))));
   }
   if (failure.allow !== undefined) reply.header("allow", failure.allow.join(", "));
-  // As text: a route's reply schema must not decide what of an error is written.
+  // Serialized here: a route's reply schema must not filter the fields of an error.
   return reply.code(failure.status).type(contentType).serializer(String).send(JSON.stringify(body));
 }

@@ -1,6 +1,6 @@
 /**
- * What went wrong with a request, in the form that every API of ours presents in its own shape: services say it with ServiceError,
- * Fastify with its error codes, and everything else is a defect that callers are told nothing about.
+ * One form for everything that can go wrong with a request; each API presents it in its own shape. Services report errors as ServiceError, Fastify with
+ * its own codes. Everything else is a defect, and its details are kept from callers.
  */
 import type { FastifyError } from "fastify";
 import type { ErrorCode, ErrorDetails } from "#model/error-codes.ts";
@@ -12,7 +12,7 @@ export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: ErrorDetails;
-  /** Methods that there are, for 405. */
+  /** Allowed methods, for 405. */
   readonly allow?: readonly string[];
   /** True for a fault of the server, which an operator must look up in the log. */
   readonly defect: boolean;
@@ -34,7 +34,7 @@ export function failureOf(error: unknown): Failure {
 const internal: Failure = {
   status: httpStatus.internal,
   code: "internal",
-  message: "something went wrong inside AgentBox; its log has the reason under this request id",
+  message: "internal error; the server's log has the reason under this request id",
   details: {},
   defect: true,
 };
@@ -51,13 +51,13 @@ function ofFastify(error: FastifyError): Failure | undefined {
   if (error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return badRequest("the body must be JSON: Content-Type: application/json", { status: 415, details: { field: "header.content-type" } });
   }
-  if (error.code === "FST_ERR_BAD_URL") return badRequest("the path has escapes that are none", { details: { field: "path" } });
-  // What is left below 500 is about the request (broken JSON, wrong lengths, bad escapes in the path), in words that tell nothing of ours.
+  if (error.code === "FST_ERR_BAD_URL") return badRequest("the path contains an invalid %-escape", { details: { field: "path" } });
+  // What is left below 500 is about the request (broken JSON, wrong lengths, bad escapes in the path), with a text that reveals nothing internal.
   const status = error.statusCode ?? 500;
   return status >= 400 && status < 500 ? badRequest(error.message, { status, details: { field: "body" } }) : undefined;
 }
 
-/** The first of ajv's complaints, with the path of what is wrong. */
+/** The first complaint of ajv, with the path of the wrong field. */
 function ofValidation(error: FastifyError): Failure {
   const [first] = error.validation ?? [];
   if (first === undefined) return badRequest(error.message);
@@ -70,7 +70,7 @@ function ofValidation(error: FastifyError): Failure {
   return badRequest(`${field}: ${complaint(first.keyword, first.message, first.params)}`, { details: { field } });
 }
 
-/** As objects' own rules name fields: `spec.clusters[0].members[1].name`. */
+/** Writes the path as our kinds do: `spec.clusters[0].members[1].name`. */
 export function fieldPath(parts: readonly string[]): string {
   return parts.reduce(
     (path, part) => (/^\d+$/.test(part) && path !== "" ? `${path}[${part}]` : `${path}${path === "" ? "" : "."}${part || '""'}`),

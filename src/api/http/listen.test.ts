@@ -34,7 +34,7 @@ function ask(url: string): Promise<IncomingMessage> {
   });
 }
 
-test("a server that ends takes no new connections, ends streams, and lets answers under way come to their end", async () => {
+test("a server that shuts down takes no new connections, ends streams, and finishes open requests", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<string>();
   const app = await serve((face) => {
@@ -63,7 +63,7 @@ test("a server that ends takes no new connections, ends streams, and lets answer
   await ended;
 });
 
-test("a server that hands over refuses nothing, and says with each answer that the connection ends", async () => {
+test("a server that hands over refuses no request and closes each connection with its next answer", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<string>();
   const app = await serve((face) => {
@@ -86,7 +86,7 @@ test("a server that hands over refuses nothing, and says with each answer that t
   await drainServer(app, 0);
 });
 
-test("what does not end in time is cut", async () => {
+test("requests that do not finish in time are cut", async () => {
   const asked = Promise.withResolvers<AbortSignal>();
   const app = await serve((face) => {
     face.get("/never", open, (_request, reply) => {
@@ -102,7 +102,7 @@ test("what does not end in time is cut", async () => {
   await gone;
 });
 
-test("a caller who goes away is noticed, one who got his answer is not", async () => {
+test("a caller that disconnects aborts its request; one that has its answer does not", async () => {
   const signals: AbortSignal[] = [];
   const gone = Promise.withResolvers<void>();
   const app = await serve((face) => {
@@ -129,7 +129,7 @@ test("a caller who goes away is noticed, one who got his answer is not", async (
   await app.close();
 });
 
-test("who asks for another protocol before he has his answers is hung up on, and nobody else", async () => {
+test("a client that asks for an upgrade before its answers are complete is disconnected, and no other client", async () => {
   const answer = Promise.withResolvers<string>();
   const app = await serve((face) => {
     face.get("/slow", open, () => answer.promise);
@@ -149,7 +149,7 @@ test("who asks for another protocol before he has his answers is hung up on, and
   await drainServer(app, 0);
 });
 
-test("an address that is taken is refused with the machine's reason", async () => {
+test("an address in use is refused with the system's reason", async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const { port } = other.address() as AddressInfo;

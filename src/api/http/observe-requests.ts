@@ -1,4 +1,4 @@
-/** What is known of requests afterwards: numbers about all of them, and a log line about each that may have changed something. */
+/** Observes finished requests: metrics about all of them, and an audit line about each that may have changed something. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -12,7 +12,7 @@ export interface ObserveDeps {
 
 const subjects = new WeakMap<FastifyRequest, Readonly<Record<string, string>>>();
 
-/** Adds to the audit line what the path does not say, such as the id of what was made. Never what came in a body. */
+/** Adds to the audit line what the path does not contain, such as the id of a new object. Never add data from a body. */
 export function noteSubject(request: FastifyRequest, subject: Readonly<Record<string, string>>): void {
   subjects.set(request, { ...subjects.get(request), ...subject });
 }
@@ -32,14 +32,14 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveD
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     if (seen.has(request)) return;
     seen.add(request);
-    // Paths without a route share one label: callers must not be able to make up new ones.
+    // Paths without a route share one label, so that callers cannot create new label values.
     const labels = { route: routeOf(request), method: request.method, code: String(reply.statusCode) };
     requests.add(labels);
     seconds.observe(labels, reply.elapsedTime / 1000);
     if (mayChange(request)) log.info(auditFields(request, reply), "change");
   };
   app.addHook("onResponse", async (request, reply) => observe(request, reply));
-  // Fastify does not report answers that the client did not take: those that came too late, and those that were broken off.
+  // Fastify does not report answers that the client did not read to the end.
   app.addHook("onSend", async (request, reply) => {
     if (reply.raw.destroyed) observe(request, reply);
   });
@@ -54,7 +54,7 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? "none" : (request.routeOptions.url ?? "none");
 }
 
-/** With a caller: what was refused before that changed nothing, and could fill the log from outside. */
+/** Only with a known caller: a request refused earlier changed nothing, and logging it would let anonymous clients fill the log. */
 function mayChange(request: FastifyRequest): boolean {
   return !["GET", "HEAD", "OPTIONS"].includes(request.method) && callerIfKnown(request) !== undefined;
 }

@@ -13,8 +13,8 @@ type WhenKeyEnds = KeyService["whenEnded"];
 const keyEnds = new WeakMap<object, WhenKeyEnds>();
 
 /**
- * Aborted when the caller goes away before the answer is complete, and when its key is revoked or expires. A server that ends lets the
- * request come to its end. `keyId`: of the request's own key when left out.
+ * Aborted when the client disconnects before the answer is complete, and when its key is revoked or expires. A shutdown of the server lets the request
+ * finish. `keyId`: the request's own key when left out.
  */
 export function requestSignal(reply: FastifyReply, keyId = callerIfKnown(reply.request)?.keyId): AbortSignal {
   const gone = new AbortController();
@@ -22,15 +22,15 @@ export function requestSignal(reply: FastifyReply, keyId = callerIfKnown(reply.r
   const forget =
     keyId === undefined || whenEnded === undefined
       ? undefined
-      : whenEnded(keyId, () => gone.abort(new Error("its API key was revoked or has expired")));
+      : whenEnded(keyId, () => gone.abort(new Error("the API key was revoked or has expired")));
   reply.raw.once("close", () => {
     forget?.();
-    if (!reply.raw.writableFinished) gone.abort(new Error("the caller went away"));
+    if (!reply.raw.writableFinished) gone.abort(new Error("the client disconnected"));
   });
   return gone.signal;
 }
 
-/** For answers that go on by themselves (watches, followed logs, terminals): also aborted when the server ends. */
+/** For answers without an end of their own (watches, followed logs, terminals): also aborted on shutdown of the server. */
 export function streamSignal(request: FastifyRequest, reply: FastifyReply, keyId?: string): AbortSignal {
   return AbortSignal.any([requestSignal(reply, keyId), closingOf(request.server.server).signal]);
 }

@@ -1,20 +1,20 @@
 /**
- * The web console's session, as browsers present it. A browser sends a cookie with every request to this host, also with those that a
- * foreign page makes; so a cookie counts only for requests that the console's own page can make (`checkOwnPage`).
+ * The web console's session cookie. A browser sends a cookie with every request to this host, also with requests of foreign pages. So a cookie counts only
+ * for requests that the console's own page can send (`checkOwnPage`).
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Caller } from "#services/caller.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { ServiceError } from "#services/service-error.ts";
 
-/** On every request of the console. A foreign page cannot send it: browsers ask this server first (CORS), and it never says yes. */
+/** On every request of the console. A foreign page cannot send it: browsers ask this server first (CORS), and the server never agrees. */
 export const consoleHeader = "x-agentbox-console";
 
 const plainName = "agentbox_session";
-/** Browsers take this name only from the host itself over TLS, so no page of a sandbox below the same domain can set it. */
+/** Browsers accept this name only from the host itself over TLS, so a page of a sandbox below the same domain cannot set it. */
 const secureName = `__Host-${plainName}`;
 
-/** Undefined without a cookie; throws where there is one that is of no use. */
+/** Undefined without a cookie; throws for an invalid cookie. */
 export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, headers: IncomingHttpHeaders): Caller | undefined {
   const text = sessionText(headers);
   if (text === undefined) return undefined;
@@ -33,29 +33,29 @@ export function sessionText(headers: IncomingHttpHeaders): string | undefined {
   return undefined;
 }
 
-/** `text` empty: the browser forgets it. */
+/** With an empty `text`, the browser deletes the cookie. */
 export function sessionCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
   const name = isSecure(headers) ? secureName : plainName;
   const maxAge = text === "" ? 0 : Math.floor(lifetimeMs / 1000);
   return `${name}=${text}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure(headers) ? "; Secure" : ""}`;
 }
 
-/** Throws forbidden for requests of pages that are not the console. */
+/** Throws forbidden for requests that do not come from the console's page. */
 export function checkOwnPage(headers: IncomingHttpHeaders): void {
   if (headers[consoleHeader] === undefined) {
     throw new ServiceError(
       "forbidden",
-      `a session is good for the console's own page only, which sends ${consoleHeader}; programs send an API key`,
+      `sessions work only for the console's own page, which sends ${consoleHeader}; programs must send an API key`,
     );
   }
   const { origin, host = "", "sec-fetch-site": site } = headers;
   const isForeign = origin !== undefined && hostOf(origin) !== host.toLowerCase();
   if (isForeign || (site !== undefined && site !== "same-origin")) {
-    throw new ServiceError("forbidden", "this request comes from a page of another origin", { field: "header.origin" });
+    throw new ServiceError("forbidden", "the request comes from a page of another origin", { field: "header.origin" });
   }
 }
 
-/** A proxy in front says so; a client that lies about it only gets a cookie of the other name. */
+/** A proxy in front sets this header. A client that forges it only gets a cookie with the other name. */
 function isSecure(headers: IncomingHttpHeaders): boolean {
   return headers["x-forwarded-proto"] === "https";
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 export interface StatusDeps {
-  /** True, or why not. */
+  /** True, or the reason why not. */
   readonly ready: () => true | string;
   readonly metricsText: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Metrics only for requests that name the server by one of these hosts (without port); for all requests when left out. */
@@ -17,9 +17,9 @@ export function statusRoutes(app: FastifyInstance, { ready, metricsText, metrics
     return state === true ? text(reply, 200, "ok") : text(reply, 503, `not ready: ${state}`);
   });
   app.get("/metrics", async (request, reply) => {
-    // A page in a browser may point a name of its own at this address; it must not read what programs of this machine may.
+    // A web page may point a DNS name of its own at this address; it must not read what local programs may read.
     if (metricsHosts !== undefined && !metricsHosts.includes((request.headers.host ?? "").replace(/:\d+$/, ""))) {
-      return text(reply, 403, "metrics are for programs of this machine\n");
+      return text(reply, 403, "metrics are served only to requests for localhost\n");
     }
     const metrics = await metricsText();
     return reply.type(metrics.contentType).send(metrics.text);

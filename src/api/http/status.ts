@@ -1,6 +1,6 @@
 import type { ErrorCode } from "#model/error-codes.ts";
 
-/** The one place where codes become HTTP. A new code without a status does not compile. */
+/** The only place that maps codes to HTTP statuses. A new code without a status does not compile. */
 export const httpStatus = {
   invalid_request: 400,
   unauthenticated: 401,
@@ -12,7 +12,7 @@ export const httpStatus = {
   no_capacity: 429,
   queue_full: 429,
   limit_reached: 429,
-  // No client reads it, but logs and metrics must distinguish it from a failure of ours. The code is known from nginx.
+  // No client reads this status, but logs and metrics must distinguish it from a failure of ours. nginx uses the same number.
   canceled: 499,
   image_unavailable: 422,
   start_failed: 502,
@@ -23,24 +23,24 @@ export const httpStatus = {
   internal: 500,
 } satisfies Record<ErrorCode, number>;
 
-/** What a code is called for people, whatever the case. */
+/** A title for each code, the same in every case. */
 export const errorTitle = {
   invalid_request: "The request is not valid",
-  unauthenticated: "An API key is needed",
-  forbidden: "This key may not do this",
-  not_found: "There is no such thing",
-  conflict: "Not in a state for this",
+  unauthenticated: "An API key is required",
+  forbidden: "Not allowed for this key",
+  not_found: "Not found",
+  conflict: "Conflict with the current state",
   too_large: "The request is too large",
   rate_limited: "Too many requests",
   no_capacity: "No sandbox became free in time",
   queue_full: "Too many requests wait already",
   limit_reached: "A limit is reached",
-  canceled: "The caller went away",
-  image_unavailable: "The image cannot be had",
-  start_failed: "The sandbox did not come up",
+  canceled: "The client disconnected",
+  image_unavailable: "The image is not available",
+  start_failed: "The sandbox did not start",
   hook_failed: "A post-start hook failed",
-  timeout: "It took too long",
+  timeout: "Timeout",
   unavailable: "Not available now",
-  not_implemented: "There is no such function yet",
-  internal: "Something is wrong inside AgentBox",
+  not_implemented: "Not implemented",
+  internal: "Internal error",
 } satisfies Record<ErrorCode, string>;

@@ -12,7 +12,7 @@ function gate(limits: Readonly<Record<string, number>>, clock = new SteppedClock
   return new TeamGate({ limits: { ofTeam: (_, name) => limits[name] }, clock });
 }
 
-test("a team's rate is that of all its keys together, however many it makes", async () => {
+test("a team's rate limit covers all its keys together, however many it creates", async () => {
   const clock = new SteppedClock();
   const teams = gate({ requestsPerSecond: 2 }, clock);
   for (const key of ["a", "b", "c", "d"]) teams.enter(caller("red", key), request());
@@ -34,7 +34,7 @@ test("requests under way are counted by team until their answers end", () => {
     }),
   );
   teams.enter(caller("blue", "x"), request());
-  // An answer that has ended is told so twice.
+  // The end of an answer may be reported twice.
   open[0]?.raw.emit("finish");
   open[0]?.raw.emit("close");
   teams.enter(caller("red", "b"), request());

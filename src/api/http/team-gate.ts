@@ -1,6 +1,6 @@
 /**
- * What the keys of a team may ask together: how often, and how much at a time. Without it, a team would have as much as it makes keys.
- * An admin key belongs to no team, and is bound by its own rate only.
+ * Limits the requests of all keys of a team together: how many a second, and how many at once. Without it, a team could raise its limits by creating more
+ * keys. An admin key belongs to no team; only its own rate limit applies.
  */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Clock } from "#lib/clock.ts";
@@ -27,7 +27,7 @@ export class TeamGate {
     this.#buckets = new TokenBuckets(deps.clock);
   }
 
-  /** Lets a request in, which is counted until its answer has ended. Throws rate_limited or limit_reached. */
+  /** Admits a request, which counts until its answer has ended. Throws rate_limited or limit_reached. */
   enter({ team }: Caller, { raw }: Pick<FastifyReply, "raw">): void {
     if (team === "" || this.#deps.limits === undefined) return;
     this.#checkRate(team, this.#deps.limits);
@@ -54,7 +54,7 @@ export class TeamGate {
     const among = Math.max(1, this.#deps.processes?.() ?? 1);
     const wait = this.#buckets.take(team, { perSecond: perSecond / among, burst: Math.max(1, (2 * perSecond) / among) });
     if (wait === undefined) return;
-    const message = `the keys of team ${team} may ask ${perSecond} times a second together (limit requestsPerSecond)`;
+    const message = `all keys of team ${team} together may send ${perSecond} requests a second (limit requestsPerSecond)`;
     throw new ServiceError("rate_limited", message, { retryAfterSeconds: Math.ceil(Math.min(wait, longestWaitSeconds)) });
   }
 
@@ -62,7 +62,7 @@ export class TeamGate {
     const limit = limits.ofTeam(team, "connections");
     const used = this.#open.get(team) ?? 0;
     if (limit === undefined || used < limit) return;
-    const message = `team ${team} has ${used} requests open here, and may have ${limit} (limit connections): end some, or try again when some have ended`;
+    const message = `team ${team} has ${used} open requests on this server and may have ${limit} (limit connections): close some, or try again later`;
     throw new ServiceError("limit_reached", message, {
       limit: { name: "connections", of: "team", team, limit, used },
       retryAfterSeconds: 1,
@@ -70,10 +70,10 @@ export class TeamGate {
   }
 }
 
-/** A rate of 0 fills no bucket, ever. */
+/** With a rate of 0 a bucket never fills. */
 const longestWaitSeconds = 3600;
 
-/** By server, as plugins see instances of their own. */
+/** By server, because plugins get instances of their own. */
 const gates = new WeakMap<object, TeamGate>();
 
 /** Call it once, where the server is made. */
@@ -81,7 +81,7 @@ export function countTerminals(app: FastifyInstance, gate: TeamGate): void {
   gates.set(app.server, gate);
 }
 
-/** For routes that find their caller themselves, such as terminals. Throws as `enter` does. */
+/** For routes that authenticate their caller themselves, such as terminals. Throws as `enter` does. */
 export function enterAs(caller: Caller, reply: FastifyReply): void {
   gates.get(reply.server.server)?.enter(caller, reply);
 }

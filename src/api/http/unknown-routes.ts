@@ -1,4 +1,4 @@
-/** What is answered where no route is: which methods a path has, or which paths there are. */
+/** Answers requests without a route: lists the methods of the path, or the existing paths. */
 import type { FastifyInstance } from "fastify";
 import { httpStatus } from "./status.ts";
 import { answerFailure, type ErrorShape } from "./error-shape.ts";
@@ -29,12 +29,12 @@ export function answerUnknownRoutes(app: FastifyInstance, routes: KnownRoutes, s
 function unknownRoute(routes: KnownRoutes, url: string, method: string): Failure {
   const path = (url.split("?", 1)[0] ?? "").split("/");
   const allow = [...new Set(routes.list().flatMap((route) => (fits(route.path, path) ? [route.method] : [])))].sort();
-  if (allow.length > 0) return badRequest(`there is no ${method} here, but ${allow.join(", ")}`, { status: 405, allow });
+  if (allow.length > 0) return badRequest(`method ${method} is not allowed here; allowed: ${allow.join(", ")}`, { status: 405, allow });
   const available = [...new Set(routes.list().flatMap((route) => firstParts(route.path)))].sort();
   return {
     status: httpStatus.not_found,
     code: "not_found",
-    message: "there is nothing at this path",
+    message: "unknown path",
     details: { available },
     defect: false,
   };
@@ -46,7 +46,7 @@ function fits(pattern: readonly string[], path: readonly string[]): boolean {
   return pattern.every((part, index) => part === "*" || (part.startsWith(":") ? parts[index] !== "" : part === parts[index]));
 }
 
-/** Enough to find the way: `/v1/sandboxes`, not every action of it. */
+/** Enough for orientation: `/v1/sandboxes`, not each of its actions. */
 function firstParts(path: readonly string[]): readonly string[] {
   const fixed = path.slice(0, 3);
   const end = fixed.findIndex((part) => part.startsWith(":") || part === "*");

@@ -1,6 +1,6 @@
 /**
- * Requests for another protocol (WebSockets) take the way of all others: authentication, checks and errors are the same, and a route
- * that speaks the protocol takes the connection over at the end of it.
+ * Requests for another protocol (WebSockets) pass through the same authentication, checks and errors as all others. At the end, a route that speaks the
+ * protocol takes over the connection.
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -8,13 +8,13 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 
 export interface Upgrade {
   readonly socket: Socket;
-  /** What came right behind the request. */
+  /** Bytes that the client sent directly after the request. */
   readonly head: Buffer;
 }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
-/** Other protocols are offers (such as h2c) that we need not take: their requests are answered as if there were none. */
+/** We may decline an offer of another protocol (such as h2c): the request is then answered as plain HTTP. */
 export function isWebSocket({ headers }: Pick<IncomingMessage, "headers">): boolean {
   return headers.upgrade?.toLowerCase() === "websocket";
 }
@@ -43,7 +43,7 @@ export function isUpgrade(reply: FastifyReply): boolean {
   return upgrades.has(reply.request.raw);
 }
 
-/** From here on the connection is the caller's, and HTTP has nothing more to do with it than to count it at its end. */
+/** From here on the connection belongs to the route; HTTP only counts its end. */
 export function takeConnection(reply: FastifyReply): Upgrade {
   const upgrade = upgrades.get(reply.request.raw);
   if (upgrade === undefined) throw new Error("this request is not for another protocol");

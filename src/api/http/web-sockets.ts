@@ -1,12 +1,12 @@
-/** What the WebSockets of all routes have in common: how they are taken over, kept alive, and closed. */
+/** What the WebSockets of all routes share: taking over, keep-alive, and closing. */
 import type { FastifyReply } from "fastify";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "#lib/clock.ts";
 import { takeConnection } from "./upgrades.ts";
 
-/** A silent connection is asked so often whether it is still there, and given up when it has not answered by the next time. */
+/** Interval of pings on a silent connection; it is closed when a ping is not answered before the next one. */
 const pingMs = 30_000;
-/** How long a client may take to close when the server wants to. */
+/** How long a client may take to answer a close of the server. */
 const closeMs = 1000;
 /** Bytes of one message. */
 export const maxMessageBytes = 1024 * 1024;
@@ -15,7 +15,7 @@ const connections = new WebSocketServer({ noServer: true, maxPayload: maxMessage
 
 export interface TakenSocket {
   readonly clock: Clock;
-  /** Called once, whatever ended the connection, also a handshake that is refused. */
+  /** Called once for any end of the connection, also for a refused handshake. */
   readonly onEnd: () => void;
   readonly onOpen: (connection: WebSocket) => void;
 }
@@ -38,7 +38,7 @@ export function closeWebSocket(connection: WebSocket, clock: Clock, code: number
   connection.once("close", () => timer.cancel());
 }
 
-/** Resolves when it is on its way: a caller that waits for that keeps at most one piece in memory. */
+/** Resolves when the message has been sent: a caller that waits for this keeps at most one message in memory. */
 export function sendBytes(connection: WebSocket, bytes: Buffer): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     connection.send(bytes, { binary: true }, (error) => (error ? reject(error) : resolve()));
@@ -56,7 +56,7 @@ function stayAlive(connection: WebSocket, clock: Clock): void {
   });
   const ask = (): void => {
     if (!answered) return connection.terminate();
-    // While nothing is read of it no answer can come, but writing to one that is gone fails.
+    // No pong can arrive while reading is paused, but writing to a dead connection fails.
     answered = connection.isPaused;
     connection.ping();
     timer = clock.after(pingMs, ask);

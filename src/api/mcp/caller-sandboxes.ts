@@ -1,4 +1,4 @@
-/** Sandboxes of one caller as the tools of MCP see them: the use cases, with their failures in words for a model. */
+/** Sandboxes of one caller as the MCP tools see them: the use cases, with failures described for a model. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { formatDuration } from "#model/duration.ts";
 import { liveSandboxStatuses } from "#model/sandbox-record.ts";
@@ -66,7 +66,7 @@ async function told<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The newest of it: a log may have no end. */
+/** The newest part: a log may be endless. */
 async function lastOf(pieces: AsyncIterable<Buffer>): Promise<string> {
   const kept = new GrowingBuffer();
   for await (const piece of pieces) {
@@ -83,7 +83,7 @@ async function inTime<Result>(
   work: (until: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   using abort = new ChildAbort(signal);
-  const tooLong = new ServiceError("timeout", `the code did not end within ${formatDuration(timeoutMs)}, and was interrupted`);
+  const tooLong = new ServiceError("timeout", `the code did not end within ${formatDuration(timeoutMs)} and was interrupted`);
   const timer = clock.after(timeoutMs, () => abort.abort(tooLong));
   try {
     return await work(abort.signal);

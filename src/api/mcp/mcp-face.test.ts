@@ -126,7 +126,7 @@ async function call(name: string, args: object, sent: Sent = {}): Promise<Answer
   return answerIn(await post({ ...sent, body: message("tools/call", { name, arguments: args }) }));
 }
 
-test.each(["2025-03-26", "2025-06-18", "2025-11-25"])("a client of %s agrees on its version, and is given a session", async (version) => {
+test.each(["2025-03-26", "2025-06-18", "2025-11-25"])("a client of version %s is answered in that version, and gets a session", async (version) => {
   const answer = await post({ body: initialize(version) });
   expect(answerIn(answer)).toMatchObject({ protocolVersion: version, serverInfo: { name: "agentbox", version: "1" } });
   expect(answer.headers["mcp-session-id"]).toMatch(/^[\da-f-]{36}$/);
@@ -135,7 +135,7 @@ test.each(["2025-03-26", "2025-06-18", "2025-11-25"])("a client of %s agrees on 
   expect(tools).toHaveLength(14);
 });
 
-test("a request without a key, or with one that is not known, is refused before anything of it is read", async () => {
+test("a request without a valid key is refused before its body is read", async () => {
   expect((await post({ by: "" })).statusCode).toBe(401);
   expect((await post({ by: "mallory", body: "{" })).statusCode).toBe(401);
   expect((await end("mallory", { "mcp-session-id": session })).statusCode).toBe(401);
@@ -143,7 +143,7 @@ test("a request without a key, or with one that is not known, is refused before 
 });
 
 test.each(["evil.test", "evil.test:8099", "localhost.evil.test", "127.0.0.1.evil.test:8099", "localhost:8099@evil.test"])(
-  "a request to the name %s is refused, for a page may point its own name at this machine",
+  "a request to the host name %s is refused, because a web page may point its own name at this machine",
   async (host) => {
     const answer = await post({ headers: { host } });
     expect([answer.statusCode, answer.json()]).toEqual([403, expect.objectContaining({ field: "header.host" })]);
@@ -228,7 +228,7 @@ async function made(id: string, by: Caller, of: string | undefined): Promise<voi
   await scene.sandbox(id, { team: by.team, user: by.user ?? "", annotations });
 }
 
-test("DELETE ends what its session made, and neither other sandboxes of the caller nor those of others who use the same name", async () => {
+test("DELETE ends the sandboxes of its session, but no others of the caller and none of callers that use the same session name", async () => {
   await made("i-1", ann, session);
   await made("i-2", ann, session);
   await made("i-other", ann, "session-5678");

@@ -2,7 +2,7 @@
  * MCP over the same use cases as the other APIs.
  *
  * - `mcp-routes.ts`  the transport
- * - `caller-sandboxes.ts`  the use cases as its tools see them
+ * - `caller-sandboxes.ts`  the use cases as the tools see them
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -22,7 +22,7 @@ import type { Caller } from "#services/caller.ts";
 export interface McpFaceDeps extends CallerSandboxesDeps {
   readonly sandboxes: SandboxService;
   readonly version: string;
-  /** Names of this server, without ports; left out: any. */
+  /** Host names of this server, without ports; left out: any. */
   readonly hosts?: readonly string[] | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -57,7 +57,7 @@ async function loadServer(log: Logger): Promise<McpHttp<McpServerDeps>> {
   return mcpHttp(mcpServer, { onError: (error) => log.info({ error: error.message }, "MCP request refused") });
 }
 
-/** Ends what a session of MCP made and did not keep. The mark is on the sandboxes, so any process can do it, at any time and again. */
+/** Ends the sandboxes that an MCP session created and did not keep. The mark is on the sandboxes, so any process can do this, at any time and repeatedly. */
 async function endSession(sandboxes: Pick<SandboxService, "list" | "end">, caller: Caller, session: string): Promise<readonly string[]> {
   const ended: string[] = [];
   let cursor: string | undefined;
@@ -73,7 +73,7 @@ async function endSession(sandboxes: Pick<SandboxService, "list" | "end">, calle
       try {
         await sandboxes.end(caller, sandboxId);
       } catch (error) {
-        // Another process has ended and forgotten it; the others are still to be ended.
+        // Another process has ended this sandbox and its record has expired; continue with the others.
         if (!isServiceError(error) || error.code !== "not_found") throw error;
       }
       ended.push(sandboxId);

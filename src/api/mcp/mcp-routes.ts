@@ -1,6 +1,6 @@
 /**
- * `/mcp`: MCP's streamable HTTP. Every request stands alone, whatever version it speaks, so any process can answer it. A session is only a
- * name: clients of the versions that have sessions are given one, and DELETE ends what was made under it.
+ * `/mcp`: MCP's streamable HTTP. Every request stands alone in every protocol version, so any process can answer it. A session is only a name: clients
+ * whose version has sessions get one, and DELETE ends the sandboxes created under it.
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
@@ -15,11 +15,11 @@ import { requestSignal, streamSignal } from "../http/request-signal.ts";
 import { enterAs } from "../http/team-gate.ts";
 
 export interface McpRoutesDeps<Context> {
-  /** Called with the first request: what speaks MCP is large, and most servers never need it. */
+  /** Called with the first request: the MCP library is large, and most servers never need it. */
   readonly load: () => Promise<McpHttp<Context>>;
   readonly contextOf: (request: FastifyRequest, session: McpSession, signal: AbortSignal) => Context;
   readonly endSession: (request: FastifyRequest, session: string) => Promise<void>;
-  /** Names of this server, without ports; left out: any. A page may point a name of its own at a server of this machine. */
+  /** Host names of this server, without ports; left out: any. A web page may point a DNS name of its own at a server of this machine. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -30,7 +30,7 @@ export function mcpRoutes<Context>(app: FastifyInstance, deps: McpRoutesDeps<Con
   const handler = (): Promise<McpHttp<Context>> => (loaded ??= deps.load());
   app.addHook("onClose", async () => await (await loaded)?.close());
   app.addHook("onRequest", async (request) => checkPlace(request, deps.hosts));
-  // As it came: what is wrong with it is answered in the protocol's own form.
+  // Passed on unparsed: the protocol has its own form for errors in the body.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: mcpLimits.requestBody }, (_request, body, done) => done(null, body));
   app.route({
@@ -40,7 +40,7 @@ export function mcpRoutes<Context>(app: FastifyInstance, deps: McpRoutesDeps<Con
     handler: async (request, reply) => {
       const session = sessionOf(request);
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-      // The first one was counted with the request.
+      // The first message was counted with the request.
       for (let more = messagesIn(body) - 1; more > 0; more--) enterAs(callerOf(request), reply);
       const signal = methodIn(body) === "subscriptions/listen" ? streamSignal(request, reply) : requestSignal(reply);
       const response = await (await handler()).answer(webRequest(request, body, signal), deps.contextOf(request, session, signal));
@@ -51,29 +51,31 @@ export function mcpRoutes<Context>(app: FastifyInstance, deps: McpRoutesDeps<Con
   app.delete(path, async (request, reply) => {
     const { id } = sessionOf(request);
     if (id === undefined)
-      throw new ServiceError("invalid_request", "say which session ends: Mcp-Session-Id", { field: "header.mcp-session-id" });
+      throw new ServiceError("invalid_request", "name the session to end in the header Mcp-Session-Id", { field: "header.mcp-session-id" });
     await deps.endSession(request, id);
     return reply.code(204).send();
   });
 }
 
-/** Browsers say which page a request comes from, and which name it was sent to. */
+/** Browsers send the origin of the page, and the host name that it used. */
 function checkPlace({ headers }: FastifyRequest, hosts: readonly string[] | undefined): void {
   const host = headers.host ?? "";
   if (hosts !== undefined && !hosts.includes(host.replace(/:\d+$/, "").toLowerCase())) {
-    throw new ServiceError("forbidden", `this server is not ${JSON.stringify(host)}: ask it by ${hosts.join(", ")}`, {
+    throw new ServiceError("forbidden", `unknown host ${JSON.stringify(host)}: use ${hosts.join(", ")}`, {
       field: "header.host",
     });
   }
   if (headers.origin !== undefined && URL.parse(headers.origin)?.host !== host) {
-    throw new ServiceError("forbidden", "MCP is not for pages of other servers", { field: "header.origin" });
+    throw new ServiceError("forbidden", "pages of other servers may not use MCP", { field: "header.origin" });
   }
 }
 
 function sessionOf(request: FastifyRequest): McpSession {
   const id = request.headers["mcp-session-id"];
   if (id !== undefined && (typeof id !== "string" || !isSessionId(id))) {
-    throw new ServiceError("invalid_request", "Mcp-Session-Id has 8 to 64 letters, digits and dashes", { field: "header.mcp-session-id" });
+    throw new ServiceError("invalid_request", "Mcp-Session-Id must have 8 to 64 letters, digits and dashes", {
+      field: "header.mcp-session-id",
+    });
   }
   const query = request.query as Readonly<Record<string, unknown>>;
   return { id, keep: isOn(query, "keep"), readOnly: isOn(query, "readOnly") };
@@ -83,13 +85,13 @@ function isOn(query: Readonly<Record<string, unknown>>, name: string): boolean {
   const value = query[name];
   if (value === undefined || value === "false") return false;
   if (value === "true" || value === "") return true;
-  throw new ServiceError("invalid_request", `${name} is true or false`, { field: `query.${name}` });
+  throw new ServiceError("invalid_request", `${name} must be true or false`, { field: `query.${name}` });
 }
 
 const openingBracket = "[".charCodeAt(0);
 const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
-/** Clients of one version may send a list of messages: each is a request of its own, and counts as one. */
+/** Clients of one version may send a list of messages: each counts as one request. */
 function messagesIn(body: Buffer | undefined): number {
   if (body?.find((byte) => !isSpace(byte)) !== openingBracket) return 1;
   try {
@@ -102,7 +104,7 @@ function messagesIn(body: Buffer | undefined): number {
 /** Longer bodies are uploads. */
 const longestOpening = 64 * 1024;
 
-/** Of a request that opens something; undefined where it cannot be one. */
+/** The id of a request that opens something; undefined if it cannot be one. */
 function methodIn(body: Buffer | undefined): unknown {
   if (body === undefined || body.length > longestOpening) return undefined;
   try {
@@ -115,7 +117,7 @@ function methodIn(body: Buffer | undefined): unknown {
 function webRequest(request: FastifyRequest, body: Buffer | undefined, signal: AbortSignal): Request {
   const { method } = request;
   const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
-    // The key has done its work, and the length is that of the bytes below.
+    // The key is not needed any more, and the length must be that of the bytes below.
     value === undefined || keyHeaders.has(name) ? [] : [value].flat().map((one) => [name, one]),
   );
   const content = body === undefined || method === "GET" ? {} : { body: new Uint8Array(body) };

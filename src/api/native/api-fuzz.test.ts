@@ -1,4 +1,4 @@
-/** Whatever is sent, an answer is one that the document knows, and never a mistake of ours. */
+/** For any request, the answer is one that the document allows, and never a server error. */
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -100,7 +100,7 @@ const oneField = fc
   .record({ key: fc.constantFrom("poolName", "command", "lifetime", "idleTimeout", "endTime", "onlyLater"), value: odd })
   .map(({ key, value }) => ({ [key]: value }));
 
-/** Those that answer and are done: the others wait for what nobody does here. */
+/** Routes that answer at once: the others wait for events that do not happen here. */
 const waits = /\/(?:watch|stream|terminal|pause|resume)$/;
 
 function sandboxesOver(scene: ServiceScene): Parameters<typeof nativeRoutes>[0] {
@@ -131,14 +131,14 @@ async function expectTold(api: NativeApi, routes: readonly Route[], bodies: fc.A
   expect(api.logged.lines.filter(({ level }) => level === "error")).toEqual([]);
 }
 
-test("no request about pools and templates is answered with a mistake of ours, or with what the document does not know", async () => {
+test("no request about pools and templates gets a server error, or an answer that the document does not have", async () => {
   await using scene = await ServiceScene.open();
   const routes = fleetRoutes(servicesOf(scene));
   await using api = await NativeApi.over(() => routes, scene.clock);
   await expectTold(api, routes, body);
 });
 
-test("no request about sandboxes is answered with a mistake of ours, or with what the document does not know", async () => {
+test("no request about sandboxes gets a server error, or an answer that the document does not have", async () => {
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1");
   await scene.record("i-2");

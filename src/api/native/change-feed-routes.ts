@@ -1,4 +1,4 @@
-/** Everything that changes, as one stream: how pages and programs show an installation live. */
+/** All changes as one stream, for pages and programs that show an installation live. */
 import { Readable } from "node:stream";
 import { Type } from "typebox";
 import type { Clock } from "#lib/clock.ts";
@@ -19,19 +19,19 @@ export interface ChangeFeedRoutesDeps {
 }
 
 const feedHeaders = Type.Object({
-  "last-event-id": optional(text("The id of the last event that was seen: the stream goes on after it.", { maxLength: 64 })),
+  "last-event-id": optional(text("Id of the last event received; the stream continues after it.", { maxLength: 64 })),
 });
 
 const eventSchema = open(
   {
     sandbox: optional(sandboxSchema),
-    sandboxId: optional(text("Of an ended sandbox.")),
+    sandboxId: optional(text("Id of a sandbox that ended.")),
     pool: optional(poolSchema),
     env: optional(envSchema),
-    namespace: optional(text("Of a pool or Env that has gone.")),
-    name: optional(text("Of a pool or Env that has gone.")),
+    namespace: optional(text("For a deleted pool or Env.")),
+    name: optional(text("For a deleted pool or Env.")),
   },
-  "What an event carries, by its name.",
+  "Data of an event, by event name.",
 );
 
 export function changeFeedRoutes({ changes, clock }: ChangeFeedRoutesDeps): readonly Route[] {
@@ -40,11 +40,11 @@ export function changeFeedRoutes({ changes, clock }: ChangeFeedRoutesDeps): read
       method: "GET",
       path: "/events",
       name: "streamChanges",
-      summary: "The caller's sandboxes, pools and Envs as they change",
+      summary: "Watch the caller's sandboxes, pools and Envs",
       description:
-        "Events named sandbox, sandbox-ended, pool, pool-deleted, env and env-deleted, each with the thing as it is now. A start event says " +
-        "that what came before is not known: list everything after it, and apply what follows. A slow reader misses states that came " +
-        "between, never the last one. With Last-Event-ID the stream goes on where it was, if the server still knows that place.",
+        "Sends the events sandbox, sandbox-ended, pool, pool-deleted, env and env-deleted, each with the current object. A start event means " +
+        "that earlier changes are unknown: list everything after it, and apply the events that follow. A slow reader misses states in " +
+        "between, but never the last one. With Last-Event-ID the stream continues after that event, if the server still has the events since then.",
       headers: feedHeaders,
       answers: [{ status: 200, description: "Events.", schema: eventSchema, contentType: "text/event-stream" }],
       errors: [],
@@ -61,7 +61,7 @@ async function* eventsOf(items: AsyncGenerator<readonly FeedItem[], void>, clock
   try {
     yield retryLine;
     for (let next = items.next(); ;) {
-      // Nobody may be there any more to hear of its failure.
+      // The reader may have disconnected before the failure; then nothing else handles it.
       next.catch(() => {});
       const turn = await quietFor(next, clock);
       if (turn === undefined) {
@@ -73,12 +73,12 @@ async function* eventsOf(items: AsyncGenerator<readonly FeedItem[], void>, clock
       next = items.next();
     }
   } finally {
-    // Not waited for: the generator may be asleep until the signal wakes it.
+    // Not awaited: the generator may sleep until the signal wakes it.
     void items.return();
   }
 }
 
-/** All readers get the same change, which is written once. */
+/** All readers get the same change, so it is serialized once. */
 const written = new WeakMap<Change, string>();
 
 function textOf(item: FeedItem): string {

@@ -1,15 +1,15 @@
-/** Server-sent events: what a browser reads with EventSource, and everybody else line by line. */
+/** Server-sent events: browsers read them with EventSource, other clients line by line. */
 import type { Clock } from "#lib/clock.ts";
 
-/** Often enough for what stands between us and the reader, which forgets silent connections after a minute or so. */
+/** Often enough for proxies, which drop silent connections after about a minute. */
 const heartbeatMs = 15_000;
-/** How long a reader waits before it comes again. */
+/** How long a client waits before it reconnects. */
 export const retryLine = "retry: 2000\n\n";
 
-/** A comment, when nothing else came for a while. */
+/** Sends a comment when nothing else was sent for a while. */
 export const heartbeat = ": still here\n\n";
 
-/** What comes, or undefined when nothing came for a while. */
+/** The next event, or undefined when none came for a while. */
 export async function quietFor<T>(coming: Promise<T>, clock: Clock): Promise<T | undefined> {
   const quiet = Promise.withResolvers<undefined>();
   const timer = clock.after(heartbeatMs, () => quiet.resolve(undefined));

@@ -18,7 +18,7 @@ const pod = { spec: { containers: [{ name: "main", image: "registry.invalid/app:
 const template = { metadata: { name: "base" }, spec: { template: pod } };
 const pool = (name: string, spec: object = {}) => ({ metadata: { name }, spec: { replicas: 1, templateName: "base", ...spec } });
 
-/** The real use cases behind the routes, with a template `base` that everybody sees. */
+/** The real use cases behind the routes, with a template `base` that is visible to all. */
 class Fleet implements AsyncDisposable {
   readonly scene: ServiceScene;
   readonly api: NativeApi;
@@ -85,7 +85,7 @@ test("a pool is made, listed, read, scaled, replaced and deleted, and what is an
   expect([deleted.status, deleted.text]).toEqual([202, ""]);
 });
 
-test("a template is made, listed, read, replaced and deleted by admins, and seen by everybody", async () => {
+test("a template is made, listed, read, replaced and deleted by admins, and is visible to everyone", async () => {
   await using fleet = await Fleet.open();
   const { api } = fleet;
   const list = await api.ask("GET /v1/templates");
@@ -101,7 +101,7 @@ test("a template is made, listed, read, replaced and deleted by admins, and seen
   expect(await fleet.problem("GET /v1/templates/base")).toEqual([404, "not_found", undefined]);
 });
 
-test("a template's docs are shown to the users who see it, with what holds for them filled in", async () => {
+test("a template's docs are shown to the users that see it, with their values filled in", async () => {
   await using fleet = await Fleet.open();
   const { api } = fleet;
   expect((await api.ask("GET /v1/templates/base/docs")).json).toEqual({ markdown: "" });
@@ -167,7 +167,7 @@ test("I8: a foreign pool is the same answer as none, on every route", async () =
   expect((await fleet.api.ask("GET /v1/pools", { by: "eve" })).json).toEqual({ pools: [] });
 });
 
-test("what happened to a pool is told", async () => {
+test("events of a pool are listed", async () => {
   await using fleet = await Fleet.open();
   const { name = "", uid = "" } = ((await fleet.api.ask("POST /v1/pools", { body: pool("py") })).json as SandboxPool).metadata;
   await fleet.scene.client.create(Events, {
@@ -183,7 +183,7 @@ test("what happened to a pool is told", async () => {
   expect(Value.Check(eventsSchema, json)).toBe(true);
 });
 
-test("sandboxes are counted, everybody's own", async () => {
+test("each caller's own sandboxes are counted", async () => {
   await using fleet = await Fleet.open();
   await fleet.scene.sandbox("i-1");
   await fleet.scene.record("o-1");
@@ -196,7 +196,7 @@ test("sandboxes are counted, everybody's own", async () => {
   });
 });
 
-test("everybody is told who he is, and an admin as whom he acts", async () => {
+test("each caller is told its identity, and an admin the identity that it acts as", async () => {
   await using fleet = await Fleet.open();
   const { json } = await fleet.api.ask("GET /v1/auth/whoami");
   expect(json).toEqual({ role: "tenant", team: "red", user: "ann", keyId: "k-ann" });

@@ -5,7 +5,7 @@
  * - `key-routes.ts`       API keys                          - `limit-routes.ts`      limits, and how much of them is used
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
- * - `live-routes.ts`     what pages and terminals show live
+ * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
 import type { ApiFace } from "#api/http/api-server.ts";
@@ -31,7 +31,7 @@ export function fleetRoutes(services: FleetServices): readonly Route[] {
   return [...poolRoutes(services), ...templateRoutes(services), ...envRoutes(services), ...aboutRoutes(services)];
 }
 
-/** Also serves the OpenAPI document of the whole API. It needs no key, because it contains nothing of a tenant. */
+/** Also serves the OpenAPI document of the whole API. It needs no key, because it contains no tenant's data. */
 export function fleetFace(services: FleetServices): ApiFace {
   return {
     errors: problemShape,
@@ -68,7 +68,7 @@ function aboutRoutes({ statistics }: AboutRoutesDeps): readonly Route[] {
       method: "GET",
       path: "/statistics/sandboxes",
       name: "countSandboxes",
-      summary: "How many sandboxes there are and were",
+      summary: "Count live and ended sandboxes",
       query: statisticsQuery,
       answers: [{ status: 200, description: "The numbers.", schema: statisticsSchema }],
       errors: ["timeout"],

@@ -12,24 +12,27 @@ const instanceTypeSchema = named(
   "InstanceType",
   open(
     {
-      name: text("Its name, for members of Envs and for creates."),
+      name: text("Name, used in members of Envs and in creates."),
       resources: resourceRequirements("Resources of a pod with a multiplier of 1."),
       minMultiplier: count("The smallest multiplier."),
       maxMultiplier: count("The largest multiplier."),
-      nodeSelector: optional(texts("Nodes that its pods run on; for admins.")),
-      pricePerHour: optional(Type.Number({ description: "For a multiplier of 1, in the currency of the installation." })),
+      nodeSelector: optional(texts("Node labels that pods of this type require; shown to admins.")),
+      pricePerHour: optional(Type.Number({ description: "Price for a multiplier of 1, in the currency of the installation." })),
       description: optional(text("For people.")),
     },
-    "A size that members of Envs name instead of writing resources.",
+    "A named pod size that members of Envs can use instead of explicit resources.",
   ),
 );
 const listSchema = open(
   {
-    instanceTypes: Type.Array(instanceTypeSchema, { description: "By name." }),
+    instanceTypes: Type.Array(instanceTypeSchema, { description: "Sorted by name." }),
     problems: optional(
-      Type.Array(open({ name: text("Name of the entry."), message: text("What is wrong with it and what would be right.") }, "An entry."), {
-        description: "Entries of the catalogue that cannot be used; for admins.",
-      }),
+      Type.Array(
+        open({ name: text("Name of the entry."), message: text("What is wrong with the entry, and what would be right.") }, "An entry."),
+        {
+          description: "Invalid entries of the catalogue; shown to admins.",
+        },
+      ),
     ),
   },
   "The catalogue.",
@@ -49,8 +52,8 @@ export function instanceTypeRouteList({ instanceTypes }: InstanceTypeRoutesDeps)
       method: "GET",
       path: "/instance-types",
       name: "listInstanceTypes",
-      summary: "Sizes that members of Envs may have",
-      description: "An admin writes them into the ConfigMap agentbox-instance-types, one key for each type.",
+      summary: "List the instance types",
+      description: "Admins define them in the ConfigMap agentbox-instance-types, one key for each type.",
       answers: [{ status: 200, description: "The catalogue.", schema: listSchema }],
       errors: [],
       handle: async ({ caller }) => instanceTypes.list(caller()),

@@ -12,31 +12,31 @@ const wishSchema = named(
   "CreateKey",
   closed(
     {
-      role: optional(choice(["admin", "tenant"], "What it may do; tenant when left out.")),
-      team: optional(text("The team that it belongs to; the caller's own team when left out.")),
-      user: optional(text("Only this user of the team.")),
-      name: optional(text("What it is for.")),
-      expiresAt: optional(text("RFC 3339; never when left out.")),
+      role: optional(choice(["admin", "tenant"], "Role of the key; tenant when left out.")),
+      team: optional(text("Team of the key; the caller's team when left out.")),
+      user: optional(text("Limits the key to this user of the team.")),
+      name: optional(text("Name that says what the key is for.")),
+      expiresAt: optional(text("Expiry time, RFC 3339; the key does not expire when left out.")),
     },
-    "A key to be made.",
+    "A key to create.",
   ),
 );
 
 const keyProperties = {
-  id: text("What it is called where it must not be seen."),
-  role: choice(["admin", "tenant"], "What it may do."),
-  team: optional(text("The team that it belongs to; absent for an admin's key.")),
-  user: optional(text("The user that it belongs to; absent for a key of the whole team.")),
-  name: text("What it is for."),
-  createdAt: time("When it was made."),
-  expiresAt: optional(time("Until when it is good; absent: for ever.")),
-  createdBy: optional(text("The id of the key that made it; absent for the first one.")),
-  source: optional(choice(["global"], "Present on a key that a hub keeps in all of its clusters: it is revoked there.")),
+  id: text("Id of the key, for logs and lists; not secret."),
+  role: choice(["admin", "tenant"], "Role of the key."),
+  team: optional(text("Team of the key; absent for an admin key.")),
+  user: optional(text("User of the key; absent for a key of the whole team.")),
+  name: text("Name that says what the key is for."),
+  createdAt: time("Creation time."),
+  expiresAt: optional(time("Expiry time; absent if the key does not expire.")),
+  createdBy: optional(text("Id of the key that created it; absent for the first key.")),
+  source: optional(choice(["global"], "Present on a key that a hub keeps in all of its clusters; revoke such a key on the hub.")),
 };
-const keySchema = named("Key", open(keyProperties, "A key, without the key itself."));
+const keySchema = named("Key", open(keyProperties, "An API key without its secret."));
 const createdSchema = named(
   "CreatedKey",
-  open({ ...keyProperties, key: text("The key itself, shown here and never again.") }, "A key that was made."),
+  open({ ...keyProperties, key: text("The secret key. Only this answer contains it.") }, "A new API key."),
 );
 const keysSchema = open({ keys: Type.Array(keySchema, { description: "Oldest first." }) }, "Keys.");
 const revokeQuery = closed(
@@ -44,7 +44,7 @@ const revokeQuery = closed(
     made: optional(
       choice(
         ["revoke", "keep"],
-        "What becomes of the keys that it made, and of those that these made: revoke when left out. For an admin key that made some, it must be said.",
+        "What happens to the keys created with this key, directly or indirectly; revoke when left out. Required for an admin key that has created keys.",
       ),
     ),
   },
@@ -62,10 +62,10 @@ export function keyRouteList({ keys }: { readonly keys: KeyService }): readonly 
       method: "POST",
       path: "/keys",
       name: "createKey",
-      summary: "Make an API key",
-      description: "Never one with more rights than the caller's, nor one that outlives it.",
+      summary: "Create an API key",
+      description: "The new key cannot have more rights or a later expiry than the caller's key.",
       body: wishSchema,
-      answers: [{ status: 201, description: "The key, for the only time.", schema: createdSchema }],
+      answers: [{ status: 201, description: "The new key. Its secret is not shown again.", schema: createdSchema }],
       errors: ["limit_reached"],
       handle: async ({ caller, body, request }) => {
         const created = await keys.create(caller(), body);
@@ -77,7 +77,7 @@ export function keyRouteList({ keys }: { readonly keys: KeyService }): readonly 
       method: "GET",
       path: "/keys",
       name: "listKeys",
-      summary: "API keys: the caller's own, and all for an admin",
+      summary: "List API keys: the caller's, or all for an admin",
       answers: [{ status: 200, description: "All of them.", schema: keysSchema }],
       errors: [],
       handle: async ({ caller }) => ({ keys: keys.list(caller()) }),
@@ -87,10 +87,10 @@ export function keyRouteList({ keys }: { readonly keys: KeyService }): readonly 
       path: "/keys/{id}",
       name: "revokeKey",
       summary: "Revoke an API key",
-      description: "Its requests under way and its terminal tokens end with it, and so do the keys that it made, unless they are kept.",
+      description: "Ends the key's open requests and terminal tokens. Keys created with it are revoked too, unless the request keeps them.",
       params: keyParams,
       query: revokeQuery,
-      answers: [{ status: 204, description: "It is of no use any more." }],
+      answers: [{ status: 204, description: "The key was revoked." }],
       errors: ["not_found", "conflict"],
       handle: ({ caller, params, query }) => keys.revoke(caller(), params.id, query.made),
     }),

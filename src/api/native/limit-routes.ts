@@ -1,4 +1,4 @@
-/** Limits: see them with what is used, and set them. */
+/** Limits: list and set them, with their usage. */
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
 import type { LimitService, LimitsOf } from "#services/limits/limit-service.ts";
@@ -16,10 +16,10 @@ export function limitRouteList({ limits }: { readonly limits: LimitService }): r
       method: "GET",
       path: "/limits",
       name: "listLimits",
-      summary: "Limits, and what is used of them",
+      summary: "List limits and their current usage",
       description:
-        "A tenant sees those of its team, and a user's key also those of the user; an admin the server's, those that every team has, and those of " +
-        "teams and users that have some of their own.",
+        "A tenant sees the limits of its team; a user's key also sees those of the user. An admin sees the limits of the server, the defaults of all teams, and " +
+        "the limits set for single teams and users.",
       query: limitsQuery,
       answers: [{ status: 200, description: "The limits.", schema: limitSetsSchema }],
       errors: [],
@@ -32,7 +32,7 @@ export function limitRouteList({ limits }: { readonly limits: LimitService }): r
     ),
     changeRoute(
       limits,
-      { path: "/limits/teams", name: "setTeamsLimits", summary: "Set limits that every team has (admins)" },
+      { path: "/limits/teams", name: "setTeamsLimits", summary: "Set the default limits of all teams (admins)" },
       { of: "teams" },
     ),
     route({
@@ -40,7 +40,7 @@ export function limitRouteList({ limits }: { readonly limits: LimitService }): r
       path: "/limits/teams/{team}",
       name: "setTeamLimits",
       summary: "Set limits of one team (admins)",
-      description: "They go before those that every team has.",
+      description: "They take precedence over the defaults of all teams.",
       params: teamParams,
       body: changeLimitsSchema,
       answers: [changed],
@@ -52,7 +52,7 @@ export function limitRouteList({ limits }: { readonly limits: LimitService }): r
       path: "/limits/teams/{team}/users/{user}",
       name: "setUserLimits",
       summary: "Set limits of one user of a team (admins)",
-      description: "They hold beside those of the team. The user * is every user of the team that has none of its own.",
+      description: "They apply in addition to the team's limits. The user * stands for every user of the team without limits of its own.",
       params: userParams,
       body: changeLimitsSchema,
       answers: [changed],
@@ -63,7 +63,7 @@ export function limitRouteList({ limits }: { readonly limits: LimitService }): r
   ];
 }
 
-const changed = { status: 200, description: "All limits of it, as they are now.", schema: limitSetSchema } as const;
+const changed = { status: 200, description: "All limits of this owner after the change.", schema: limitSetSchema } as const;
 
 function changeRoute(limits: LimitService, about: Pick<Route, "path" | "name" | "summary">, owner: LimitsOf): Route {
   return route({
@@ -80,17 +80,17 @@ function valuesOf({ limits }: Static<typeof changeLimitsSchema>): Readonly<Recor
   return limits;
 }
 
-/** What is used of quotas: limits that add up, without those that do not. */
+/** Usage of quotas: limits that are sums, without the others. */
 function quotaRouteList({ limits }: { readonly limits: LimitService }): readonly Route[] {
   return [
     route({
       method: "GET",
       path: "/quotas",
       name: "listQuotas",
-      summary: "What is used of quotas",
+      summary: "Show the usage of quotas",
       description:
-        "A key of a team sees the team's, a user's key also its own; an admin sees the server's and those of teams and users that have limits " +
-        "of their own, or those of the team and user that it names. PATCH /v1/limits/… sets them.",
+        "A team's key sees the team's quotas; a user's key also sees the user's. An admin sees those of the server and of the teams and users that have limits " +
+        "of their own, or those of the team and user named in the query. PATCH /v1/limits/… sets them.",
       query: limitsQuery,
       answers: [{ status: 200, description: "The quotas.", schema: limitSetsSchema }],
       errors: [],

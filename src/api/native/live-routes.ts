@@ -1,7 +1,7 @@
 /**
- * The native API as pages and terminals show it: everything as it changes, numbers over time, files.
+ * Live data of the native API for pages and terminals: changes, numbers over time, files.
  *
- * - `change-feed-routes.ts`  one stream of what changes     - `event-stream.ts`  server-sent events
+ * - `change-feed-routes.ts`  one stream of all changes      - `event-stream.ts`  server-sent events
  * - `number-routes.ts`       numbers over time              - `file-routes.ts`   files of sandboxes
  */
 import type { ApiFace } from "../http/api-server.ts";

@@ -1,17 +1,17 @@
 /**
- * The native API: all its routes in one list, for the server and for the OpenAPI document. Each file translates and decides nothing:
- * it parses, calls one use case, and presents.
+ * The native API: all its routes in one list, for the server and for the OpenAPI document. The files of routes decide nothing: they parse, call one use
+ * case, and present.
  *
  * - `route.ts`            what a route is                   - `register-routes.ts`  … and how it is served
  * - `validate-request.ts` checks requests against the schemas
- * - `sandbox-routes.ts`   see and end sandboxes             - `sandbox-body.ts`     how one is shown
- * - `create-routes.ts`    make them                         - `create-command.ts`   what a request for one means
- * - `change-routes.ts`    timeouts, pause and resume        - `watch-routes.ts`     one as it changes
- * - `log-routes.ts`       what they have written            - `log-lines.ts`        bytes as lines
- * - `exec-routes.ts`      commands in them                  - `exec-body.ts`        how they ended
- * - `exec-stream.ts`      … with their bytes as they come   - `terminal.ts`         … and a person at one
- * - `command-end.ts`      … that could not be run
- * - `schemas/`            the form of everything that is sent and answered
+ * - `sandbox-routes.ts`   read and end sandboxes            - `sandbox-body.ts`     a sandbox as JSON
+ * - `create-routes.ts`    create them                       - `create-command.ts`   a request as a command
+ * - `change-routes.ts`    timeouts, pause and resume        - `watch-routes.ts`     watch one sandbox
+ * - `log-routes.ts`       their logs                        - `log-lines.ts`        bytes as lines
+ * - `exec-routes.ts`      commands in them                  - `exec-body.ts`        the result of a command
+ * - `exec-stream.ts`      … with streamed input and output  - `terminal.ts`         … in a terminal
+ * - `command-end.ts`      … that failed
+ * - `schemas/`            schemas of all requests and answers
  */
 import type { ApiFace } from "../http/api-server.ts";
 import { problemShape } from "../http/problem.ts";

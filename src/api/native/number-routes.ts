@@ -1,4 +1,4 @@
-/** Numbers over time: what a sandbox uses, how creates went, how large pools were. */
+/** Numbers over time: usage of a sandbox, statistics of creates, sizes of pools. */
 import { Type } from "typebox";
 import { count, text } from "#model/schema-builders.ts";
 import type { CreateLog } from "#services/usage/create-log.ts";
@@ -22,40 +22,52 @@ const number = (description: string) => Type.Number({ minimum: 0, description })
 const sampleSchema = open(
   {
     at: time("When."),
-    cpuPercent: number("Of what it may use: 100 is all of it."),
-    memoryBytes: number("In use, without the cache of files."),
-    cacheBytes: number("The cache of files."),
-    diskBytes: number("What it has written."),
+    cpuPercent: number("Share of its processor limit; 100 is all of it."),
+    memoryBytes: number("Memory in use, without the page cache."),
+    cacheBytes: number("Memory of the page cache."),
+    diskBytes: number("Disk space that the sandbox has written."),
   },
-  "What it used at a moment.",
+  "Usage at one moment.",
 );
 const usageSchema = open(
   {
-    limits: open({ cpus: number("Cores."), memoryBytes: number("Memory."), diskBytes: number("Disk.") }, "What it may use."),
-    samples: Type.Array(sampleSchema, { description: "Oldest first, of the last hour at most." }),
+    limits: open(
+      { cpus: number("Processor cores."), memoryBytes: number("Memory in bytes."), diskBytes: number("Disk space in bytes.") },
+      "Limits of the sandbox.",
+    ),
+    samples: Type.Array(sampleSchema, { description: "Samples, oldest first, at most one hour." }),
   },
-  "What a sandbox uses.",
+  "Resource usage of a sandbox.",
 );
 
 const reportSchema = open(
   {
     seconds: count("The span."),
-    created: count("How many were made."),
-    failed: count("How many were not."),
-    missed: optional(count("How many found no idle pod and waited. Absent for a key of a single user.")),
-    p50Ms: optional(number("Half of them took no longer. Absent when none was made.")),
+    created: count("Number of successful creates."),
+    failed: count("Number of failed creates."),
+    missed: optional(count("Number of creates that found no idle pod and waited. Absent for the key of a single user.")),
+    p50Ms: optional(number("Median duration of successful creates. Absent without any.")),
     p99Ms: optional(number("Of 100, 99 took no longer.")),
-    failures: Type.Array(open({ code: text("As in a problem."), count: count("How many.") }, "One reason."), {
-      description: "Most first.",
-    }),
-    parts: Type.Array(
-      open({ start: time("When it begins."), created: count("Made."), failed: count("Not made.") }, "A part of the span."),
+    failures: Type.Array(
+      open(
+        { code: text("An error code, as in a problem."), count: count("Number of failures with this code.") },
+        "Failures with one code.",
+      ),
       {
-        description: "Equal parts, oldest first.",
+        description: "Most first.",
+      },
+    ),
+    parts: Type.Array(
+      open(
+        { start: time("Start of this part."), created: count("Successful creates."), failed: count("Failed creates.") },
+        "One part of the time span.",
+      ),
+      {
+        description: "Equal parts of the time span, oldest first.",
       },
     ),
   },
-  "How creates went, as this process of the server saw them since its start.",
+  "Statistics of creates, as seen by this server process since its start.",
 );
 const reportQuery = closed(
   { seconds: optional(Type.Integer({ minimum: 60, maximum: 3600, description: "The span; 600 when left out." })) },
@@ -70,16 +82,16 @@ const sizesSchema = open(
           at: time("When."),
           wanted: count("Pods wanted."),
           idle: count("Pods that wait."),
-          inUse: count("Pods with a sandbox."),
+          inUse: count("Pods that carry a sandbox."),
           waiting: count("Requests that wait."),
-          decision: optional(text("The autoscaler's decision, where it is a new one.")),
+          decision: optional(text("The autoscaler's decision, if it was made at this moment.")),
         },
-        "The size at a moment.",
+        "Size of the pool at one moment.",
       ),
       { description: "Oldest first, of the last hour at most, since this process of the server started." },
     ),
   },
-  "How large a pool was.",
+  "Size of a pool over time.",
 );
 
 export function numberRoutes({ usage, creates, sizes, pools }: NumberRoutesDeps): readonly Route[] {
@@ -88,7 +100,7 @@ export function numberRoutes({ usage, creates, sizes, pools }: NumberRoutesDeps)
       method: "GET",
       path: "/sandboxes/{sandboxId}/usage",
       name: "getUsage",
-      summary: "What a live sandbox used in the last hour",
+      summary: "Show the resource usage of a live sandbox over the last hour",
       params: sandboxParams,
       answers: [{ status: 200, description: "Its samples.", schema: usageSchema }],
       errors: ["not_found"],
@@ -101,7 +113,7 @@ export function numberRoutes({ usage, creates, sizes, pools }: NumberRoutesDeps)
       method: "GET",
       path: "/statistics/creates",
       name: "reportCreates",
-      summary: "How the caller's creates went lately",
+      summary: "Show statistics of the caller's recent creates",
       query: reportQuery,
       answers: [{ status: 200, description: "The report.", schema: reportSchema }],
       errors: [],
@@ -111,7 +123,7 @@ export function numberRoutes({ usage, creates, sizes, pools }: NumberRoutesDeps)
       method: "GET",
       path: "/pools/{poolName}/sizes",
       name: "listPoolSizes",
-      summary: "How large a pool was in the last hour",
+      summary: "Show the size of a pool over the last hour",
       params: Type.Object({ poolName: text("The name of a pool.") }),
       query: poolQuery,
       answers: [{ status: 200, description: "Its sizes.", schema: sizesSchema }],

@@ -1,4 +1,4 @@
-/** The schemas of the API as an OpenAPI document has them: those with a name stand once, in its components. Pure. */
+/** The schemas of the API as OpenAPI needs them: named schemas are printed once, as components. Pure. */
 import { nameKeyword } from "./schemas/builders.ts";
 
 export interface PrintedSchema {
@@ -8,17 +8,17 @@ export interface PrintedSchema {
 }
 
 export interface SchemaPrinter {
-  /** The schema, or where it stands. */
+  /** The schema, or a reference to it. */
   print(schema: unknown): PrintedSchema;
-  /** All that have a name and were printed, by name. */
+  /** All named schemas printed so far, by name. */
   named(): Readonly<Record<string, PrintedSchema>>;
 }
 
-/** Keywords under which schemas stand by name; what else is called so inside of them is a field and no keyword. */
+/** Keywords that map names to schemas; below them, a key that looks like a keyword is a field name. */
 const maps: ReadonlySet<string> = new Set(["properties", "patternProperties"]);
 const anyName = "^.*$";
 
-/** Throws when two different schemas have one name. */
+/** Throws when two different schemas have the same name. */
 export function openApiSchemas(): SchemaPrinter {
   const printed = new Map<string, PrintedSchema>();
 
@@ -34,7 +34,7 @@ export function openApiSchemas(): SchemaPrinter {
 
   function printForm(form: Readonly<Record<string, unknown>>): PrintedSchema {
     const entries = Object.entries(form)
-      // For a Kubernetes API server only.
+      // Only meaningful to a Kubernetes API server.
       .filter(([keyword]) => !keyword.startsWith("x-kubernetes-"))
       .map(([keyword, value]) => [keyword, printValue(keyword, value)] as const);
     return withAdditional(Object.fromEntries(entries));
@@ -55,7 +55,7 @@ function isSchema(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A map with any names, as most generators of clients know it. */
+/** A map with arbitrary keys, in the form that most client generators understand. */
 function withAdditional(form: Readonly<Record<string, unknown>>): PrintedSchema {
   const { patternProperties, ...rest } = form;
   const patterns = Object.entries((patternProperties ?? {}) as Readonly<Record<string, unknown>>);

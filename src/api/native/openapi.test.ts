@@ -123,7 +123,7 @@ test("every reference leads somewhere, and every named part is referred to", () 
   expect(parts.filter((part) => !refs.has(part))).toEqual([]);
 });
 
-test.each(operations)("$what says what it does, what it answers, how it fails and who may ask", ({ operation }) => {
+test.each(operations)("$what documents its purpose, answers, errors and authentication", ({ operation }) => {
   const { operationId, summary, tags, responses, security } = operation;
   expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
   expect(summary).not.toBe("");
@@ -152,12 +152,12 @@ test("operations have names of their own", () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test("only what needs no key is open to everybody", () => {
+test("only routes without a key requirement are public", () => {
   const open = operations.filter(({ operation }) => operation.security.length === 0).map(({ what }) => what);
   expect(open).toEqual(["get /v1/sandboxes/{sandboxId}/terminal"]);
 });
 
-test("every error code is told, but those that only a server among servers has", () => {
+test("every error code is documented, except those that only clusters of servers have", () => {
   const told = JSON.stringify(document.components["responses"]);
   expect(errorCodes.filter((code) => !told.includes(`${code}: `))).toEqual(["canceled", "not_implemented"]);
 });
@@ -190,7 +190,7 @@ test("two schemas cannot have one name", () => {
   expect(() => openApiDocument([one])).toThrow("two schemas are called Same");
 });
 
-test("the document is served to everybody, and nothing else is", async () => {
+test("the document needs no key, and everything else does", async () => {
   const registry = new Registry();
   const app = await apiServer({
     keys: { authenticate: () => undefined, whenEnded: () => () => {} },

@@ -1,4 +1,4 @@
-/** The native API as an OpenAPI 3.1 document, printed from the same definitions as its routes (route.ts). Pure. */
+/** The native API as an OpenAPI 3.1 document, printed from the definitions of its routes (route.ts). Pure. */
 import type { TObject, TSchema } from "typebox";
 import { type ErrorCode, errorCodes } from "#model/error-codes.ts";
 import { errorTitle, httpStatus } from "../http/status.ts";
@@ -26,7 +26,7 @@ export interface Operation {
   readonly security: readonly object[];
 }
 
-/** Any of these headers will do. */
+/** Any one of these headers is enough. */
 const securitySchemes = {
   apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "e2b_ and 40 hex digits." },
   agentboxKey: { type: "apiKey", in: "header", name: "AGENTBOX-API-KEY", description: "The same key." },
@@ -35,8 +35,8 @@ const securitySchemes = {
 const withKey = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
 
 const about =
-  "Isolated sandboxes for AI agents, out of warm pools. Objects of other tenants are answered as if they did not exist. Every error is a " +
-  "problem (RFC 9457) with a code out of a closed list.";
+  "Isolated sandboxes for AI agents, from warm pools. Objects of other tenants look as if they did not exist. Every error is a " +
+  "problem (RFC 9457) with a code from a fixed list.";
 
 export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
   const printer = openApiSchemas();
@@ -50,7 +50,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
   return {
     openapi: "3.1.0",
     info: { title: "AgentBox", version: "1", description: about, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
-    servers: [{ url: "/", description: "The server that this was read from." }],
+    servers: [{ url: "/", description: "The server that sent this document." }],
     tags,
     paths,
     components: { schemas: printer.named(), responses: problems.named(), securitySchemes },
@@ -108,10 +108,10 @@ function responseOf({ description, schema, contentType = "application/json" }: A
   return { description, content: { [contentType]: { schema: printer.print(schema) } } };
 }
 
-const retryAfter = { "Retry-After": { description: "Seconds after which trying again makes sense.", schema: { type: "integer" } } };
+const retryAfter = { "Retry-After": { description: "Seconds to wait before the next attempt.", schema: { type: "integer" } } };
 const retried: ReadonlySet<number> = new Set([409, 429, 503]);
 
-/** The answers with which requests fail: one per status, named after the codes that it may have. Routes that fail alike share them. */
+/** Error answers: one per status, named after the codes that it may have. Routes that fail alike share them. */
 class Problems {
   readonly #printer: SchemaPrinter;
   readonly #printed = new Map<string, object>();
@@ -122,7 +122,7 @@ class Problems {
 
   of({ errors, public: isPublic = false }: Route): Readonly<Record<string, object>> {
     const possible = new Set([...commonErrors, ...errors]);
-    // Limits are by key.
+    // Rate limits are per key.
     const codes = errorCodes.filter((code) => possible.has(code) && !(isPublic && code === "rate_limited"));
     const byStatus = [...Map.groupBy(codes, (code) => httpStatus[code])].sort(([left], [right]) => left - right);
     return Object.fromEntries(byStatus.map(([status, ofStatus]) => [String(status), this.#response(status, ofStatus)]));

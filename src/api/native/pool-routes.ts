@@ -1,4 +1,4 @@
-/** Pools: see, make, replace, scale and delete them. */
+/** Pools: read, create, replace, scale and delete them. */
 import { Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { text } from "#model/schema-builders.ts";
@@ -24,9 +24,9 @@ function readPools(pools: PoolService): readonly Route[] {
       method: "GET",
       path: "/pools",
       name: "listPools",
-      summary: "The pools that sandboxes can come from, by name",
+      summary: "List the pools, sorted by name",
       query: poolListQuery,
-      answers: [{ status: 200, description: "A page of them.", schema: poolPageSchema }],
+      answers: [{ status: 200, description: "One page of the list.", schema: poolPageSchema }],
       errors: [],
       handle: async ({ caller, query }) => {
         const { items, next } = await pools.list(caller(), query);
@@ -48,7 +48,7 @@ function readPools(pools: PoolService): readonly Route[] {
       method: "GET",
       path: "/pools/{poolName}/events",
       name: "listPoolEvents",
-      summary: "What happened to a pool lately, newest first",
+      summary: "List recent events of a pool, newest first",
       params: poolParams,
       query: poolQuery,
       answers: [{ status: 200, description: "What happened.", schema: eventsSchema }],
@@ -66,7 +66,8 @@ function writePools(pools: PoolService): readonly Route[] {
       path: "/pools/{poolName}",
       name: "replacePool",
       summary: "Replace a pool",
-      description: "With metadata.resourceVersion only if the pool is still that one. What the body leaves out is gone afterwards.",
+      description:
+        "With metadata.resourceVersion, the pool is replaced only if it still has this version. Fields that the body leaves out are removed.",
       params: poolParams,
       query: poolQuery,
       body: poolSchema,
@@ -92,10 +93,10 @@ function writePools(pools: PoolService): readonly Route[] {
       path: "/pools/{poolName}",
       name: "deletePool",
       summary: "Delete a pool with all its sandboxes",
-      description: "Each of its sandboxes has its record before its pod goes.",
+      description: "The history gets a record of each sandbox before its pod is deleted.",
       params: poolParams,
       query: poolQuery,
-      answers: [{ status: 202, description: "It goes, or has gone." }],
+      answers: [{ status: 202, description: "Deletion has started, or was already complete." }],
       errors: ["not_found", "conflict"],
       handle: ({ caller, params, query }) => pools.delete(caller(), meant(params, query)),
     }),
@@ -109,10 +110,10 @@ function createPool(pools: PoolService): Route {
     name: "createPool",
     summary: "Make a pool",
     description:
-      "An admin's pool is for all tenants, unless its labels name an owner. A tenant's pool is its own, made from a template that it sees, " +
+      "An admin's pool serves all tenants, unless its labels name an owner. A tenant's pool serves only that tenant; its template must be visible to the tenant, " +
       "and its name ends in a suffix that the server adds: use the name in the answer.",
     body: poolSchema,
-    answers: [{ status: 201, description: "It is there, and fills.", schema: poolSchema }],
+    answers: [{ status: 201, description: "The pool was created and makes its pods.", schema: poolSchema }],
     errors: ["conflict", "too_large", "limit_reached"],
     handle: async ({ caller, body, request, reply }) => {
       const pool = await pools.create(caller(), body);

@@ -1,4 +1,4 @@
-/** Routes as Fastify serves them. */
+/** Registers routes with Fastify. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
 import { isServiceError, ServiceError } from "#services/service-error.ts";
@@ -8,7 +8,7 @@ import { requestValidator } from "./validate-request.ts";
 
 export const apiBase = "/v1";
 
-/** The checks of this instance become ours, so it should be one of its own. */
+/** Changes the validator of this Fastify instance, so use a separate instance. */
 export function registerRoutes(app: FastifyInstance, routes: readonly Route[]): void {
   app.setValidatorCompiler(({ schema, httpPart }) => requestValidator(schema as TObject, httpPart ?? "body"));
   if (routes.some(({ bytes }) => bytes !== undefined)) {
@@ -19,7 +19,7 @@ export function registerRoutes(app: FastifyInstance, routes: readonly Route[]): 
     app.route({
       method: one.method,
       url: `${apiBase}${one.path.replaceAll(/\{(\w+)\}/g, ":$1")}`,
-      // A HEAD request would start a stream that is never read and never ends.
+      // A HEAD request would start a stream that nothing reads or ends.
       exposeHeadRoute: false,
       config: { public: one.public ?? false },
       ...(one.bytes !== undefined && { bodyLimit: one.bytes }),
@@ -45,12 +45,12 @@ async function serve(one: Route, request: FastifyRequest, reply: FastifyReply): 
   }
 }
 
-/** Work that was given up because its client disconnected is no failure of ours. */
+/** Work that stopped because its client disconnected is not a failure of ours. */
 function ofGone({ raw }: FastifyRequest, error: unknown): unknown {
-  return raw.socket.destroyed ? new ServiceError("canceled", "the caller went away", { cause: error }) : error;
+  return raw.socket.destroyed ? new ServiceError("canceled", "the client disconnected", { cause: error }) : error;
 }
 
-/** Services name what is wrong as they know it; callers are told where it stands in what they sent. */
+/** Services name a wrong field by their own name; the answer names its place in the request. */
 function withRequestField(one: Route, body: unknown, error: unknown): unknown {
   if (!isServiceError(error) || error.details.field === undefined) return error;
   const { code, message, details, cause } = error;

@@ -1,6 +1,6 @@
 /**
- * One operation of the native API: its request, its answers, its errors, and its handler. The server's routes (register-routes.ts) and
- * the OpenAPI document are made from the same definition, so that they cannot differ.
+ * One operation of the native API: its request, answers, errors and handler. The server's routes (register-routes.ts) and the OpenAPI document are
+ * generated from the same definition, so they cannot differ.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TObject, TSchema } from "typebox";
@@ -11,27 +11,27 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below /v1, as OpenAPI writes it: `/sandboxes/{sandboxId}`. */
   readonly path: string;
-  /** One word for programs that are made from the document, such as `createSandbox`. */
+  /** The operation id for generated clients, such as `createSandbox`. */
   readonly name: string;
   readonly summary: string;
   readonly description?: string;
   readonly params?: TObject;
   readonly query?: TObject;
-  /** Names in small letters. Headers that every request may have are not among them. */
+  /** Names in lower case, without the headers that every request may have. */
   readonly headers?: TObject;
-  /** May be left out where it has no required fields. */
+  /** May be left out if it has no required fields. */
   readonly body?: TSchema;
-  /** The body is bytes, so many at most, and no JSON. */
+  /** The body is raw bytes, at most this many, instead of JSON. */
   readonly bytes?: number;
-  /** The first is what is answered when the handler says nothing else. */
+  /** The first is the default answer. */
   readonly answers: readonly [Answer, ...Answer[]];
-  /** What can go wrong beside `commonErrors`. */
+  /** Errors in addition to `commonErrors`. */
   readonly errors: readonly ErrorCode[];
-  /** Answered without a key. */
+  /** Needs no key. */
   readonly public?: boolean;
-  /** The name in a request of what a service calls otherwise. Names of the query need not be told here: they get their prefix. */
+  /** Maps field names of a service to names in the request. Names of the query are not listed: they get their prefix. */
   readonly fieldOf?: (serviceField: string, body: unknown) => string;
-  /** Resolves with the body, which may be a stream, or with nothing for an empty answer and where it has taken the connection. */
+  /** Resolves with the body, which may be a stream. Resolves with nothing for an empty answer, or if the handler took over the connection. */
   readonly handle: (exchange: Exchange) => Promise<unknown>;
 }
 
@@ -40,11 +40,11 @@ export interface Answer {
   readonly description: string;
   /** Left out: no body. */
   readonly schema?: TSchema;
-  /** JSON when left out; else the schema is of one line or event of the stream. */
+  /** JSON when left out; otherwise the schema describes one line or event of the stream. */
   readonly contentType?: string;
 }
 
-/** One request under way; the parts are what the schemas say. */
+/** One request; the types of its parts come from the schemas. */
 export interface Exchange<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
   /** Throws unauthenticated when the request has no known caller. */
   readonly caller: () => Caller;
@@ -74,11 +74,11 @@ export function route<
   const Body extends TSchema | undefined = undefined,
   const Headers extends TObject | undefined = undefined,
 >(definition: TypedRoute<Params, Query, Body, Headers>): Route {
-  // What the handler is given has passed the schemas that its types are made from.
+  // The handler's arguments have passed the schemas that its types come from.
   return definition as unknown as Route;
 }
 
-/** What any request can be answered, so that no route need say it. */
+/** Errors that every request can get, so that routes need not repeat them. */
 export const commonErrors: readonly ErrorCode[] = [
   "invalid_request",
   "unauthenticated",

@@ -1,4 +1,4 @@
-/** Templates: a caller sees those that are meant for it; admins make and change them. */
+/** Templates: a caller sees those that are visible to it; admins create and change them. */
 import { Type } from "typebox";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { text } from "#model/schema-builders.ts";
@@ -14,7 +14,7 @@ export interface TemplateRoutesDeps {
 
 const templateParams = Type.Object({ templateName: text("The name of a template.") });
 
-const docsSchema = named("TemplateDocs", open({ markdown: text("Markdown.") }, "A document for the users of a template."));
+const docsSchema = named("TemplateDocs", open({ markdown: text("Markdown.") }, "Documentation for the users of a template."));
 
 export function templateRoutes({ templates }: TemplateRoutesDeps): readonly Route[] {
   return [...readTemplates(templates), ...writeTemplates(templates)];
@@ -26,9 +26,9 @@ function readTemplates(templates: TemplateService): readonly Route[] {
       method: "GET",
       path: "/templates",
       name: "listTemplates",
-      summary: "The templates that pools can be made from, by name",
+      summary: "List the templates, sorted by name",
       query: templateListQuery,
-      answers: [{ status: 200, description: "A page of them.", schema: templatePageSchema }],
+      answers: [{ status: 200, description: "One page of the list.", schema: templatePageSchema }],
       errors: [],
       handle: async ({ caller, query }) => {
         const { items, next } = await templates.list(caller(), query);
@@ -49,9 +49,9 @@ function readTemplates(templates: TemplateService): readonly Route[] {
       method: "GET",
       path: "/templates/{templateName}/docs",
       name: "getTemplateDocs",
-      summary: "What a template's author wrote for its users",
+      summary: "Show the documentation of a template",
       description:
-        "The annotation agentbox.navix.sh/docs, with {{template}}, {{apiUrl}}, {{team}} and {{user}} filled in for the caller. Empty when there is none.",
+        "The annotation agentbox.navix.sh/docs, with {{template}}, {{apiUrl}}, {{team}} and {{user}} replaced by the caller's values. Empty without the annotation.",
       params: templateParams,
       answers: [{ status: 200, description: "The document.", schema: docsSchema }],
       errors: ["not_found"],
@@ -69,7 +69,7 @@ function writeTemplates(templates: TemplateService): readonly Route[] {
       method: "POST",
       path: "/templates",
       name: "createTemplate",
-      summary: "Make a template (admins)",
+      summary: "Create a template (admins)",
       body: templateSchema,
       answers: [{ status: 201, description: "It is there.", schema: templateSchema }],
       errors: ["conflict", "too_large", "limit_reached"],
@@ -86,7 +86,8 @@ function writeTemplates(templates: TemplateService): readonly Route[] {
       path: "/templates/{templateName}",
       name: "replaceTemplate",
       summary: "Replace a template (admins)",
-      description: "With metadata.resourceVersion only if the template is still that one. Idle pods made from it are replaced.",
+      description:
+        "With metadata.resourceVersion, the template is replaced only if it still has this version. Idle pods made from the template are replaced.",
       params: templateParams,
       body: templateSchema,
       answers: [{ status: 200, description: "The template as it is now.", schema: templateSchema }],
@@ -98,7 +99,7 @@ function writeTemplates(templates: TemplateService): readonly Route[] {
       path: "/templates/{templateName}",
       name: "deleteTemplate",
       summary: "Delete a template (admins)",
-      description: "Pools made from it keep the pods that they have, and make no new ones.",
+      description: "Pools of the template keep their pods and create no new ones.",
       params: templateParams,
       answers: [{ status: 204, description: "It has gone." }],
       errors: ["not_found", "conflict"],

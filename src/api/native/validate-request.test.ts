@@ -23,7 +23,7 @@ describe("a body that is not as its schema says is refused with the place and wh
     ["a label that is a number", { poolName: "x", labels: { "a/b": 1 } }, "labels.a/b", "labels.a/b: must be string"],
     ["a variable whose name is none", { poolName: "x", envVars: { "1A": "x" } }, "envVars.1A", "envVars.1A: is not known here"],
     ["no object", [], "body", "body: must be object"],
-    ["nothing", null, "body", "body: is required, as JSON"],
+    ["nothing", null, "body", "body: is required, in JSON"],
     [
       "a mistake inside of one of two forms",
       { poolName: "x", postStartHooks: [{ exec: { command: ["true"] } }, { http: { port: 1, wait: 1 } }] },
@@ -52,7 +52,7 @@ describe("a body that is not as its schema says is refused with the place and wh
   });
 });
 
-test("a form that is not right is told in words, not as a regular expression", () => {
+test("a wrong format is described in words, not as a regular expression", () => {
   const said = [
     complaintAbout(execSchema, "body", { command: ["ls"], workingDir: "here" }),
     complaintAbout(execSchema, "body", { command: ["ls"], timeout: "soon" }),
@@ -72,18 +72,18 @@ test("a form that is not right is told in words, not as a regular expression", (
     ],
     [
       "members[0].config.scalingGroup",
-      "members[0].config.scalingGroup: must have only letters, digits, -, _ and ., and begin and end with a letter or digit",
+      "members[0].config.scalingGroup: may contain only letters, digits, -, _ and ., and must begin and end with a letter or digit",
     ],
   ]);
 });
 
 const envWith = (config: object): object => ({ metadata: {}, spec: { templateRef: { name: "base" } }, members: [{ config }] });
 
-test("no body is an empty one where nothing in it is needed", () => {
+test("a missing body counts as empty if no field is required", () => {
   expect(complaintAbout(timeoutSchema, "body", null)).toEqual({});
 });
 
-test("whatever is sent, it is either taken as it is or refused with a place", () => {
+test("every input is either accepted unchanged or refused with a place", () => {
   const schemas = [createSchema, batchSchema, timeoutSchema, execSchema, execTokenSchema, poolSchema, templateSchema];
   const checks = schemas.map((schema) => requestValidator(schema, "body"));
   const names = schemas.flatMap((schema) => Object.keys((schema as { properties?: object }).properties ?? {}));

@@ -1,4 +1,4 @@
-/** Checks one part of a request by its schema, and says what is wrong with it and where. */
+/** Validates one part of a request against its schema, and reports what is wrong and where. */
 import type { TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { labelValuePattern, objectNamePattern, quantityPattern, versionPattern } from "#model/schema-builders.ts";
@@ -8,18 +8,18 @@ import { fieldPath } from "../http/failure.ts";
 type Checked = { readonly value: unknown } | { readonly error: ServiceError };
 type Complaint = ReturnType<Validator["Errors"]>[number];
 
-/** `part` is Fastify's word for where it stands: body, querystring, params or headers. */
+/** `part` is Fastify's name for it: body, querystring, params or headers. */
 export function requestValidator(schema: TSchema, part: string): (data: unknown) => Checked {
   const validator = Compile(schema);
   return (data) => {
     const value = part === "querystring" ? queryValues(schema, data) : part === "body" ? bodyValue(schema, data) : data;
     if (part === "body" && value === null)
-      return { error: new ServiceError("invalid_request", "body: is required, as JSON", { field: "body" }) };
+      return { error: new ServiceError("invalid_request", "body: is required, in JSON", { field: "body" }) };
     return validator.Check(value) ? { value } : { error: invalid(part, validator.Errors(value)) };
   };
 }
 
-/** No body is an empty one where nothing in it is needed. */
+/** A missing body counts as an empty object if the schema requires no field. */
 function bodyValue(schema: TSchema, data: unknown): unknown {
   const { required = [] } = schema as { readonly required?: readonly string[] };
   return data === null && required.length === 0 ? {} : data;
@@ -28,7 +28,7 @@ function bodyValue(schema: TSchema, data: unknown): unknown {
 const prefixes: Readonly<Record<string, string>> = { querystring: "query", params: "path", headers: "header" };
 
 function invalid(part: string, complaints: readonly Complaint[]): ServiceError {
-  // A field that is not known is complained about twice, and the second complaint says more; but there is an end to complaints.
+  // The validator complains twice about an unknown field, and the second complaint says more. The number of complaints is limited.
   const found = complaints.filter(({ keyword }) => keyword !== "boolean");
   const { path, text } = chosen(found.length === 0 ? complaints : found);
   const prefix = prefixes[part];
@@ -42,7 +42,7 @@ interface Chosen {
   readonly text: string;
 }
 
-/** The first complaint; of several forms of which none fits, that about the form which was most likely meant. */
+/** The first complaint. If no form of a union fits, the complaint about the form that the caller most likely meant. */
 function chosen(complaints: readonly Complaint[]): Chosen {
   const [first] = complaints;
   if (first === undefined) return { path: [], text: "is not valid" };
@@ -67,7 +67,7 @@ function partsOf(instancePath: string): readonly string[] {
   return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** A field that the complaint is about, inside of where it stands. */
+/** The field that the complaint is about, relative to its place. */
 function namedIn(complaint: Complaint): string | undefined {
   if (complaint.keyword === "required") return complaint.params.requiredProperties[0];
   return complaint.keyword === "additionalProperties" ? complaint.params.additionalProperties[0] : undefined;
@@ -81,23 +81,21 @@ function textOf(complaint: Complaint): string {
   return complaint.message;
 }
 
-/** What a pattern asks for, in words: its own form is for machines. */
+/** What a pattern requires, in words: a regular expression does not help users. */
 const patterns: Readonly<Record<string, string>> = {
   "^/": "must begin with /",
   "^[^=]+=": "must be key=value",
   [versionPattern]: "must be a semantic version such as v1.2.0",
   [quantityPattern]: "must be a quantity such as 500m, 2 or 512Mi",
-  [objectNamePattern]: "must have only small letters, digits, - and ., and begin and end with a letter or digit",
-  [labelValuePattern]: "must have only letters, digits, -, _ and ., and begin and end with a letter or digit",
+  [objectNamePattern]: "may contain only lower-case letters, digits, - and ., and must begin and end with a letter or digit",
+  [labelValuePattern]: "may contain only letters, digits, -, _ and ., and must begin and end with a letter or digit",
 };
 
 function patternText(pattern: string): string {
   const known = patterns[pattern.replaceAll(/^\/|\/[a-z]*$/g, "")] ?? patterns[pattern];
   return (
     known ??
-    (pattern.includes("h|m|s") || pattern.includes("ms")
-      ? "must be a time span such as 90s, 30m or 1h30m"
-      : "is not of the form that is wanted here")
+    (pattern.includes("h|m|s") || pattern.includes("ms") ? "must be a time span such as 90s, 30m or 1h30m" : "has the wrong format")
   );
 }
 
@@ -106,7 +104,7 @@ function formText(complaint: Complaint): string {
   return named === undefined ? textOf(complaint) : `${named} ${textOf(complaint)}`;
 }
 
-/** The texts of a query as the values that its schema is about. What is none of them stays as it is, for the check to refuse. Pure. */
+/** Converts the texts of a query to the types of its schema. A text that does not convert stays as it is, and the check refuses it. Pure. */
 interface Form {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Form>>;
@@ -126,7 +124,7 @@ function valueOf(form: Form | undefined, given: unknown): unknown {
   return given;
 }
 
-/** May be given several times. Words out of a closed list may also stand in one text, with commas; other texts may have commas inside. */
+/** May be repeated. Words from a fixed list may also come in one text, separated by commas; other texts may contain commas. */
 function listOf({ items }: Form, given: unknown): unknown {
   const texts = Array.isArray(given) ? given : [given];
   return items?.enum === undefined ? texts : texts.flatMap((text) => (typeof text === "string" ? text.split(",") : [text]));

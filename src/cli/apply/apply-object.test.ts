@@ -56,7 +56,7 @@ const stored = (type: ResourceType, object: object, metadata: object = {}): ApiO
   return { ...applied, metadata: { ...applied.metadata, resourceVersion: "7", ...metadata } };
 };
 
-describe("applying to an object that is there", () => {
+describe("applying to an existing object", () => {
   test("writes nothing when nothing changes", async () => {
     const { outcome, patches } = run(manifest(ConfigMaps, { data: { k: "1" } }), stored(ConfigMaps, { data: { k: "1" } }));
     expect(await outcome).toBe("unchanged");
@@ -121,7 +121,7 @@ describe("applying to an object that is there", () => {
   });
 });
 
-describe("applying an object that is not there", () => {
+describe("applying a new object", () => {
   test("says from which file the refused object came, and keeps the reason", async () => {
     await expect(run(manifest(ConfigMaps, {}), undefined).outcome).rejects.toMatchObject({
       reason: "Forbidden",

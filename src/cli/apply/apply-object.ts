@@ -1,4 +1,4 @@
-/** Applies one object: creates it, or patches it to what the file says. */
+/** Applies one object: creates it, or patches it to match the file. */
 import { ApiError, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient, WriteOptions } from "#kube/object-client.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -23,7 +23,7 @@ export interface Applying {
 
 export type Outcome = "created" | "configured" | "unchanged";
 
-/** Conflicts with other writers are answered by looking again: this often, the later times after a second. */
+/** After a conflict with another writer, the object is read again: this many times, the later ones after a second. */
 const conflictRetries = 5;
 const retriesAtOnce = 1;
 
@@ -80,7 +80,7 @@ function patchFor(manifest: Manifest, current: ApiObject): JsonObject {
   });
 }
 
-/** A list that was merged here replaces the server's, so that it must still be the one it was merged with. */
+/** A list merged here replaces the server's list, so the patch is conditional on the version that was merged. */
 function conditional({ type }: Manifest, body: JsonObject, { metadata: { resourceVersion } }: ApiObject): JsonObject {
   if (listKeysOf(type) === undefined || resourceVersion === undefined) return body;
   const metadata = body["metadata"] as JsonObject | undefined;
@@ -107,7 +107,7 @@ function keyOf({ namespace, name }: Manifest): { namespace: string | undefined; 
   return { namespace, name };
 }
 
-/** Objects of the port are JSON by nature; their types only say more. */
+/** Objects of the port are JSON; their types only add detail. */
 function asJson(object: ApiObject): JsonObject {
   return object as unknown as JsonObject;
 }

@@ -1,13 +1,13 @@
 /**
- * What was applied last, kept on the object itself in the annotation that kubectl uses: a field that was applied before and is not in the
- * file any more is to be removed; one that somebody else has set is not. Files may be applied with kubectl and with us in turn.
+ * The last applied configuration, stored on the object in the annotation that kubectl uses. A field that was applied before and is missing in the file now
+ * is removed; a field that another writer has set is kept. So kubectl and agentbox can apply files in turn.
  */
 import type { ApiObject, JsonObject } from "#model/meta.ts";
 import { goJson } from "../print/go-json.ts";
 
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** The object with itself in the annotation. */
+/** The object with its own configuration in the annotation. */
 export function withLastApplied(object: ApiObject): ApiObject {
   const { [lastAppliedAnnotation]: _old, ...annotations } = object.metadata.annotations ?? {};
   const bare = { ...object, metadata: { ...object.metadata, annotations } };
@@ -15,7 +15,7 @@ export function withLastApplied(object: ApiObject): ApiObject {
   return { ...bare, metadata: { ...bare.metadata, annotations: { ...annotations, [lastAppliedAnnotation]: applied } } };
 }
 
-/** What the object was made from; undefined when it was not applied, or when what is noted there is no object. */
+/** The configuration that was applied last; undefined if the object was not applied, or if the annotation is invalid. */
 export function lastAppliedTo(current: ApiObject): JsonObject | undefined {
   const text = current.metadata.annotations?.[lastAppliedAnnotation];
   if (text === undefined) return undefined;
@@ -27,7 +27,7 @@ export function lastAppliedTo(current: ApiObject): JsonObject | undefined {
   }
 }
 
-/** What a file sets to null it wants absent; a create has no other way to say so. */
+/** Removes fields that the file sets to null; a create cannot express it otherwise. */
 export function withoutNulls<T>(value: T): T {
   if (Array.isArray(value)) return value.map(withoutNulls) as T;
   if (typeof value !== "object" || value === null) return value;

@@ -1,11 +1,10 @@
 /**
- * Lists of Kubernetes' kinds whose items have an identity, so that two of them are merged item by item: others may add items (a service mesh its
- * container) without losing them at the next apply. Paths are without positions. Lists of our own kinds are replaced as a whole, as
- * kubectl does with custom resources.
+ * Lists of Kubernetes' kinds whose items have an identity and are merged item by item: another writer may add an item (a service mesh adds a container),
+ * and the next apply keeps it. Paths have no positions. Lists of our own kinds are replaced as a whole, as kubectl does with custom resources.
  */
 import { resourceName, type ResourceType } from "#model/resource.ts";
 
-/** The field that identifies an item; an empty one when the items are plain values. */
+/** The field that identifies an item; empty if the items are plain values. */
 export type ListKeys = ReadonlyMap<string, string>;
 
 const ofMetadata: readonly [string, string][] = [

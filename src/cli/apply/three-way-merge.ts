@@ -1,6 +1,6 @@
 /**
- * The change that brings an object to what a file says: what the file has is set, what it had last time and has no more is removed, and what
- * others have set stays. The result is a JSON merge patch; empty when there is nothing to do.
+ * The change that makes an object match a file: fields in the file are set, fields that the last file had and this one has not are removed, and fields of
+ * other writers are kept. The result is a JSON merge patch, empty if nothing changes.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Json, JsonObject } from "#model/meta.ts";
@@ -8,11 +8,11 @@ import { withoutNulls } from "./last-applied.ts";
 import type { ListKeys } from "./list-keys.ts";
 
 export interface ThreeWay {
-  /** What was applied last; empty when nothing was. */
+  /** The last applied configuration; empty if there was none. */
   readonly original: JsonObject;
-  /** What the file says. */
+  /** The content of the file. */
   readonly modified: JsonObject;
-  /** What the server has. */
+  /** The object on the server. */
   readonly current: JsonObject;
   readonly listKeys?: ListKeys | undefined;
 }
@@ -44,9 +44,9 @@ function mapPatch({ original, modified, current }: Trio, where: Where): JsonObje
   return patch;
 }
 
-/** Undefined when this field needs no change. */
+/** Undefined if this field needs no change. */
 function valuePatch([original, modified, current]: readonly [Json | undefined, Json, Json | undefined], where: Where): Json | undefined {
-  // A null asks for removal once. Applied again it is no news: the server may have filled in its default since.
+  // A null removes a field once. Applied again it does nothing: the server may have filled in its default since.
   if (modified === null) return original === null || current === undefined ? undefined : null;
   if (isMap(modified) && isMap(current)) {
     const patch = mapPatch({ original: isMap(original) ? original : {}, modified, current }, where);
@@ -56,7 +56,7 @@ function valuePatch([original, modified, current]: readonly [Json | undefined, J
   return current !== undefined && isDeepStrictEqual(wanted, current) ? undefined : withoutNulls(wanted);
 }
 
-/** What the file says; lists whose items have an identity are merged with what is there. */
+/** The value from the file; lists whose items have an identity are merged with the server's. */
 function wantedValue([original, modified, current]: readonly [Json | undefined, Json, Json | undefined], where: Where): Json {
   const key = where.listKeys.get(where.path);
   if (key === undefined || !isList(modified) || !isList(current)) return modified;

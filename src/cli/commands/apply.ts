@@ -10,8 +10,8 @@ import { type Manifest, readManifests } from "../manifest/read-manifests.ts";
 export const apply: Command = {
   usage: ["apply -f FILE [-f FILE …] [-n NAMESPACE] [--dry-run]"],
   about:
-    "Creates the objects of the files, or changes those that are there to what the files say. Fields that were applied " +
-    "before and are gone from the file are removed; fields that others have set stay. YAML (several documents, lists) and JSON.",
+    "Creates the objects in the files, or changes existing objects to match the files. Fields that were applied " +
+    "before and are missing in the file now are removed; fields set by others are kept. YAML (several documents, lists) and JSON.",
   examples: [
     { does: "All examples", line: "agentbox apply -f deploy/examples" },
     { does: "What would change?", line: "agentbox apply -f pool.yaml --dry-run=server" },
@@ -19,8 +19,8 @@ export const apply: Command = {
   ],
   flags: {
     filename: { short: "f", value: "FILE", many: true, help: "File, folder (its .json, .yaml and .yml files), or - for standard input" },
-    recursive: { short: "R", help: "Also the folders inside a folder" },
-    namespace: { short: "n", value: "NAMESPACE", help: "Where objects go that name no namespace (default: default)" },
+    recursive: { short: "R", help: "Include subfolders" },
+    namespace: { short: "n", value: "NAMESPACE", help: "Namespace of objects that name none (default: default)" },
     "dry-run": {
       value: "WHERE",
       alone: "client",
@@ -31,7 +31,7 @@ export const apply: Command = {
       value: "HOW",
       alone: "strict",
       choices: ["strict", "warn", "ignore", "true", "false"],
-      help: "What happens to fields that the kind does not have (default: strict)",
+      help: "How to treat unknown fields (default: strict)",
     },
   },
   run: async (context, args) => {
@@ -65,7 +65,7 @@ async function applyAll(context: CliContext, args: Arguments, entries: readonly 
   throwCollected([...unreadErrors(unread, failed.length > 0), ...failed]);
 }
 
-/** Beside others, all that could not be read is one error. */
+/** If other objects could be read, all errors of reading become one. */
 function unreadErrors(unread: readonly CliError[], besideOthers: boolean): readonly CliError[] {
   if (unread.length < 2 || !besideOthers) return unread;
   return [new CliError(`[${unread.map(({ message }) => message).join(", ")}]`)];

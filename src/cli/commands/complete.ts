@@ -1,4 +1,7 @@
-/** `agentbox __complete -- WORDS`: what the last of these words may become, one line each. Shells call it at every press of Tab, so it is quick or silent. */
+/**
+ * `agentbox __complete -- WORDS`: prints completions of the last word, one per line. Shells call it at every press of Tab, so it must be fast, and silent
+ * on errors.
+ */
 import { liveSandboxStatuses } from "#model/sandbox-record.ts";
 import { apiClient } from "../api-client.ts";
 import type { Command } from "../command.ts";
@@ -20,7 +23,7 @@ export const complete: Command = {
         stop.abort();
         resolve([]);
       });
-      // What cannot be asked for is not completed.
+      // If the server does not answer, nothing is completed.
       void candidates({ ...context, signal: stop.signal }, words)
         .catch(() => [])
         .then(resolve)
@@ -42,7 +45,7 @@ interface Candidate {
 
 type Names = "sandboxes" | "pools" | "envs" | "contexts" | "commands" | "places" | "shells";
 
-/** What the words after a command are. */
+/** The kind of words that a command takes. */
 const wordsOf: Readonly<Record<string, Names>> = {
   ...Object.fromEntries(
     ["exec", "attach", "logs", "inspect", "port", "extend", "pause", "resume", "rm", "kill", "wait"].map((name) => [

@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { orList } from "../flags.ts";
 
-/** Each asks agentbox itself, so none holds a list that could be old. Where it knows nothing, files are completed. */
+/** Each script calls agentbox itself, so that none contains an outdated list. If agentbox has no answer, files are completed. */
 const scripts: Readonly<Record<string, string>> = {
   bash: String.raw`_agentbox() {
   local IFS=$'\n'

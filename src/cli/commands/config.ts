@@ -17,10 +17,10 @@ export const config: Command = {
     "config path",
   ],
   about:
-    "A context is a server that commands work with: a remote one (URL and key), a data folder of this machine, or a cluster (a kubeconfig for " +
-    "apply, get and delete; a URL and a key for all other commands). --context NAME chooses one for a single command. " +
-    "AGENTBOX_API_URL and AGENTBOX_API_KEY go before contexts, and so does AGENTBOX_HOME before the context in use. " +
-    "Contexts and keys are in a file that only this user can read (config path says which). Keys are never printed.",
+    "A context is a server that commands use: a remote one (URL and key), a data folder of this machine, or a cluster (a kubeconfig for " +
+    "apply, get and delete; a URL and a key for all other commands). --context NAME selects one for a single command. " +
+    "AGENTBOX_API_URL and AGENTBOX_API_KEY take precedence over contexts, and AGENTBOX_HOME over the context in use. " +
+    "Contexts and keys are in a file that only this user can read (config path prints its path). Keys are never printed.",
   examples: [
     {
       does: "A remote server; the key is read from standard input",

@@ -10,14 +10,14 @@ import type { SandboxFiles } from "../cp/sandbox-files.ts";
 export const cp: Command = {
   usage: ["cp PATH ID:PATH", "cp ID:PATH PATH", "cp ID:PATH ID:PATH", "cp - ID:FILE", "cp ID:FILE -"],
   about:
-    "Copies files and folders into a sandbox, out of it, or from one sandbox to another. Into a folder that is there, the copy goes under its own " +
-    "name; of FOLDER/. the contents are copied. Bytes, modes, times and symbolic links are kept; owners are not. - is standard input or output. " +
+    "Copies files and folders into a sandbox, out of it, or from one sandbox to another. A copy into an existing folder keeps its own " +
+    "name; FOLDER/. copies the contents of the folder. Bytes, modes, times and symbolic links are kept; owners are not. - is standard input or output. " +
     "The image needs sh and tar (or cat, for -).",
   examples: [
-    { does: "A folder into a sandbox", line: "agentbox cp src ID:/work" },
-    { does: "A result out of it", line: "agentbox cp ID:/work/report.pdf ." },
-    { does: "From one sandbox to another", line: "agentbox cp ID1:/work/data ID2:/work" },
-    { does: "What another program writes", line: "make-data | agentbox cp - ID:/tmp/data" },
+    { does: "Copy a folder into a sandbox", line: "agentbox cp src ID:/work" },
+    { does: "Copy a result out of a sandbox", line: "agentbox cp ID:/work/report.pdf ." },
+    { does: "Copy from one sandbox to another", line: "agentbox cp ID1:/work/data ID2:/work" },
+    { does: "Write the output of a program to a file in a sandbox", line: "make-data | agentbox cp - ID:/tmp/data" },
   ],
   flags: { user: { short: "u", value: "USER", help: "Read and write in the sandbox as this user" } },
   run: async (context, args) => {
@@ -41,7 +41,7 @@ async function copy(copying: Copying, args: Arguments, from: CopyPlace, to: Copy
     using own = context.attach();
     return await copyToStream(filesOf(from), from.path, own.stdout);
   }
-  if (to.at !== "sandbox") throw new CliError("one of both places must be in a sandbox");
+  if (to.at !== "sandbox") throw new CliError("source or target must be in a sandbox");
   if (from.at === "here") return await copyIn(copying, from.path, filesOf(to), to.path);
   using own = context.attach();
   return await copyFromStream(own.stdin, filesOf(to), to.path);

@@ -14,15 +14,15 @@ import { type Doomed, waitUntilGone } from "../wait-until-gone.ts";
 
 export const deleteObjects: Command = {
   usage: ["delete KIND NAME … [-n NAMESPACE]", "delete KIND -l SELECTOR | --all", "delete -f FILE"],
-  about: "Deletes objects and waits until they are gone. What they own goes with them, unless --cascade says otherwise.",
+  about: "Deletes objects and waits until they are gone. Objects that they own are deleted too, unless --cascade says otherwise.",
   examples: [
     { does: "A pool and its pods", line: "agentbox delete sandboxpool py" },
-    { does: "All that was applied from a folder", line: "agentbox delete -f deploy/examples" },
+    { does: "Everything that was applied from a folder", line: "agentbox delete -f deploy/examples" },
     { does: "Do not wait", line: "agentbox delete sbp py --wait=false" },
   ],
   flags: {
     filename: { short: "f", value: "FILE", many: true, help: "Delete the objects of this file, folder, or - for standard input" },
-    recursive: { short: "R", help: "Also the folders inside a folder" },
+    recursive: { short: "R", help: "Include subfolders" },
     namespace: { short: "n", value: "NAMESPACE", help: "Look here (default: default)" },
     selector: { short: "l", value: "SELECTOR", help: "All objects of the kind with these labels" },
     all: { help: "All objects of the kind in the namespace" },
@@ -31,16 +31,16 @@ export const deleteObjects: Command = {
     cascade: {
       value: "HOW",
       alone: "background",
-      help: "What happens to what they own: background, foreground (before them) or orphan (it stays)",
+      help: "What happens to owned objects: background, foreground (deleted first) or orphan (kept)",
     },
-    "grace-period": { value: "SECONDS", help: "Time that pods get to end (default: their own)" },
+    "grace-period": { value: "SECONDS", help: "Time that pods get to shut down (default: their own)" },
     force: { help: "With --grace-period=0: remove pods at once, without waiting for them to end" },
-    "ignore-not-found": { help: "Say nothing of objects that are not there" },
+    "ignore-not-found": { help: "Do not fail for objects that do not exist" },
     "dry-run": {
       value: "WHERE",
       alone: "client",
       choices: ["none", "client", "server"],
-      help: "Delete nothing; server also asks the server",
+      help: "Delete nothing; server also lets the server check",
     },
     output: { short: "o", value: "FORMAT", choices: ["name"], help: "Print names only" },
   },
@@ -66,7 +66,7 @@ interface DeleteRequest {
 }
 
 interface Target extends Doomed {
-  /** The file that named it. */
+  /** The file that contained it. */
   readonly source: string | undefined;
 }
 
@@ -78,7 +78,7 @@ function requestOf(args: Arguments): DeleteRequest {
     dryRun: dryRun === "client" || dryRun === "server" ? dryRun : "none",
     force,
     namesOnly: args.has("output"),
-    // What a selector does not find is not missing.
+    // A selector without matches is not an error.
     ignoreNotFound: args.isOn("ignore-not-found", args.has("selector") || args.isOn("all")),
     wait: args.isOn("wait", true) && dryRun === "none",
     timeoutMs: timeoutOf(args),
@@ -100,7 +100,7 @@ function cascadeOf(args: Arguments): DeleteOptions["propagationPolicy"] {
   return policy;
 }
 
-/** Undefined: wait for ever, which kubectl writes as 0. */
+/** Undefined: wait without a limit, which kubectl writes as 0. */
 function timeoutOf(args: Arguments): number | undefined {
   const given = args.text("timeout") ?? "0";
   try {
@@ -110,7 +110,7 @@ function timeoutOf(args: Arguments): number | undefined {
   }
 }
 
-/** No time at all may leave a process running that nobody knows of, so that it must be asked for twice. */
+/** Without a grace period a process may keep running unnoticed, so --force is required. */
 function gracePeriodOf(args: Arguments, force: boolean): number | undefined {
   const given = args.number("grace-period");
   if (force && (given ?? 0) > 0) throw new CliError("--force and --grace-period greater than 0 cannot be specified together");
@@ -159,7 +159,7 @@ interface Deletion {
   readonly targets: readonly (Target | CliError)[];
 }
 
-/** Deletes all it can; fails with what it could not. */
+/** Deletes as many objects as possible, then fails with the errors. */
 async function deleteAll(context: CliContext, client: ObjectClient, { request, targets }: Deletion): Promise<readonly Doomed[]> {
   const errors: unknown[] = [];
   const doomed: Doomed[] = [];

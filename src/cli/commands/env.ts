@@ -8,7 +8,7 @@ const formats: Readonly<Record<string, (name: string, value: string) => string>>
   dotenv: (name, value) => `${name}=${JSON.stringify(value)}`,
 };
 
-/** For who has asked without --hosts before, in the same shell. */
+/** Unsets variables of an earlier call without --hosts in the same shell. */
 const unset: Readonly<Record<string, readonly string[]>> = {
   sh: ["unset E2B_API_URL E2B_SANDBOX_URL"],
   fish: ["set -e E2B_API_URL", "set -e E2B_SANDBOX_URL"],
@@ -17,19 +17,19 @@ const unset: Readonly<Record<string, readonly string[]>> = {
 export const env: Command = {
   usage: ["env [--hosts] [-o FORMAT]"],
   about:
-    "Prints where a running AgentBox is, and this user's key, as environment variables; fails when none runs.\n" +
-    "Those with E2B in their names point E2B's SDKs here. With --hosts, SDKs are told the domain alone, and\n" +
-    "reach the API and each sandbox as hosts of it, encrypted; without, they name sandboxes in headers of plain requests.",
+    "Prints the addresses of a running AgentBox and this user's key as environment variables; fails if none runs.\n" +
+    "Variables with E2B in their names point E2B's SDKs here. With --hosts, SDKs get only the domain, and\n" +
+    "reach the API and each sandbox over TLS as hosts of it; without, they send plain requests with the sandbox id in a header.",
   examples: [
     { does: "Set them in this shell", line: 'eval "$(agentbox env)"' },
-    { does: "The same in fish", line: "agentbox env -o fish | source" },
+    { does: "Set them in fish", line: "agentbox env -o fish | source" },
     { does: "Run a program that uses E2B's SDK", line: 'eval "$(agentbox env)" && node agent.js' },
-    { does: "Sandboxes as hosts of the domain (see also agentbox trust)", line: 'eval "$(agentbox env --hosts)"' },
+    { does: "Reach sandboxes as hosts of the domain (see also agentbox trust)", line: 'eval "$(agentbox env --hosts)"' },
     { does: "For a program", line: "agentbox env -o json" },
   ],
   flags: {
     hosts: { help: "Have E2B's SDKs reach the API and sandboxes as hosts of the domain" },
-    output: { short: "o", value: "FORMAT", choices: ["sh", "fish", "json", "dotenv"], help: "How they are written" },
+    output: { short: "o", value: "FORMAT", choices: ["sh", "fish", "json", "dotenv"], help: "Output format" },
   },
   run: async (context, args) => {
     const byHosts = args.isOn("hosts");
@@ -53,12 +53,12 @@ async function environmentOf({ home }: CliContext, byHosts: boolean): Promise<re
     ["AGENTBOX_SOCKET", home.socketPath],
     ["AGENTBOX_API_URL", address],
     ["AGENTBOX_API_KEY", key],
-    // Without sandboxes there is nothing here for E2B's SDKs.
+    // Without sandboxes, E2B's SDKs have no use for it.
     ["E2B_API_KEY", gateway === undefined ? undefined : key],
     ["E2B_API_URL", gateway === undefined || byHosts ? undefined : address],
     ["E2B_SANDBOX_URL", byHosts ? undefined : gateway?.address],
     ["E2B_DOMAIN", gateway?.domain],
-    // Beside what Node trusts anyway. Python would trust nothing else: agentbox trust.
+    // Node adds this authority to its list. Python would trust only this one: see agentbox trust.
     ["NODE_EXTRA_CA_CERTS", byHosts ? gateway?.authorityFile : undefined],
   ];
   return variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as [string, string]]));

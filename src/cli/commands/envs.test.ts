@@ -43,7 +43,7 @@ async function writeStatus(name: string, status: object): Promise<void> {
 describe("agentbox envs", () => {
   test("makes an Env that is sized by demand, shows it, changes its bounds and deletes it", async () => {
     expect(await said("envs create py --template base --cpu 1 --memory 1Gi --max 20")).toBe(
-      "env py is made (see it fill: agentbox envs show py)\n",
+      "env py is created (watch it fill: agentbox envs show py)\n",
     );
     const { spec } = await at.stored("py");
     expect(spec.autoscaling?.groups).toMatchObject([
@@ -58,13 +58,13 @@ describe("agentbox envs", () => {
     expect(await said("envs ls")).toMatch(/^NAME +MODE +TEMPLATE[^]*\npy +WarmPool +base/);
     await said("envs set py --min 3 --max 50 --mode Conservative");
     expect(await said("envs show py")).toMatch(/^default +Conservative 3-50/m);
-    expect(await said("envs rm py")).toBe("env py goes when its sandboxes have ended\n");
+    expect(await said("envs rm py")).toBe("env py will be deleted when its sandboxes have ended\n");
     expect((await run("envs show py")).stderr).toContain('there is no Env "py"');
   });
 
   test("makes one of a fixed size, which is scaled by hand; an autoscaled one says how to change its size", async () => {
     await said("envs create fix --template base --replicas 5");
-    expect(await said("envs scale fix 7")).toBe("member fix-default of env fix is to have 7 pods\n");
+    expect(await said("envs scale fix 7")).toBe("member fix-default of env fix now wants 7 pods\n");
     await said("envs add fix --member more --priority 4");
     expect((await run("envs scale fix 2")).stderr).toContain("say which one: fix/fix-default, fix/more");
     expect(await said("envs scale fix/more 2 -o json")).toContain('"replicas": 2');
@@ -73,7 +73,7 @@ describe("agentbox envs", () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("change minReplicas/maxReplicas or disable the group")]);
     await said("envs set fix --mode off");
     await said("envs scale fix/more 3");
-    expect(await said("envs drop fix/more")).toContain("member more leaves env fix");
+    expect(await said("envs drop fix/more")).toContain("member more is removed from env fix");
     expect((await at.envs.members({ role: "admin", team: "", keyId: "k" }, { name: "fix" })).map(({ name }) => name)).toEqual([
       "fix-default",
     ]);
@@ -89,8 +89,8 @@ describe("agentbox envs", () => {
     expect(preview).toMatch(
       /^ref-default +spec\.template\.spec\.containers\[0\]\.image +registry\.invalid\/app:1 +registry\.invalid\/app:2$/m,
     );
-    expect(preview).toContain("Nothing is changed (dry run)");
-    expect(await said("envs refresh ref/ref-default")).toContain("sandboxes that run are not touched");
+    expect(preview).toContain("Nothing was changed (dry run)");
+    expect(await said("envs refresh ref/ref-default")).toContain("running sandboxes are not affected");
     expect(await said("envs refresh ref --dry-run")).toBe("1 of 1 members is up to date\n");
   });
 
@@ -133,13 +133,13 @@ describe("agentbox envs", () => {
       { image: "registry.invalid/app:9", defaultIdleTimeout: "5m" },
       "registry.invalid/app:9",
     ]);
-    expect((await run("envs set img --template-version v1.0.0")).stderr).toContain("until: agentbox envs refresh img");
+    expect((await run("envs set img --template-version v1.0.0")).stderr).toContain("only after: agentbox envs refresh img");
     expect((await at.stored("img")).spec.templateRef).toEqual({ name: "versioned", version: "v1.0.0" });
     await said("envs set img --template-version current");
     expect((await at.stored("img")).spec.templateRef).toEqual({ name: "versioned" });
   });
 
-  test("takes credentials by standard input and shows them nowhere", async () => {
+  test("reads credentials from standard input and never prints them", async () => {
     const flags = "--registry r.example.com --registry-user robot --registry-password-stdin";
     const made = await said(`envs create cred --template base --replicas 0 ${flags} -o yaml`, { stdin: "hunter2hunter2\n" });
     expect(made).toContain("name: ips-cred");
@@ -147,7 +147,7 @@ describe("agentbox envs", () => {
     expect((await run("envs set cred --registry r.example.com")).stderr).toContain("--registry-password-stdin");
   });
 
-  test("I8: another tenant's Env is not there", async () => {
+  test("I8: an Env of another tenant does not exist for the caller", async () => {
     await said("envs create mine --template base", { by: "ann" });
     expect(await said("envs ls", { by: "ann" })).toMatch(/^mine-/m);
     expect(await said("envs ls", { by: "eve" })).not.toContain("mine");
@@ -161,12 +161,12 @@ describe("agentbox envs", () => {
     ["envs", "needs one of ls, create"],
     ["envs create", "needs the name of an Env"],
     ["envs create x", "needs --template"],
-    ["envs create x --template base --replicas 3 --max 5", "leave --max out"],
+    ["envs create x --template base --replicas 3 --max 5", "remove --max"],
     ["envs create x --template base --multiplier 2", "--multiplier needs --instance-type"],
-    ["envs create x --template base --instance-type a --cpu 1", "leave --cpu and --memory out"],
+    ["envs create x --template base --instance-type a --cpu 1", "remove --cpu and --memory"],
     ["envs create x --template nope", "there is no SandboxTemplate nope"],
     ["envs create x --template base --min 3 --max 2", "minReplicas 3 is above maxReplicas 2"],
-    ["envs set x", "needs something to set"],
+    ["envs set x", "needs a value to set"],
     ["envs scale x", "needs an Env and a number"],
     ["envs scale x many", "whole number"],
     ["envs drop x", "needs ENV/MEMBER"],

@@ -39,19 +39,19 @@ export const envs: Command = {
     "envs rm NAME … [--end-sandboxes]",
   ],
   about:
-    "An Env is what sandboxes are asked for by name: one template, and the pools (members) that serve it. Members of a group are sized " +
+    "An Env is the name under which clients request sandboxes: one template, and the pools (members) that serve it. Members of a group are sized " +
     "together, by demand unless --mode or --replicas says otherwise. SIZE is --cpu and --memory, or --instance-type and --multiplier; " +
-    "without it pods are as large as the template says. A new version of the template reaches the pools with refresh. " +
+    "without it pods have the size of the template. refresh brings a new version of the template to the pools. " +
     "agentbox env, without the s, prints variables for shells.",
   examples: [
     {
-      does: "An Env that is sized by demand, up to 20 pods",
+      does: "Create an Env that is sized by demand, up to 20 pods",
       line: "agentbox envs create py --template base --cpu 1 --memory 1Gi --max 20",
     },
-    { does: "One of a fixed size", line: "agentbox envs create py --template base --replicas 5" },
-    { does: "Let it grow further, and keep three pods always", line: "agentbox envs set py --min 3 --max 50" },
-    { does: "Why it has as many pods as it has", line: "agentbox envs explain py" },
-    { does: "What a new version of the template would change", line: "agentbox envs refresh py --dry-run" },
+    { does: "Create one of a fixed size", line: "agentbox envs create py --template base --replicas 5" },
+    { does: "Let it grow to 50 pods, and always keep three", line: "agentbox envs set py --min 3 --max 50" },
+    { does: "Explain its number of pods", line: "agentbox envs explain py" },
+    { does: "Show what a new version of the template would change", line: "agentbox envs refresh py --dry-run" },
     { does: "Watch the numbers move", line: "agentbox get sbe -w" },
     {
       does: "Credentials for its images",
@@ -60,27 +60,27 @@ export const envs: Command = {
     { does: "Delete it and end its sandboxes", line: "agentbox envs rm py --end-sandboxes" },
   ],
   flags: {
-    template: { value: "TEMPLATE", help: "The SandboxTemplate that its pods are made from" },
-    "template-version": { value: "VERSION", help: "Stay with this version of it; `current` with set: no longer" },
+    template: { value: "TEMPLATE", help: "SandboxTemplate of the Env" },
+    "template-version": { value: "VERSION", help: "Pin this version of the template; `current` (with set) removes the pin" },
     image: { value: "IMAGE", help: "Image of the first container, instead of the template's" },
-    "idle-timeout": { value: "DURATION", help: "How long a sandbox may go without use when its request does not say" },
-    member: { value: "NAME", help: "Name of the member (default: made from the Env's name and the size)" },
+    "idle-timeout": { value: "DURATION", help: "Default idle timeout of sandboxes" },
+    member: { value: "NAME", help: "Name of the member (default: from the Env's name and the size)" },
     cpu: { value: "CORES", help: "Size of each pod, such as 2 or 500m" },
     memory: { value: "SIZE", help: "Size of each pod, such as 4Gi" },
     "instance-type": { value: "TYPE", help: "Size of each pod: an entry of the catalogue" },
-    multiplier: { value: "N", help: "How many times the instance type (default: 1)" },
+    multiplier: { value: "N", help: "Multiplier of the instance type (default: 1)" },
     replicas: { value: "N", help: "A fixed number of pods, without autoscaling" },
     group: { value: "GROUP", help: "Scaling group (default: default, or the only one there is)" },
     min: { value: "N", help: "Fewest pods of the group" },
     max: { value: "N", help: "Most pods of the group (default: no limit)" },
     mode: { value: "MODE", choices: groupModes, help: "How the group grows (default: Demand)" },
     priority: { value: "N", help: "Preference of the member, lower is better" },
-    registry: { value: "HOST", help: "Registry that its images need credentials for" },
+    registry: { value: "HOST", help: "Registry that the credentials are for" },
     "registry-user": { value: "USER", help: "The user there" },
     "registry-password-stdin": { help: "Read the password or token from standard input" },
     "dry-run": { help: "Only show what would change" },
-    "end-sandboxes": { help: "End the sandboxes that run; without it they run on until they end" },
-    namespace: { short: "n", value: "NAMESPACE", help: "Where the Env is; needed only when several have the name" },
+    "end-sandboxes": { help: "End running sandboxes; by default they run until they end" },
+    namespace: { short: "n", value: "NAMESPACE", help: "Namespace of the Env; needed only if the name is in several namespaces" },
     ...listingFlags,
   },
   words: Object.keys(actions),

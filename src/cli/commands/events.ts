@@ -14,16 +14,16 @@ const { watch: _, ...flags } = listingFlags;
 
 export const events: Command = {
   usage: ["events [-f] [--since DURATION] [--warnings] [-o FORMAT]"],
-  about: "Shows what happened: sandboxes that were made and ended, and the events of Envs and pools; the oldest first.",
+  about: "Shows events, oldest first: sandboxes that were created or ended, and events of Envs and pools.",
   examples: [
-    { does: "What happened in the last hour", line: "agentbox events" },
-    { does: "… and what happens, until Ctrl-C", line: "agentbox events -f" },
-    { does: "What went wrong today", line: "agentbox events --warnings --since 24h" },
+    { does: "Events of the last hour", line: "agentbox events" },
+    { does: "… and new ones, until Ctrl-C", line: "agentbox events -f" },
+    { does: "Warnings of the last day", line: "agentbox events --warnings --since 24h" },
   ],
   flags: {
-    follow: { short: "f", help: "Then show what happens, until Ctrl-C" },
-    since: { value: "DURATION", help: "Only of this last while (default: 1h)" },
-    warnings: { help: "Only what went wrong" },
+    follow: { short: "f", help: "Keep showing new events until Ctrl-C" },
+    since: { value: "DURATION", help: "Only events of this last time span (default: 1h)" },
+    warnings: { help: "Only warnings" },
     ...flags,
   },
   run: async (context, args) => {
@@ -46,7 +46,7 @@ export const events: Command = {
 /** Each is shown once. */
 async function follow(context: CliContext, args: Arguments, load: () => Promise<readonly Happening[]>): Promise<number> {
   const seen = new Set<string>();
-  const printed = { nameOf: eventKey, columns, empty: "Nothing happened so far" };
+  const printed = { nameOf: eventKey, columns, empty: "No events so far" };
   for (let isFirst = true; ; isFirst = false) {
     const fresh = (await load()).filter((event) => !seen.has(eventKey(event)));
     for (const event of fresh) seen.add(eventKey(event));

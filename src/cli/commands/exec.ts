@@ -7,19 +7,19 @@ import { runTerminal } from "../sandbox/run-terminal.ts";
 export const exec: Command = {
   usage: ["exec ID [FLAGS] -- COMMAND …", "exec ID -t [FLAGS] [-- COMMAND …]"],
   about:
-    "Runs a command in a sandbox, without a shell, and ends with its exit code, as if it ran here: its input and output are passed on " +
-    "byte for byte, without a limit, and so are Ctrl-C and SIGTERM. With -t it is run at this terminal.",
+    "Runs a command in a sandbox, without a shell, and exits with its exit code, as if it ran here: its input and output are passed on " +
+    "byte for byte, without a limit, and so are Ctrl-C and SIGTERM. With -t it runs at this terminal.",
   examples: [
-    { does: "What is in it", line: "agentbox exec ID -- ls -l /" },
-    { does: "A shell in it", line: "agentbox exec -t ID" },
-    { does: "A line for a shell", line: "agentbox exec ID -- sh -c 'echo $HOME | wc -c'" },
-    { does: "Give it a file", line: "agentbox exec ID -- sh -c 'cat > /tmp/notes' < notes" },
-    { does: "Copy a folder into it", line: "tar c folder | agentbox exec ID -- tar x -C /tmp" },
+    { does: "List files in a sandbox", line: "agentbox exec ID -- ls -l /" },
+    { does: "Open a shell", line: "agentbox exec -t ID" },
+    { does: "Run a shell command line", line: "agentbox exec ID -- sh -c 'echo $HOME | wc -c'" },
+    { does: "Send a file as standard input", line: "agentbox exec ID -- sh -c 'cat > /tmp/notes' < notes" },
+    { does: "Copy a folder into the sandbox", line: "tar c folder | agentbox exec ID -- tar x -C /tmp" },
   ],
-  flags: { ...commandFlags, container: { short: "c", value: "NAME", help: "Run it in this container (default: the first)" } },
+  flags: { ...commandFlags, container: { short: "c", value: "NAME", help: "Container to run in (default: the first)" } },
   run: async (context, args) => {
     const [id, ...words] = args.ownWords;
-    if (id === undefined) throw new UsageError("exec needs the ID of a sandbox: agentbox ls shows them");
+    if (id === undefined) throw new UsageError("exec needs the ID of a sandbox; agentbox ls lists them");
     const command = [...words, ...(args.afterDashes ?? [])];
     const atTerminal = isTerminal(context, args);
     if (command.length === 0 && !atTerminal) throw new UsageError(`exec needs a command: agentbox exec ${id} -- ls /`);

@@ -10,16 +10,16 @@ import { spanOf } from "../sandbox/spans.ts";
 
 export const extend: Command = {
   usage: ["extend ID --timeout DURATION|none [--only-later]", "extend ID --idle-timeout DURATION"],
-  about: "Sets when a sandbox ends by itself: so long from now, or after so long without use. What is not given stays as it is.",
+  about: "Changes when a sandbox ends by itself: at a time from now, or after a time without use. Values that are not given do not change.",
   examples: [
-    { does: "Half an hour more", line: "agentbox extend ID --timeout 30m" },
-    { does: "At least half an hour more", line: "agentbox extend ID --timeout 30m --only-later" },
-    { does: "Until somebody ends it", line: "agentbox extend ID --timeout none --idle-timeout 0" },
+    { does: "End in half an hour", line: "agentbox extend ID --timeout 30m" },
+    { does: "End in half an hour, but not earlier than now planned", line: "agentbox extend ID --timeout 30m --only-later" },
+    { does: "Run until it is ended explicitly", line: "agentbox extend ID --timeout none --idle-timeout 0" },
   ],
   flags: {
-    timeout: { value: "DURATION", help: "It ends so long from now, whatever it does; none: never" },
-    "idle-timeout": { value: "DURATION", help: "It ends after so long without use; 0: never" },
-    "only-later": { help: "An end that is already later stays" },
+    timeout: { value: "DURATION", help: "End this long from now; none: no end time" },
+    "idle-timeout": { value: "DURATION", help: "End after this time without use; 0: never" },
+    "only-later": { help: "Keep the current end time if it is later" },
   },
   run: async (context, args) => {
     const id = oneId("extend", args.words);

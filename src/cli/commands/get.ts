@@ -14,12 +14,12 @@ import { watchObjects } from "../watch-objects.ts";
 export const get: Command = {
   usage: ["get KIND [NAME …] [-n NAMESPACE | -A] [-l SELECTOR] [-o FORMAT] [-w]", "get KIND/NAME [KIND/NAME …]", "get KIND,KIND"],
   about:
-    "Shows objects as a table, or whole with -o. KIND may be a plural (sandboxpools), a singular, a short name (sbp, sbe, sbt, sbc), " +
-    "with a group behind it if need be, or `agentbox` for all kinds of AgentBox.",
+    "Shows objects as a table, or in full with -o. KIND may be a plural (sandboxpools), a singular, a short name (sbp, sbe, sbt, sbc), " +
+    "with the API group appended if needed, or `agentbox` for all kinds of AgentBox.",
   examples: [
     { does: "All pools in the default namespace", line: "agentbox get sandboxpools" },
-    { does: "One of them, whole", line: "agentbox get sbp py -o yaml" },
-    { does: "Everything of AgentBox, everywhere", line: "agentbox get agentbox -A" },
+    { does: "One pool in full", line: "agentbox get sbp py -o yaml" },
+    { does: "All objects of AgentBox in all namespaces", line: "agentbox get agentbox -A" },
     { does: "Pods as they change", line: "agentbox get pods -w" },
   ],
   flags: {
@@ -27,10 +27,10 @@ export const get: Command = {
     "all-namespaces": { short: "A", help: "Look in all namespaces" },
     selector: { short: "l", value: "SELECTOR", help: "Only objects with these labels: a=b,c!=d,'e in (f,g)'" },
     "field-selector": { value: "SELECTOR", help: "Only objects with these fields: metadata.name=a" },
-    output: { short: "o", value: "FORMAT", help: `How they are shown: ${outputHelp}` },
-    watch: { short: "w", help: "Then show changes as they happen, until Ctrl-C" },
+    output: { short: "o", value: "FORMAT", help: `Output format: ${outputHelp}` },
+    watch: { short: "w", help: "Keep showing changes until Ctrl-C" },
     "no-headers": { help: "Leave out the headers of tables" },
-    "ignore-not-found": { help: "Say nothing of objects that are not there" },
+    "ignore-not-found": { help: "Do not fail for objects that do not exist" },
   },
   run: async (context, args) => {
     if (args.words.length === 0) throw new CliError("Required resource not specified. Name a kind, such as sandboxpools");

@@ -153,7 +153,7 @@ describe("image import", () => {
     const said = await image(["import", "--rootfs", "root", ...flags, "--", "/bin/sh", "-c", "true"]);
     expect(said).toEqual({
       stdout: `mine:1 imported: sha256:${"d".repeat(64)}\n`,
-      stderr: "left out: dev/null (a socket or device)\n",
+      stderr: "skipped: dev/null (a socket or device)\n",
       code: 0,
     });
     expect(asked[0]).toEqual([
@@ -217,11 +217,11 @@ test.each([
   ],
   [["import"], "image import needs one file, folder, or - for standard input; or --rootfs FOLDER"],
   [["import", "a", "b"], "image import needs one file, folder, or - for standard input; or --rootfs FOLDER"],
-  [["import", "a", "--user", "x"], "--user is for image import --rootfs: an image brings its own"],
-  [["import", "--rootfs", "x"], "image import --rootfs needs --name: a folder does not say what it is called"],
+  [["import", "a", "--user", "x"], "--user is only for image import --rootfs: an image has its own"],
+  [["import", "--rootfs", "x"], "image import --rootfs needs --name, because a folder has no image name"],
   [
     ["import", "--rootfs", "x", "--name", "y", "--platform", "linux/arm64"],
-    "image import --rootfs takes no --platform: its programs are for this machine's",
+    "image import --rootfs takes no --platform: the programs must be for this machine",
   ],
   [["import", "--rootfs", "x", "--name", "y", "-e", "A"], '--env must be NAME=VALUE, not "A"'],
 ])("image %j is a mistake", async (argv, message) => {

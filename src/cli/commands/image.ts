@@ -21,32 +21,32 @@ export const image: Command = {
   ],
   about:
     "Shows and changes the images on this machine. Images come from registries when a sandbox needs them; this is for\n" +
-    "fetching them before, for images that are in no registry, and for making room. AgentBox need not be running.\n" +
+    "fetching them earlier, for images that are in no registry, and for freeing space. AgentBox need not be running.\n" +
     "Images that sandboxes use are never removed. Mirrors and registries without TLS: registries.json in the data folder.",
   examples: [
     { does: "Fetch an image before the first sandbox needs it", line: "agentbox image pull python:3.13-slim" },
     { does: "Bring one from Docker", line: "docker save my-tool:1 | agentbox image import -" },
-    { does: "Make one of a folder", line: "agentbox image import --rootfs ./root --name my-root:1 -- /bin/sh" },
+    { does: "Make an image from a folder", line: "agentbox image import --rootfs ./root --name my-root:1 -- /bin/sh" },
     {
-      does: "Remove what nobody has used for a week, if images take more than 20 GB",
+      does: "Remove images not used for a week, if images take more than 20 GB",
       line: "agentbox image gc --older-than 168h --keep 20GB",
     },
   ],
   flags: {
-    platform: { value: "PLATFORM", help: "Fetch or import it for this one, such as linux/arm64 (default: this machine's)" },
+    platform: { value: "PLATFORM", help: "Platform of the image, such as linux/arm64 (default: this machine's)" },
     credentials: { value: "FILE", many: true, help: "Credentials for registries, in the form of Docker's config.json" },
-    name: { value: "NAME", help: "What to call what is imported (default: what it says of itself)" },
+    name: { value: "NAME", help: "Name of the imported image (default: the name in the archive)" },
     rootfs: { value: "FOLDER", help: "Import a folder with a root file system as an image of one layer" },
-    env: { short: "e", value: "NAME=VALUE", many: true, help: "With --rootfs: a variable that its processes get" },
-    entrypoint: { value: "PROGRAM", help: "With --rootfs: the program that gets the command as its arguments" },
-    user: { short: "u", value: "USER", help: "With --rootfs: who its processes run as, by name or number, optionally with :GROUP" },
-    workdir: { short: "w", value: "FOLDER", help: "With --rootfs: where its processes start (default: /)" },
+    env: { short: "e", value: "NAME=VALUE", many: true, help: "With --rootfs: environment variable of its processes" },
+    entrypoint: { value: "PROGRAM", help: "With --rootfs: program that gets the command as its arguments" },
+    user: { short: "u", value: "USER", help: "With --rootfs: user of its processes, by name or number, optionally with :GROUP" },
+    workdir: { short: "w", value: "FOLDER", help: "With --rootfs: working directory of its processes (default: /)" },
     label: { value: "NAME=VALUE", many: true, help: "With --rootfs: a label" },
-    "older-than": { value: "DURATION", help: "Only what was not used for so long (default: 1m)" },
-    keep: { value: "SIZE", help: "Remove only as much as is needed to get below this size, such as 20GB (default: 0)" },
+    "older-than": { value: "DURATION", help: "Only images not used for this time (default: 1m)" },
+    keep: { value: "SIZE", help: "Remove only until the total is below this size, such as 20GB (default: 0)" },
     ...listingFlags,
     // -w is --workdir here.
-    watch: { help: "Then show what changes, until Ctrl-C" },
+    watch: { help: "Keep showing changes until Ctrl-C" },
   },
   words: Object.keys(actions),
   run: runWordAction("image", actions),

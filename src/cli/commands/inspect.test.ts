@@ -8,7 +8,7 @@ function run(api: ScriptedApi, argv: readonly string[]): Promise<Said> {
 
 const calls = (api: ScriptedApi): string[] => api.asked.map(({ method, path }) => `${method} ${path}`);
 
-test("inspect shows what a template is for and what its author wrote, or that this is nothing", async () => {
+test("inspect shows the description and documentation of a template, or that it has none", async () => {
   let markdown = "# How\nLike this.\n";
   const template = { metadata: { name: "base" }, spec: { version: "v1.0.0", description: "Python" } };
   await using api = await scriptedApi(({ path }) => ({ body: path.endsWith("/docs") ? { markdown } : template }));
@@ -17,6 +17,6 @@ test("inspect shows what a template is for and what its author wrote, or that th
   expect(said.stdout).toMatch(/\n\n# How\nLike this\.\n$/);
   expect(JSON.parse((await run(api, ["inspect", "sbt/base", "-o", "json"])).stdout)).toMatchObject({ name: "base", docs: markdown });
   markdown = "";
-  expect((await run(api, ["inspect", "template/base"])).stdout).toContain("has no docs");
+  expect((await run(api, ["inspect", "template/base"])).stdout).toContain("has no documentation");
   expect(calls(api).slice(0, 2).sort()).toEqual(["GET /v1/templates/base", "GET /v1/templates/base/docs"]);
 });

@@ -8,13 +8,13 @@ import { oneId } from "../sandbox/one-id.ts";
 export const inspect: Command = {
   usage: ["inspect ID [-o FORMAT]", "inspect template/NAME [-o FORMAT]"],
   about:
-    "Shows all there is to know about a sandbox, live or ended. Of one that is stuck also why: what its pod waits for or failed with, " +
-    "and the warnings about it. Of a template: what it is for, and what its author wrote for its users.",
+    "Shows all details of a sandbox, live or ended. If it is stuck, also the reason: what its pod waits for or failed with, " +
+    "and the warnings about it. For a template: its description and documentation.",
   examples: [
-    { does: "Why it does not start", line: "agentbox inspect ID" },
-    { does: "How a template is used", line: "agentbox inspect template/base" },
+    { does: "Find out why a sandbox does not start", line: "agentbox inspect ID" },
+    { does: "Show the documentation of a template", line: "agentbox inspect template/base" },
   ],
-  flags: { output: { short: "o", value: "FORMAT", choices: ["yaml", "json"], help: "How it is shown" } },
+  flags: { output: { short: "o", value: "FORMAT", choices: ["yaml", "json"], help: "Output format" } },
   run: async (context, args) => {
     const id = oneId("inspect", args.words);
     const client = await apiClient(context);
@@ -29,7 +29,7 @@ export const inspect: Command = {
   },
 };
 
-/** Ids of sandboxes have no slash. */
+/** Ids of sandboxes contain no slash. */
 function templateIn(word: string): string | undefined {
   return /^(?:sandboxtemplates?|templates?|sbt)\/(.+)$/.exec(word)?.[1];
 }
@@ -39,11 +39,13 @@ interface Shown {
   readonly signal: AbortSignal | undefined;
 }
 
-/** For people the document stands by itself under what the template is; programs get one object. */
+/** People get the document below the description; programs get one object. */
 async function templateText({ templates }: AgentBoxClient, name: string, { format, signal }: Shown): Promise<string> {
   const [template, { markdown }] = await Promise.all([templates.get(name, signal), templates.docs(name, signal)]);
   const { version, description } = template.spec;
   if (format === "json") return `${JSON.stringify({ name, version, description, docs: markdown }, null, 2)}\n`;
   const head = yamlText({ name, ...withoutUndefined({ version, description }) });
-  return markdown === "" ? `${head}This template has no docs (annotation agentbox.navix.sh/docs).\n` : `${head}\n${markdown.trimEnd()}\n`;
+  return markdown === ""
+    ? `${head}This template has no documentation (annotation agentbox.navix.sh/docs).\n`
+    : `${head}\n${markdown.trimEnd()}\n`;
 }

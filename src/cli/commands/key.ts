@@ -15,23 +15,23 @@ export const key: Command = {
     "key revoke [--made FATE] ID …",
   ],
   about:
-    "API keys say who asks. An admin key may do everything; a tenant key is of a team, or of one user in it, and sees only what is " +
-    "theirs. A key can make others for its own team and user, and is shown only when it is made: the server keeps a hash. " +
-    "Revoking a key also revokes the keys that it made, unless --made keep says otherwise; an admin key that made some needs the choice. " +
-    "Commands use AGENTBOX_API_KEY, or the key that the first start put into keys/admin.key in the data folder.",
+    "An API key identifies its caller. An admin key may do everything; a tenant key belongs to a team, or to one user of a team, and sees only " +
+    "its own objects. A key can create others for the same team and user. It is shown only when it is created: the server stores a hash. " +
+    "Revoking a key also revokes the keys created with it, unless --made keep is given; for an admin key with such keys, --made is required. " +
+    "Commands use AGENTBOX_API_KEY, or the key that the first start stored in keys/admin.key in the data folder.",
   examples: [
-    { does: "A key for a team", line: "agentbox key create --team red --name 'CI of red'" },
-    { does: "One that ends by itself", line: "agentbox key create --team red --user ann --expires-in 24h" },
-    { does: "End a key, and keep those that it made", line: "agentbox key revoke --made keep 0123456789abcdef" },
-    { does: "Which ones there are", line: "agentbox key ls" },
+    { does: "Create a key for a team", line: "agentbox key create --team red --name 'CI of red'" },
+    { does: "Create one that expires", line: "agentbox key create --team red --user ann --expires-in 24h" },
+    { does: "Revoke a key, and keep the keys created with it", line: "agentbox key revoke --made keep 0123456789abcdef" },
+    { does: "List keys", line: "agentbox key ls" },
   ],
   flags: {
-    role: { value: "ROLE", choices: ["admin", "tenant"], help: "What the key may do (default: tenant)" },
-    team: { value: "TEAM", help: "Whose it is (default: the team of the key that makes it)" },
-    user: { value: "USER", help: "Only this user of the team" },
-    name: { value: "TEXT", help: "What it is for" },
-    "expires-in": { value: "DURATION", help: "It ends after so long, such as 720h (default: never)" },
-    made: { value: "FATE", choices: ["revoke", "keep"], help: "What becomes of the keys that it made (default: revoke)" },
+    role: { value: "ROLE", choices: ["admin", "tenant"], help: "Role of the key (default: tenant)" },
+    team: { value: "TEAM", help: "Team of the key (default: the caller's team)" },
+    user: { value: "USER", help: "Limit the key to this user of the team" },
+    name: { value: "TEXT", help: "Name that says what the key is for" },
+    "expires-in": { value: "DURATION", help: "Expire after this time, such as 720h (default: never)" },
+    made: { value: "FATE", choices: ["revoke", "keep"], help: "What happens to the keys created with it (default: revoke)" },
     ...listingFlags,
   },
   words: Object.keys(actions),

@@ -10,21 +10,21 @@ const actions = { ls: listLimits, set: setLimits };
 export const limits: Command = {
   usage: ["limits ls [--team TEAM [--user USER]]", "limits set (--server | --every-team | --team TEAM [--user USER]) NAME=NUMBER …"],
   about:
-    "How much teams, their users and the whole server may have: sandboxes, cpu, memory, idle pods, pools and more, with what is used of it. " +
-    "A tenant key sees the limits of its team and user, an admin key sees and sets all. NAME=default takes back what was set. " +
-    "What is there already is not taken away when a limit is lowered.",
+    "Limits of teams, their users and the whole server: sandboxes, cpu, memory, idle pods, pools and more, with the current usage. " +
+    "A tenant key sees the limits of its team and user, an admin key sees and sets all. NAME=default removes a limit that was set. " +
+    "A lower limit does not remove what exists already.",
   examples: [
-    { does: "What there is, and what is used", line: "agentbox limits ls" },
-    { does: "Let team red have larger pools", line: "agentbox limits set --team red pods=2000 podsPerPool=1000" },
-    { does: "Let every team have fewer sandboxes", line: "agentbox limits set --every-team sandboxes=100" },
-    { does: "Let user ann of team red have four sandboxes", line: "agentbox limits set --team red --user ann sandboxes=4" },
-    { does: "… and every other user of it two", line: "agentbox limits set --team red --user '*' sandboxes=2" },
-    { does: "Back to the usual", line: "agentbox limits set --team red pods=default" },
+    { does: "Show limits and usage", line: "agentbox limits ls" },
+    { does: "Allow team red larger pools", line: "agentbox limits set --team red pods=2000 podsPerPool=1000" },
+    { does: "Give every team fewer sandboxes", line: "agentbox limits set --every-team sandboxes=100" },
+    { does: "Give user ann of team red four sandboxes", line: "agentbox limits set --team red --user ann sandboxes=4" },
+    { does: "… and every other user of the team two", line: "agentbox limits set --team red --user '*' sandboxes=2" },
+    { does: "Return to the default", line: "agentbox limits set --team red pods=default" },
   ],
   flags: {
     team: { value: "TEAM", help: "The limits of this team" },
-    user: { value: "USER", help: "With --team: the limits of this user of it; '*' for every user that has none of its own" },
-    "every-team": { help: "The limits of all teams that have none of their own" },
+    user: { value: "USER", help: "With --team: the limits of this user; '*' for every user without limits of its own" },
+    "every-team": { help: "The limits of all teams without limits of their own" },
     server: { help: "The limits of the whole server" },
     ...listingFlags,
   },

@@ -10,16 +10,16 @@ import { spanOf } from "../sandbox/spans.ts";
 
 export const logs: Command = {
   usage: ["logs ID [-f] [--tail LINES] [--since DURATION] [-c NAME | --source RUNTIME]"],
-  about: "Shows what a live sandbox's own program wrote, from its claim on. What commands wrote that were run in it is not among it.",
+  about: "Shows the log of a live sandbox's main program since the claim. The output of commands run in the sandbox is not included.",
   examples: [
     { does: "The last hundred lines", line: "agentbox logs ID --tail 100" },
-    { does: "… and what comes, until the sandbox ends", line: "agentbox logs ID -f --tail 100" },
+    { does: "… and follow the log until the sandbox ends", line: "agentbox logs ID -f --tail 100" },
   ],
   flags: {
-    follow: { short: "f", help: "Then show what comes, until the sandbox ends or Ctrl-C" },
-    tail: { value: "LINES", help: "Only so many lines from the end (default: 1000)" },
-    since: { value: "DURATION", help: "Only of this last while, such as 5m" },
-    container: { short: "c", value: "NAME", help: "Of this container (default: the first)" },
+    follow: { short: "f", help: "Follow the log until the sandbox ends or Ctrl-C" },
+    tail: { value: "LINES", help: "Number of lines from the end (default: 1000)" },
+    since: { value: "DURATION", help: "Only lines of this last time span, such as 5m" },
+    container: { short: "c", value: "NAME", help: "Container to read from (default: the first)" },
     source: { value: "RUNTIME", help: "The file that this runtime of the template logs to (default: stdout)" },
   },
   run: async (context, args) => {
@@ -33,7 +33,7 @@ export const logs: Command = {
     const { sandboxes } = await apiClient(context);
     if (args.isOn("follow")) return await follow(context, sandboxes, id, query);
     const { lines, truncated } = await sandboxes.logs(id, query, context.signal);
-    if (truncated) context.stderr.write("agentbox: there is more than the API passes on; the oldest of it is missing here\n");
+    if (truncated) context.stderr.write("agentbox: the log is too long for one answer; the oldest lines are missing\n");
     for (const line of lines) context.stdout.write(`${line}\n`);
     return 0;
   },
@@ -44,11 +44,11 @@ async function follow(context: CliContext, sandboxes: SandboxesClient, id: strin
     if ("line" in piece) context.stdout.write(piece.partial === true ? piece.line : `${piece.line}\n`);
     else return endOfLog(piece);
   }
-  throw new CliError("the connection to the server broke; run it again to go on");
+  throw new CliError("the connection to the server broke; run the command again to continue");
 }
 
 function endOfLog({ _meta: { reason, message } }: Extract<LogLine, { readonly _meta: unknown }>): number {
-  if (reason === "error") throw new CliError(message ?? "the server could not go on reading the log");
-  if (reason === "shutdown") throw new CliError("the server has ended; run it again to go on");
+  if (reason === "error") throw new CliError(message ?? "the server could not read more of the log");
+  if (reason === "shutdown") throw new CliError("the server has shut down; run the command again to continue");
   return 0;
 }

@@ -10,18 +10,18 @@ const defaultLimit = 100;
 
 export const ls: Command = {
   usage: ["ls [-a] [--pool POOL] [--status STATUS] [--metadata KEY=VALUE] [--limit NUMBER] [-o FORMAT]"],
-  about: "Shows sandboxes, newest first: the live ones, or with -a or --status also those that have ended.",
+  about: "Lists sandboxes, newest first: live ones, and with -a or --status also ended ones.",
   examples: [
     { does: "What runs", line: "agentbox ls" },
     { does: "What failed", line: "agentbox ls --status Failed -o wide" },
-    { does: "What happens to them, as it happens", line: "agentbox ls -w" },
-    { does: "Pods of all of them", line: "agentbox ls -o jsonpath='{[*].podName}'" },
-    { does: "All that was ever made for a ticket", line: "agentbox ls -a --metadata ticket=42 --limit 0" },
+    { does: "Keep showing changes", line: "agentbox ls -w" },
+    { does: "Print the pods of all sandboxes", line: "agentbox ls -o jsonpath='{[*].podName}'" },
+    { does: "List all sandboxes ever created for a ticket", line: "agentbox ls -a --metadata ticket=42 --limit 0" },
   ],
   flags: {
-    all: { short: "a", help: "Also those that have ended" },
+    all: { short: "a", help: "Include ended sandboxes" },
     ...filterFlags,
-    limit: { value: "NUMBER", help: `How many at most; 0: all (default: ${defaultLimit})` },
+    limit: { value: "NUMBER", help: `Maximum number; 0: all (default: ${defaultLimit})` },
     ...listingFlags,
   },
   run: async (context, args) => {

@@ -12,16 +12,16 @@ export const mcp: Command = {
   about:
     "Speaks MCP on standard input and output, for AI clients that start a program: tools to create sandboxes, run commands and code in them, " +
     "and read and write their files. The server at AGENTBOX_API_URL, or the one of this machine, does the work; it also serves MCP at /mcp. " +
-    "Sandboxes that a session makes end with it, unless --keep or a tool's keep says otherwise. " +
+    "Sandboxes created in a session end with it, unless --keep or a tool's keep is set. " +
     `init writes the entry into the configuration of a client: ${clientNames.join(", ")}.`,
   examples: [
     { does: "Set up Claude Code for the project in this folder", line: "agentbox mcp init claude-code" },
-    { does: "See what would be written for Cursor", line: "agentbox mcp init cursor --print" },
-    { does: "Only tools that change nothing", line: "agentbox mcp --read-only" },
+    { does: "Show what would be written for Cursor", line: "agentbox mcp init cursor --print" },
+    { does: "Offer only tools that change nothing", line: "agentbox mcp --read-only" },
   ],
   flags: {
     "read-only": { help: "Offer only tools that change nothing" },
-    keep: { help: "Sandboxes outlive the session that made them" },
+    keep: { help: "Keep sandboxes after the session that created them" },
     print: { help: "Show what init would write, and write nothing" },
   },
   run: async (context, args) => {

@@ -3,7 +3,7 @@ import { eachSandbox } from "../sandbox/each-sandbox.ts";
 
 export const pause: Command = {
   usage: ["pause ID …"],
-  about: "Freezes everything that runs in sandboxes. Memory and files stay, no CPU is used, and no timeout runs until they are resumed.",
+  about: "Freezes all processes of sandboxes. Memory and files are kept, no CPU is used, and timeouts stop until they are resumed.",
   examples: [{ does: "Freeze one", line: "agentbox pause ID" }],
   flags: {},
   run: (context, args) =>

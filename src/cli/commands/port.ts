@@ -12,15 +12,15 @@ import { CliError, UsageError } from "../failure.ts";
 export const port: Command = {
   usage: ["port ID [LOCAL:]PORT [--address ADDRESS] [--open]"],
   about:
-    "Makes a port of a sandbox reachable at a port of this machine, until Ctrl-C: HTTP/1.1 and WebSockets, through the server's gateway. " +
-    "Without LOCAL the same number is taken here; 0 takes any free one. A sandbox with private traffic needs its token in AGENTBOX_TRAFFIC_TOKEN.",
+    "Forwards a port of this machine to a port of a sandbox until Ctrl-C: HTTP/1.1 and WebSockets, through the server's gateway. " +
+    "Without LOCAL, the same port number is used here; 0 selects any free port. A sandbox with private traffic needs its token in AGENTBOX_TRAFFIC_TOKEN.",
   examples: [
-    { does: "Port 8000 of a sandbox at port 8000 here", line: "agentbox port ID 8000" },
-    { does: "At another port, and shown in the browser", line: "agentbox port ID 3000:8000 --open" },
+    { does: "Forward port 8000 to port 8000 of a sandbox", line: "agentbox port ID 8000" },
+    { does: "Use another local port, and open the browser", line: "agentbox port ID 3000:8000 --open" },
   ],
   flags: {
-    address: { value: "ADDRESS", help: "Address of this machine to listen at (default: 127.0.0.1)" },
-    open: { help: "Open it in the browser" },
+    address: { value: "ADDRESS", help: "Local address to listen on (default: 127.0.0.1)" },
+    open: { help: "Open the address in the browser" },
   },
   run: async (context, args) => {
     const [id, word, ...more] = args.words;
@@ -29,7 +29,8 @@ export const port: Command = {
     const ports = portsIn(word);
     const { sandboxes } = await apiClient(context);
     const { status } = await sandboxes.get(id, context.signal);
-    if (status !== "Running" && status !== "Paused") throw new CliError(`sandbox ${id} is ${status}: only one that runs has open ports`);
+    if (status !== "Running" && status !== "Paused")
+      throw new CliError(`sandbox ${id} is ${status}: only running sandboxes have open ports`);
     const gateway = await gatewayUrl(context);
     if (gateway === undefined) {
       throw new CliError("the address of the gateway is not known: agentbox config set NAME --gateway URL, or set AGENTBOX_GATEWAY_URL");
@@ -67,7 +68,7 @@ async function forward(context: CliContext, target: PortTarget, { host, port: lo
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
-          ? new CliError(`port ${local} is taken here: choose another one, such as agentbox port ${target.id} 0:${target.port}`)
+          ? new CliError(`port ${local} is in use here: choose another one, such as agentbox port ${target.id} 0:${target.port}`)
           : error,
       ),
     );
@@ -83,7 +84,7 @@ async function forward(context: CliContext, target: PortTarget, { host, port: lo
   return 0;
 }
 
-/** A server whose requests and upgrades go to one port of a sandbox. */
+/** A local server whose requests and upgrades go to one port of a sandbox. */
 export function portForwarder(target: PortTarget) {
   const server = createServer((request, response) => {
     const sent = send(target, request, (answer) => {

@@ -3,8 +3,8 @@ import { eachSandbox } from "../sandbox/each-sandbox.ts";
 
 export const resume: Command = {
   usage: ["resume ID …"],
-  about: "Lets everything in paused sandboxes go on where it was.",
-  examples: [{ does: "Go on with one", line: "agentbox resume ID" }],
+  about: "Resumes all processes of paused sandboxes where they stopped.",
+  examples: [{ does: "Resume one sandbox", line: "agentbox resume ID" }],
   flags: {},
   run: (context, args) =>
     eachSandbox(context, args.words, {

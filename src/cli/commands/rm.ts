@@ -10,7 +10,7 @@ import { collectSandboxes, filterFlags, sandboxQuery } from "../sandbox/collect-
 import { eachSandbox } from "../sandbox/each-sandbox.ts";
 import { sandboxColumns } from "../sandbox/sandbox-columns.ts";
 
-/** So many are shown before the question. */
+/** Number of sandboxes shown before the question. */
 const previewed = 20;
 
 export const rm: Command = {
@@ -20,25 +20,25 @@ export const rm: Command = {
     "rm [--pool POOL] [--template TEMPLATE] [--metadata KEY=VALUE] [--prefix TEXT] [--status STATUS] [--all] [--yes]",
   ],
   about:
-    "Ends sandboxes, with all that runs and all that was written in them. What is remembered of them stays: agentbox ls --all. " +
-    "By filters it shows which ones, and asks; --yes answers for scripts, and --dry-run only shows.",
+    "Ends sandboxes with their processes and files. Their records stay in the history: agentbox ls --all. " +
+    "With filters, it shows the matching sandboxes and asks for confirmation; --yes skips the question, --dry-run only shows them.",
   examples: [
     { does: "End one", line: "agentbox rm ID" },
-    { does: "End all of a pool", line: "agentbox rm --pool base" },
-    { does: "What would be ended", line: "agentbox rm --metadata ticket=42 --dry-run" },
+    { does: "End all sandboxes of a pool", line: "agentbox rm --pool base" },
+    { does: "Show what would be ended", line: "agentbox rm --metadata ticket=42 --dry-run" },
     { does: "End all, in a script", line: "agentbox rm --all --yes" },
   ],
   flags: {
     ...filterFlags,
-    all: { short: "a", help: "All live sandboxes that this key sees" },
+    all: { short: "a", help: "All live sandboxes visible to this key" },
     yes: { short: "y", help: "Do not ask" },
-    "dry-run": { help: "Only show which ones" },
+    "dry-run": { help: "Only show the matching sandboxes" },
   },
   run: async (context, args) => {
     const filters = [...Object.keys(filterFlags), "all"].filter((flag) => args.has(flag));
     if (filters.length === 0) {
       for (const flag of ["yes", "dry-run"])
-        if (args.has(flag)) throw new UsageError(`--${flag} is for filters, such as --pool: IDs are ended at once`);
+        if (args.has(flag)) throw new UsageError(`--${flag} is only for filters such as --pool: sandboxes given by ID are ended at once`);
       return await endAll(context, args.words);
     }
     if (args.words.length > 0) throw new UsageError(`rm takes IDs or filters, not both: ${args.words.join(" ")} and --${filters[0] ?? ""}`);
@@ -51,7 +51,7 @@ async function endFound(context: CliContext, args: Arguments): Promise<number> {
   const query = { ...sandboxQuery(args), ...(!args.has("status") && { status: liveSandboxStatuses }) };
   const { found } = await collectSandboxes(context, sandboxes, query, Infinity);
   if (found.length === 0) {
-    context.stderr.write("No live sandboxes are like that\n");
+    context.stderr.write("No live sandboxes match\n");
     return 0;
   }
   if (args.isOn("dry-run") || !args.isOn("yes")) preview(context, found);
@@ -75,7 +75,7 @@ function preview({ stderr, clock }: CliContext, found: readonly Sandbox[]): void
 
 async function isWanted(context: CliContext, count: number): Promise<boolean> {
   if (!context.hasTerminal())
-    throw new CliError("ending sandboxes by a filter needs --yes where there is no terminal to ask at; --dry-run shows which ones");
+    throw new CliError("without a terminal, ending sandboxes by a filter needs --yes; --dry-run shows which ones");
   const answer = await context.ask(`End ${count === 1 ? "this sandbox" : `these ${count} sandboxes`}? [y/N] `);
   return /^y(es)?$/i.test(answer.trim());
 }

@@ -9,19 +9,19 @@ import { commandFlags, isTerminal } from "../sandbox/run-command.ts";
 export const run: Command = {
   usage: ["run [POOL] [FLAGS]", "run [POOL] [FLAGS] -- COMMAND …", "run [POOL] -t [FLAGS]"],
   about:
-    `Makes a sandbox out of an Env or a pool (default: ${defaultPool}) and prints its ID. With a command, or with -t and a shell: runs that in it,\n` +
-    "ends the sandbox when the command has ended, and ends with the command's exit code.",
+    `Creates a sandbox from an Env or a pool (default: ${defaultPool}) and prints its ID. With a command, or with -t for a shell: runs it in the sandbox,\n` +
+    "ends the sandbox when the command has ended, and exits with the command's exit code.",
   examples: [
-    { does: "Run one command in a sandbox of its own", line: "agentbox run base -- echo hi" },
-    { does: "A shell in a sandbox of its own", line: "agentbox run base -t" },
-    { does: "Make a sandbox, use it, end it", line: 'ID=$(agentbox run base) && agentbox exec "$ID" -- ls / && agentbox rm "$ID"' },
-    { does: "A sandbox of a certain size, if the Env has several", line: "agentbox run base --instance-type cpu --multiplier 4" },
-    { does: "One that lives for an hour at most, and ten minutes without use", line: "agentbox run base --timeout 1h --idle-timeout 10m" },
+    { does: "Run one command in a new sandbox", line: "agentbox run base -- echo hi" },
+    { does: "Open a shell in a new sandbox", line: "agentbox run base -t" },
+    { does: "Create a sandbox, use it, end it", line: 'ID=$(agentbox run base) && agentbox exec "$ID" -- ls / && agentbox rm "$ID"' },
+    { does: "Select a size, if the Env has several", line: "agentbox run base --instance-type cpu --multiplier 4" },
+    { does: "End it after an hour, or after ten minutes without use", line: "agentbox run base --timeout 1h --idle-timeout 10m" },
   ],
   flags: {
     ...createFlags,
-    keep: { help: "Do not end it after the command" },
-    "no-wait": { help: "Do not wait until it runs" },
+    keep: { help: "Do not end the sandbox after the command" },
+    "no-wait": { help: "Do not wait until the sandbox runs" },
     ...commandFlags,
     output: { short: "o", value: "FORMAT", help: "Print the sandbox for programs: json, yaml or jsonpath={PATH}; not with a command" },
   },
@@ -29,7 +29,7 @@ export const run: Command = {
     const wish = createWish("run", args);
     const command = args.afterDashes ?? [];
     const isUsed = isTerminal(context, args) || command.length > 0;
-    if (args.afterDashes?.length === 0) throw new UsageError("a command must stand after --: agentbox run base -- echo hi");
+    if (args.afterDashes?.length === 0) throw new UsageError("-- must be followed by a command: agentbox run base -- echo hi");
     refuseMixed(args, isUsed);
     if (args.has("output")) programFormat(args);
     const { sandboxes } = await apiClient(context);
@@ -40,7 +40,7 @@ export const run: Command = {
   },
 };
 
-/** Flags that would be ignored are mistakes that somebody finds out about too late. */
+/** A flag that would be ignored is refused, because the user would notice it too late. */
 function refuseMixed(args: Arguments, hasCommand: boolean): void {
   const wrong = (hasCommand ? ["no-wait", "output"] : ["keep", "user", "workdir", "stdin", "no-stdin", "command-timeout"]).filter((flag) =>
     args.has(flag),

@@ -313,8 +313,8 @@ describe("agentbox logs", () => {
   test.each([
     [['{"line":"a","partial":true}', '{"line":"b"}', '{"_meta":{"reason":"ended","lines":2}}', ""], "ab\n", "", 0],
     [['{"_meta":{"reason":"error","lines":0,"message":"the node is gone"}}', ""], "", "error: the node is gone\n", 1],
-    [['{"_meta":{"reason":"shutdown","lines":0}}', ""], "", "error: the server has ended; run it again to go on\n", 1],
-    [['{"line":"a"}', '{"lin'], "a\n", "error: the connection to the server broke; run it again to go on\n", 1],
+    [['{"_meta":{"reason":"shutdown","lines":0}}', ""], "", "error: the server has shut down; run the command again to continue\n", 1],
+    [['{"line":"a"}', '{"lin'], "a\n", "error: the connection to the server broke; run the command again to continue\n", 1],
   ])("that are followed end with their last line: %j", async (lines, stdout, stderr, code) => {
     await using api = await scriptedApi(() => ({ body: lines.join("\n") }));
     expect(await run(api, ["logs", "-f", "sb1"])).toEqual({ stdout, stderr, code });
@@ -354,8 +354,8 @@ describe("commands on sandboxes", () => {
 
   test("scale sets the size of a pool", async () => {
     await using api = await scriptedApi(() => ({ body: {} }));
-    expect((await run(api, ["scale", "base", "10"])).stdout).toBe("pool base is to have 10 pods\n");
-    expect((await run(api, ["scale", "red/base", "0"])).stdout).toBe("pool red/base is to have 0 pods\n");
+    expect((await run(api, ["scale", "base", "10"])).stdout).toBe("pool base now wants 10 pods\n");
+    expect((await run(api, ["scale", "red/base", "0"])).stdout).toBe("pool red/base now wants 0 pods\n");
     expect(api.asked).toEqual([
       { method: "PUT", path: "/v1/pools/base/scale", body: { replicas: 10 } },
       { method: "PUT", path: "/v1/pools/base/scale?namespace=red", body: { replicas: 0 } },
@@ -370,7 +370,7 @@ describe("commands on sandboxes", () => {
 
   test.each([
     [["run", "base", "ls"], "run takes one pool; write -- before a command: agentbox run base -- ls"],
-    [["run", "--"], "a command must stand after --: agentbox run base -- echo hi"],
+    [["run", "--"], "-- must be followed by a command: agentbox run base -- echo hi"],
     [["run", "--keep"], "--keep cannot be used without a command"],
     [["run", "-o", "json", "--", "ls"], "--output cannot be used with a command"],
     [["run", "-t", "--command-timeout", "9s"], "--command-timeout cannot be used with --tty"],
@@ -379,16 +379,16 @@ describe("commands on sandboxes", () => {
       '--timeout: "5parsecs" is not a duration: write numbers with units h, m, s, ms, us or ns, such as "90s" or "1h30m"',
     ],
     [["run", "-l", "a"], '--label needs KEY=VALUE, not "a"'],
-    [["exec"], "exec needs the ID of a sandbox: agentbox ls shows them"],
+    [["exec"], "exec needs the ID of a sandbox; agentbox ls lists them"],
     [["exec", "sb1"], "exec needs a command: agentbox exec sb1 -- ls /"],
     [["logs", "a", "b"], "logs takes one ID: unexpected b"],
     [["ls", "sb1"], "ls takes only flags: unexpected sb1. See agentbox inspect ID"],
     [["ls", "--limit", "-1"], "--limit must be a number of at least 0, not -1"],
     [["scale", "base"], "scale needs a pool and a number: agentbox scale base 10"],
     [["scale", "base", "many"], 'the size of a pool must be a whole number of at least 0, not "many"'],
-    [["rm"], "rm needs the ID of a sandbox: agentbox ls shows them"],
+    [["rm"], "rm needs the ID of a sandbox; agentbox ls lists them"],
     [["extend", "sb1"], "extend needs --timeout or --idle-timeout"],
-  ])("%j is refused before anything is asked", async (argv, message) => {
+  ])("%j is refused before any request is sent", async (argv, message) => {
     await using api = await scriptedApi(() => ({}));
     expect(await run(api, argv)).toEqual({ stdout: "", stderr: `error: ${message}\nSee: agentbox help ${argv[0] ?? ""}\n`, code: 2 });
     expect(api.asked).toEqual([]);

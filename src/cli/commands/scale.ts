@@ -5,9 +5,9 @@ import { UsageError } from "../failure.ts";
 export const scale: Command = {
   usage: ["scale POOL NUMBER"],
   about:
-    "Sets how many pods a pool keeps, those with a sandbox included. Pods that are too many go when they are idle: no sandbox is ended. " +
-    "POOL is a name, or NAMESPACE/NAME where several have it. A pool that belongs to an Env is scaled with agentbox envs scale.",
-  examples: [{ does: "Room for ten sandboxes at a time", line: "agentbox scale base 10" }],
+    "Sets the number of pods of a pool, including pods with a sandbox. Surplus pods are deleted when they are idle: no sandbox is ended. " +
+    "POOL is a name, or NAMESPACE/NAME if several namespaces have the name. A pool that belongs to an Env is scaled with agentbox envs scale.",
+  examples: [{ does: "Have room for ten sandboxes", line: "agentbox scale base 10" }],
   flags: {},
   run: async (context, { words: [pool, number, ...more] }) => {
     if (pool === undefined || number === undefined || more.length > 0) {
@@ -19,7 +19,7 @@ export const scale: Command = {
     const [name = "", namespace] = parts.reverse();
     const { pools } = await apiClient(context);
     await pools.scale({ name, namespace }, Number(number), context.signal);
-    context.stdout.write(`pool ${pool} is to have ${Number(number)} pods\n`);
+    context.stdout.write(`pool ${pool} now wants ${Number(number)} pods\n`);
     return 0;
   },
 };

@@ -68,16 +68,16 @@ test("a flag goes before its variable", async () => {
 });
 
 test.each([
-  [[], {}, "say what to run: api, controllers, gateway or node"],
-  [["apis"], {}, 'there is no part "apis"'],
-  [["api"], image, "DATABASE_URL is needed"],
-  [["controllers", "gateway"], { ...image, DATABASE_URL: "" }, "DATABASE_URL is needed"],
-  [["api", "controllers"], {}, "--daemon-image (or AGENTBOX_DAEMON_IMAGE) is needed"],
-  [["node"], {}, "--node-name (or AGENTBOX_NODE_NAME) is needed"],
-  [["node", "gateway", "--node-name", "a"], {}, "node runs alone"],
+  [[], {}, "name the parts to run: api, controllers, gateway or node"],
+  [["apis"], {}, 'unknown part "apis"'],
+  [["api"], image, "DATABASE_URL is required"],
+  [["controllers", "gateway"], { ...image, DATABASE_URL: "" }, "DATABASE_URL is required"],
+  [["api", "controllers"], {}, "--daemon-image (or AGENTBOX_DAEMON_IMAGE) is required"],
+  [["node"], {}, "--node-name (or AGENTBOX_NODE_NAME) is required"],
+  [["node", "gateway", "--node-name", "a"], {}, "node must be the only part"],
   [["gateway", "--domain", "Example.com"], {}, "--domain must be a DNS name in lower case"],
   [["gateway", "--domain", "example.com:70000"], {}, "--domain must be a DNS name in lower case"],
-  [["gateway", "--tls-cert", "x"], {}, "--tls-cert and --tls-key are only good together"],
+  [["gateway", "--tls-cert", "x"], {}, "--tls-cert and --tls-key must be given together"],
   [["gateway"], { AGENTBOX_GATEWAY_PORT: "x" }, "AGENTBOX_GATEWAY_PORT must be a port"],
 ] as const)("serve %j with %j is refused, and says why", async (argv, env, why) => {
   const { request, stderr, code } = await asked(argv, { ...env });

@@ -17,54 +17,54 @@ const defaults = {
 export const serve: Command = {
   usage: ["serve PART… [CLUSTER] [ADDRESSES] [LIMITS]"],
   about:
-    "Runs parts of AgentBox for a Kubernetes cluster until it is told to end (SIGTERM, Ctrl-C); a second signal ends it at once.\n" +
-    "  api          the APIs; any number of processes, all of them at work\n" +
-    "  controllers  keeps pools and ends sandboxes; of any number of processes one works and the others stand by\n" +
-    "  gateway      the way into sandboxes; any number of processes, all of them at work\n" +
-    "  node         pauses the sandboxes of one node, which it runs on as root; alone in its process\n" +
-    "Log lines go to standard output as JSON. Health and metrics are at the health port: /healthz, /readyz, /metrics.\n" +
-    "DATABASE_URL says where ended sandboxes are kept: postgres://…, which api and controllers need when they are not in one process.\n" +
-    "OTEL_EXPORTER_OTLP_ENDPOINT switches tracing on.",
+    "Runs parts of AgentBox for a Kubernetes cluster until SIGTERM or Ctrl-C; a second signal stops it at once.\n" +
+    "  api          the APIs; any number of processes, all active\n" +
+    "  controllers  manages pools and ends sandboxes; any number of processes, one active and the others on standby\n" +
+    "  gateway      the proxy to sandboxes; any number of processes, all active\n" +
+    "  node         pauses the sandboxes of one node; runs on that node as root, in a process of its own\n" +
+    "Writes log lines to standard output as JSON. Health and metrics are on the health port: /healthz, /readyz, /metrics.\n" +
+    "DATABASE_URL is the database of the history: postgres://…; required if api and controllers are in different processes.\n" +
+    "OTEL_EXPORTER_OTLP_ENDPOINT enables tracing.",
   examples: [
-    { does: "One process of each, as in a Deployment", line: "agentbox serve api" },
+    { does: "Run one part, as in a Deployment", line: "agentbox serve api" },
     {
-      does: "All in one, from outside the cluster",
+      does: "Run all parts in one process, from outside the cluster",
       line: "agentbox serve api controllers gateway --kubeconfig admin.conf --namespace agentbox",
     },
   ],
   flags: {
-    kubeconfig: { value: "FILE", help: "How the cluster is reached (default: KUBECONFIG, or as the pod that this runs in)" },
+    kubeconfig: { value: "FILE", help: "Kubeconfig of the cluster (default: KUBECONFIG, or the service account of this pod)" },
     namespace: {
       value: "NAME",
-      help: "AgentBox's own: keys, leases (default: AGENTBOX_NAMESPACE, or where the pod or the kubeconfig's context is)",
+      help: "Namespace of AgentBox's own objects: keys, leases (default: AGENTBOX_NAMESPACE, or that of the pod or the kubeconfig's context)",
     },
     "pool-namespace": {
       value: "NAME",
-      help: "Where pools are when nobody says where (default: AGENTBOX_POOL_NAMESPACE, --only-namespace, or default)",
+      help: "Default namespace of pools (default: AGENTBOX_POOL_NAMESPACE, --only-namespace, or default)",
     },
     "only-namespace": {
       value: "NAME",
-      help: "Look after the pools of one namespace and no others (default: AGENTBOX_ONLY_NAMESPACE, or the whole cluster)",
+      help: "Manage only the pools of this namespace (default: AGENTBOX_ONLY_NAMESPACE, or the whole cluster)",
     },
     "cluster-id": {
       value: "NAME",
-      help: "Which entry of an Env's clusters is this cluster's (default: AGENTBOX_CLUSTER_ID; without one Envs are not kept)",
+      help: "Id of this cluster in the clusters of Envs (default: AGENTBOX_CLUSTER_ID; Envs are not managed without one)",
     },
     "daemon-image": {
       value: "IMAGE",
-      help: "What brings the daemon into sandboxes (default: AGENTBOX_DAEMON_IMAGE; needed by api and controllers)",
+      help: "Image with the daemon for sandboxes (default: AGENTBOX_DAEMON_IMAGE; required by api and controllers)",
     },
-    "node-name": { value: "NAME", help: "With node: which node this is (default: AGENTBOX_NODE_NAME)" },
+    "node-name": { value: "NAME", help: "With node: name of this node (default: AGENTBOX_NODE_NAME)" },
     "cgroup-root": {
       value: "FOLDER",
       help: `With node: where the node's control groups are mounted (default: AGENTBOX_CGROUP_ROOT or ${defaults.cgroupRoot})`,
     },
-    listen: { value: "ADDRESS", help: `Address to listen at (default: AGENTBOX_LISTEN or ${defaults.host})` },
+    listen: { value: "ADDRESS", help: `Address to listen on (default: AGENTBOX_LISTEN or ${defaults.host})` },
     port: { short: "p", value: "PORT", help: `Port of the APIs (default: AGENTBOX_PORT or ${defaults.port}; 0: any free one)` },
-    "gateway-port": { value: "PORT", help: `Port of the gateway, plain (default: AGENTBOX_GATEWAY_PORT or ${defaults.gatewayPort})` },
+    "gateway-port": { value: "PORT", help: `Plain HTTP port of the gateway (default: AGENTBOX_GATEWAY_PORT or ${defaults.gatewayPort})` },
     "gateway-tls-port": {
       value: "PORT",
-      help: `… and encrypted, with --tls-cert (default: AGENTBOX_GATEWAY_TLS_PORT or ${defaults.tlsPort})`,
+      help: `TLS port of the gateway, with --tls-cert (default: AGENTBOX_GATEWAY_TLS_PORT or ${defaults.tlsPort})`,
     },
     "health-port": {
       value: "PORT",
@@ -72,17 +72,17 @@ export const serve: Command = {
     },
     domain: {
       value: "NAME",
-      help: `Sandboxes are <port>-<id>.NAME; with :PORT if clients need one (default: AGENTBOX_DOMAIN or ${defaults.domain})`,
+      help: `Domain of the sandboxes' hosts, <port>-<id>.NAME; add :PORT if clients need it (default: AGENTBOX_DOMAIN or ${defaults.domain})`,
     },
     "api-address": {
       value: "HOST:PORT",
-      help: "Where a gateway finds the API, which it shows as api.DOMAIN (default: AGENTBOX_API_ADDRESS, or its own process)",
+      help: "Address of the API that the gateway serves as api.DOMAIN (default: AGENTBOX_API_ADDRESS, or its own process)",
     },
-    "tls-cert": { value: "FILE", help: "Certificate for *.DOMAIN in PEM (default: AGENTBOX_TLS_CERT; without one nothing is encrypted)" },
-    "tls-key": { value: "FILE", help: "… and its key (default: AGENTBOX_TLS_KEY)" },
+    "tls-cert": { value: "FILE", help: "Certificate for *.DOMAIN in PEM (default: AGENTBOX_TLS_CERT; without one there is no TLS port)" },
+    "tls-key": { value: "FILE", help: "Private key of the certificate (default: AGENTBOX_TLS_KEY)" },
     "stream-grace": {
       value: "DURATION",
-      help: "How long a gateway that ends lets streams go on (default: AGENTBOX_STREAM_GRACE or 20s)",
+      help: "How long open streams may continue when the gateway stops (default: AGENTBOX_STREAM_GRACE or 20s)",
     },
     ...limitFlags,
   },
@@ -122,11 +122,12 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
   };
 }
 
-/** It runs with rights over its node, which nothing else is to share. */
+/** It runs with rights over its node, which no other part should share. */
 function nodeOf(parts: readonly ServePart[], name: string | undefined, cgroupRoot = defaults.cgroupRoot): ServePartsRequest["node"] {
   if (!parts.includes("node")) return undefined;
-  if (parts.length > 1) throw new UsageError("node runs alone: it is root on its node, and the other parts need not be");
-  if (name === undefined) throw new UsageError("--node-name (or AGENTBOX_NODE_NAME) is needed: the agent looks after the pods of one node");
+  if (parts.length > 1)
+    throw new UsageError("node must be the only part of its process: it runs as root, and the other parts do not need that");
+  if (name === undefined) throw new UsageError("--node-name (or AGENTBOX_NODE_NAME) is required: the agent manages the pods of one node");
   return { name, cgroupRoot };
 }
 
@@ -140,19 +141,19 @@ function addressOf({ text, from }: Given): ServePartsRequest["apiAddress"] {
 
 function partsOf(words: readonly string[]): readonly ServePart[] {
   const unknown = words.find((word) => !serveParts.some((part) => part === word));
-  if (unknown !== undefined) throw new UsageError(`there is no part ${JSON.stringify(unknown)}: it may be ${orList(serveParts)}`);
-  if (words.length === 0) throw new UsageError(`say what to run: ${orList(serveParts)}, or several of them`);
+  if (unknown !== undefined) throw new UsageError(`unknown part ${JSON.stringify(unknown)}: expected ${orList(serveParts)}`);
+  if (words.length === 0) throw new UsageError(`name the parts to run: ${orList(serveParts)}, or several of them`);
   return serveParts.filter((part) => words.includes(part));
 }
 
 function checkTogether(parts: readonly ServePart[], said: Pick<ServePartsRequest, "databaseUrl" | "daemonImage">): void {
   const isSplit = parts.includes("api") !== parts.includes("controllers");
   if (isSplit && said.databaseUrl === undefined) {
-    throw new UsageError("DATABASE_URL is needed: api and controllers are not in one process, so each would keep a history of its own");
+    throw new UsageError("DATABASE_URL is required: api and controllers are in different processes and must share one history");
   }
   if ((parts.includes("api") || parts.includes("controllers")) && said.daemonImage === undefined) {
     throw new UsageError(
-      "--daemon-image (or AGENTBOX_DAEMON_IMAGE) is needed: pods get the daemon from it; `make images` builds and pushes it",
+      "--daemon-image (or AGENTBOX_DAEMON_IMAGE) is required: pods get the daemon from this image; `make images` builds and pushes it",
     );
   }
 }

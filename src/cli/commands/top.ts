@@ -13,14 +13,14 @@ const orders = ["cpu", "memory", "disk", "age"] as const;
 
 export const top: Command = {
   usage: ["top [--pool POOL] [--sort ORDER] [-w] [-o FORMAT]"],
-  about: "Shows what live sandboxes use: processors, memory and disk, those with the most first.",
+  about: "Shows the resource usage of live sandboxes: processor, memory and disk, largest first.",
   examples: [
-    { does: "What uses the processors", line: "agentbox top" },
-    { does: "The largest in memory, as they change", line: "agentbox top --sort memory -w" },
+    { does: "Sort by processor usage", line: "agentbox top" },
+    { does: "Sort by memory, and keep updating", line: "agentbox top --sort memory -w" },
   ],
   flags: {
-    pool: { value: "POOL", help: "Only of this pool" },
-    sort: { value: "ORDER", choices: orders, help: "What is first (default: cpu)" },
+    pool: { value: "POOL", help: "Only sandboxes of this pool" },
+    sort: { value: "ORDER", choices: orders, help: "Sort by this (default: cpu)" },
     ...listingFlags,
   },
   run: async (context, args) => {

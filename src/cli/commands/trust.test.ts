@@ -44,7 +44,7 @@ test("trust installs the authority, and says what it cannot do", async () => {
 test("--remove takes it back, and says when there was nothing", async () => {
   const store = new Store({ installed: true });
   expect((await run({ authorityFile, store }, "--remove")).stdout).toBe("Removed from Debian's list\n");
-  expect((await run({ authorityFile: undefined, store }, "--remove")).stdout).toBe("Nothing of this data folder is in Debian's list\n");
+  expect((await run({ authorityFile: undefined, store }, "--remove")).stdout).toBe("Debian's list has no authority of this data folder\n");
 });
 
 describe("--print changes nothing, needs no root, and prints what a shell can take", () => {
@@ -74,8 +74,13 @@ const broken = new Store();
 broken.failure = new Error("update-ca-certificates: disk full");
 
 test.each([
-  ["who is not root", { authorityFile, store: new Store({ mayChange: false }) }, [], "needs root: sudo agentbox trust"],
-  ["who is not root and removes", { authorityFile, store: new Store({ mayChange: false }) }, ["--remove"], "sudo agentbox trust --remove"],
+  ["a user without root rights", { authorityFile, store: new Store({ mayChange: false }) }, [], "needs root: sudo agentbox trust"],
+  [
+    "a removal without root rights",
+    { authorityFile, store: new Store({ mayChange: false }) },
+    ["--remove"],
+    "sudo agentbox trust --remove",
+  ],
   ["a system that we do not know", { authorityFile, store: undefined }, [], `The authority is ${authorityFile}`],
   ["a folder without an authority", { authorityFile: undefined, store: new Store() }, [], "the first start of AgentBox"],
   ["the same, printed", { authorityFile: undefined, store: new Store() }, ["--print"], "the first start of AgentBox"],

@@ -8,7 +8,7 @@ export const ui: Command = {
   flags: {},
   run: async (context, args) => {
     if (args.words.length > 0) throw new UsageError(`ui takes no words: unexpected ${args.words.join(" ")}`);
-    if (!context.hasTerminal()) throw new CliError("ui needs a terminal, and standard input or output is none: use agentbox ls -w");
+    if (!context.hasTerminal()) throw new CliError("ui needs a terminal, but standard input or output is not one: use agentbox ls -w");
     const { runLiveView } = await import("../ui/run-live-view.ts");
     return await runLiveView(context);
   },

@@ -17,20 +17,20 @@ type Goal = (typeof goals)[number];
 
 export const wait: Command = {
   usage: ["wait ID … [--for STATE] [--timeout DURATION]"],
-  about: "Waits until all of these sandboxes run, are paused or have ended. Fails at the timeout, and when one has ended that was to run.",
+  about: "Waits until all given sandboxes run, are paused or have ended. Fails at the timeout, or if a sandbox ends instead.",
   examples: [
     { does: "Until it runs", line: "agentbox wait ID" },
     {
-      does: "Until all of a pool have ended, for ten minutes at most",
+      does: "Wait until all sandboxes of a pool have ended, at most ten minutes",
       line: "agentbox wait $(agentbox ls --pool base -o name) --for ended --timeout 10m",
     },
   ],
   flags: {
-    for: { value: "STATE", choices: goals, help: "What to wait for (default: running)" },
-    timeout: { value: "DURATION", help: "Give up after so long (default: never)" },
+    for: { value: "STATE", choices: goals, help: "State to wait for (default: running)" },
+    timeout: { value: "DURATION", help: "Give up after this time (default: never)" },
   },
   run: async (context, args) => {
-    if (args.words.length === 0) throw new UsageError("wait needs the ID of a sandbox: agentbox ls shows them");
+    if (args.words.length === 0) throw new UsageError("wait needs the ID of a sandbox; agentbox ls lists them");
     const goal = (args.text("for") ?? "running") as Goal;
     const span = spanOf(args, "timeout");
     const until = span === undefined ? Infinity : context.clock.now() + parseDuration(span);
@@ -55,12 +55,12 @@ async function waitFor(context: CliContext, sandboxes: SandboxesClient, { id, go
         `sandbox ${id} has ended: ${sandbox.status}${sandbox.failureMessage === undefined ? "" : `: ${sandbox.failureMessage}`}`,
       );
     if (context.clock.now() >= until)
-      throw new CliError(`sandbox ${id} is ${sandbox.status}, and the timeout has passed: see agentbox inspect ${id}`);
+      throw new CliError(`sandbox ${id} is still ${sandbox.status} after the timeout: see agentbox inspect ${id}`);
     await sleep(context.clock, Math.min(lookMs, until - context.clock.now()), context.signal);
   }
 }
 
-/** Undefined: forgotten, so it has ended. */
+/** Undefined: the history has forgotten it, so it has ended. */
 async function lookAt(sandboxes: SandboxesClient, id: string, goal: Goal, signal: AbortSignal): Promise<Sandbox | undefined> {
   try {
     return await sandboxes.get(id, signal);

@@ -1,4 +1,4 @@
-/** What `agentbox config` does. */
+/** The actions of `agentbox config`. */
 import { resolve } from "node:path";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { readFile } from "node:fs/promises";
@@ -17,23 +17,23 @@ export const setContext: WordAction = {
   run: async (context, words, args) => {
     const name = oneName("set", words);
     if (!/^[\w.-]{1,63}$/.test(name))
-      throw new UsageError(`the name of a context has letters, digits, ".", "_" and "-", not ${JSON.stringify(name)}`);
+      throw new UsageError(`the name of a context may contain only letters, digits, ".", "_" and "-", not ${JSON.stringify(name)}`);
     const file = await context.contexts.read();
     const before = Object.hasOwn(file.contexts, name) ? contextNamed(file, name) : undefined;
     const entry = await changed(context, args, before);
     const isFirst = Object.keys(file.contexts).length === 0;
     const current = file.current ?? (isFirst ? name : undefined);
     await context.contexts.write({ contexts: { ...file.contexts, [name]: entry }, ...withoutUndefined({ current }) });
-    context.stdout.write(`context ${name} is ${before === undefined ? "made" : "changed"}${current === name ? " and in use" : ""}\n`);
+    context.stdout.write(`context ${name} is ${before === undefined ? "created" : "changed"}${current === name ? " and in use" : ""}\n`);
     return 0;
   },
 };
 
 async function changed(context: CliContext, args: Arguments, before: ServerContext | undefined): Promise<ServerContext> {
-  if (!settings.some((flag) => args.has(flag))) throw new UsageError("config set needs something to set: --url, --home or --kubeconfig");
+  if (!settings.some((flag) => args.has(flag))) throw new UsageError("config set needs a value to set: --url, --home or --kubeconfig");
   const path = (flag: string): string | undefined => (args.has(flag) ? resolve(context.cwd, args.text(flag) ?? "") : undefined);
   const url = urlOf(args, "url");
-  // A key is of one server: it does not move along to another address.
+  // A key belongs to one server: it is dropped when the address changes.
   const kept = url !== undefined && url !== before?.url ? withoutKey(before) : before;
   const entry: ServerContext = {
     ...kept,
@@ -46,7 +46,7 @@ async function changed(context: CliContext, args: Arguments, before: ServerConte
       key: await keyOf(context, args),
     }),
   };
-  if (entry.url !== undefined && entry.home !== undefined) throw new UsageError("a context has a --url or a --home, not both");
+  if (entry.url !== undefined && entry.home !== undefined) throw new UsageError("use either --url or --home, not both");
   if (entry.url === undefined && (entry.key !== undefined || entry.gateway !== undefined))
     throw new UsageError("--key-stdin, --key-file and --gateway need --url");
   if (entry.kubeContext !== undefined && entry.kubeconfig === undefined) throw new UsageError("--kube-context needs --kubeconfig");
@@ -66,14 +66,14 @@ function urlOf(args: Arguments, flag: string): string | undefined {
   return text.replace(/\/+$/, "");
 }
 
-/** Never on the command line, where lists of processes and the shell's history have it. */
+/** Never from the command line, because process lists and the shell's history would show it. */
 async function keyOf(context: CliContext, args: Arguments): Promise<string | undefined> {
   const file = args.text("key-file");
   if (file === undefined && !args.isOn("key-stdin")) return undefined;
   if (file !== undefined && args.isOn("key-stdin")) throw new UsageError("--key-file and --key-stdin exclude each other");
   const text = file === undefined ? await context.readStdin() : await readFile(resolve(context.cwd, file), "utf8");
   const key = text.trim();
-  if (key === "" || /\s/.test(key)) throw new CliError(`${file ?? "standard input"} does not have an API key: one line is needed`);
+  if (key === "" || /\s/.test(key)) throw new CliError(`${file ?? "standard input"} does not contain an API key on one line`);
   return key;
 }
 
@@ -116,7 +116,7 @@ export const listContexts: WordAction = {
     return await showListing(context, args, {
       load,
       nameOf: ({ name }) => name,
-      empty: "No contexts: commands work with the server of this machine (agentbox config set NAME --url URL)",
+      empty: "No contexts: commands use the server of this machine (agentbox config set NAME --url URL)",
       columns: [
         { name: "IN-USE", cell: ({ inUse }) => (inUse ? "*" : "") },
         { name: "NAME", cell: ({ name }) => name },
@@ -148,6 +148,6 @@ export const contextPath: WordAction = {
 function oneName(word: string, words: readonly string[]): string {
   const [name, ...more] = words;
   if (name === undefined || more.length > 0)
-    throw new UsageError(`config ${word} needs the name of one context: agentbox config ls shows them`);
+    throw new UsageError(`config ${word} needs the name of one context; agentbox config ls lists them`);
   return name;
 }

@@ -21,7 +21,7 @@ describe("the server of a command", () => {
 
   test("is not guessed where the environment and a context name two", () => {
     expect(() => chosenContext(file, { AGENTBOX_API_URL: "http://x" }, "prod")).toThrow(
-      "AGENTBOX_API_URL is set, which goes before the context prod",
+      "AGENTBOX_API_URL is set and takes precedence over the context prod",
     );
   });
 
@@ -32,7 +32,7 @@ describe("the server of a command", () => {
 
 test("a file that is none of contexts is refused with its path", () => {
   expect(() => parseContexts("{", "/f")).toThrow("/f is not JSON");
-  expect(() => parseContexts('{"contexts":[]}', "/f")).toThrow('/f is not a file of contexts: it needs "contexts"');
+  expect(() => parseContexts('{"contexts":[]}', "/f")).toThrow('/f is not a context file: it needs "contexts"');
 });
 
 describe("agentbox config", () => {
@@ -46,9 +46,9 @@ describe("agentbox config", () => {
   test("keeps servers with their keys, never prints a key, and uses the first one at once", async () => {
     const { state, run } = world();
     expect((await run("config set prod --url https://api.box.test/ --key-stdin", "e2b_secret\n")).stdout).toBe(
-      "context prod is made and in use\n",
+      "context prod is created and in use\n",
     );
-    expect((await run("config set here --home /data")).stdout).toBe("context here is made\n");
+    expect((await run("config set here --home /data")).stdout).toBe("context here is created\n");
     expect(state.file).toEqual({
       current: "prod",
       contexts: { prod: { url: "https://api.box.test", key: "e2b_secret" }, here: { home: "/data" } },
@@ -70,13 +70,13 @@ describe("agentbox config", () => {
 
   test.each([
     ["config set", "needs the name of one context"],
-    ["config set a/b --url http://x", "the name of a context has letters"],
-    ["config set a", "config set needs something to set"],
+    ["config set a/b --url http://x", "the name of a context may contain only letters"],
+    ["config set a", "config set needs a value to set"],
     ["config set a --url box", "--url must be such as https://"],
-    ["config set a --url http://x --home /d", "a --url or a --home, not both"],
+    ["config set a --url http://x --home /d", "use either --url or --home, not both"],
     ["config set a --home /d --gateway http://g", "need --url"],
     ["config set a --kube-context c --home /d", "--kube-context needs --kubeconfig"],
-    ["config set a --url http://x --key-stdin", "standard input does not have an API key"],
+    ["config set a --url http://x --key-stdin", "standard input does not contain an API key"],
     ["config use nope", 'there is no context "nope"'],
     ["config ls -o xml", "--output may be table, wide, json, yaml, name or jsonpath={PATH}"],
   ])("%s is refused", async (line, message) => {

@@ -1,15 +1,15 @@
 /**
- * Which server a command works with. Pure: what the user keeps in the file of contexts, and how a command line and the environment choose.
+ * Selects the server of a command. Pure: reads the user's context file, the command line and the environment.
  *
- * First AGENTBOX_API_URL and AGENTBOX_API_KEY, then `--context` or AGENTBOX_CONTEXT, then AGENTBOX_HOME, then the context in use, then this machine.
+ * Precedence: AGENTBOX_API_URL and AGENTBOX_API_KEY, `--context` or AGENTBOX_CONTEXT, AGENTBOX_HOME, the context in use, this machine.
  */
 import { CliError, UsageError } from "../failure.ts";
 
 export interface ServerContext {
-  /** Of a remote server's API. */
+  /** Address of a remote server's API. */
   readonly url?: string;
   readonly key?: string;
-  /** Where sandboxes of that server are reached; left out: as the URL says. */
+  /** Address of that server's gateway; left out: derived from the URL. */
   readonly gateway?: string;
   /** A data folder on this machine. */
   readonly home?: string;
@@ -23,7 +23,7 @@ export interface ContextFile {
   readonly contexts: Readonly<Record<string, ServerContext>>;
 }
 
-/** The file as it is kept; a missing one is empty. */
+/** The content of the file; a missing file counts as empty. */
 export interface ContextStore {
   readonly path: string;
   readonly read: () => Promise<ContextFile>;
@@ -38,11 +38,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export const noContexts: ContextFile = { contexts: {} };
 
-/** Undefined: no context is in use, and the server is the one of this machine. */
+/** Undefined: no context is in use, so the server of this machine is used. */
 export function chosenContext(file: ContextFile, env: Environment, flag: string | undefined): ChosenContext | undefined {
   const asked = flag ?? nonEmpty(env["AGENTBOX_CONTEXT"]);
   if (asked !== undefined && nonEmpty(env["AGENTBOX_API_URL"]) !== undefined) {
-    throw new UsageError(`AGENTBOX_API_URL is set, which goes before the context ${asked}: unset one of them`);
+    throw new UsageError(`AGENTBOX_API_URL is set and takes precedence over the context ${asked}: unset one of them`);
   }
   const name = asked ?? (nonEmpty(env["AGENTBOX_HOME"]) === undefined ? file.current : undefined);
   return name === undefined ? undefined : { name, ...contextNamed(file, name) };
@@ -53,26 +53,26 @@ export function contextNamed({ contexts }: ContextFile, name: string): ServerCon
   if (found !== undefined) return found;
   const names = Object.keys(contexts);
   throw new CliError(
-    `there is no context ${JSON.stringify(name)}; ${names.length === 0 ? "make one with: agentbox config set NAME --url URL" : `there is ${names.join(", ")}`}`,
+    `there is no context ${JSON.stringify(name)}; ${names.length === 0 ? "create one with: agentbox config set NAME --url URL" : `there is ${names.join(", ")}`}`,
   );
 }
 
-/** Reads the text of the file; what is wrong with it is said with its path. */
+/** Parses the file; errors contain its path. */
 export function parseContexts(text: string, path: string): ContextFile {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CliError(`${path} is not JSON: ${(error as Error).message}. Repair it, or remove it and make the contexts again`);
+    throw new CliError(`${path} is not JSON: ${(error as Error).message}. Repair it, or remove it and create the contexts again`);
   }
   const { current, contexts } = (value ?? {}) as Partial<ContextFile>;
   if (typeof contexts !== "object" || contexts === null || Array.isArray(contexts) || !["string", "undefined"].includes(typeof current)) {
-    throw new CliError(`${path} is not a file of contexts: it needs "contexts", an object with one entry for each`);
+    throw new CliError(`${path} is not a context file: it needs "contexts", an object with one entry for each context`);
   }
   return { contexts, ...(current !== undefined && { current }) };
 }
 
-/** What may be shown: the key is said to be there, not which it is. */
+/** Without the secret: only says that there is a key. */
 export function shownContext(file: ContextFile, name: string): object {
   const { key, ...rest } = contextNamed(file, name);
   return { name, inUse: file.current === name, ...rest, hasKey: key !== undefined };

@@ -14,7 +14,7 @@ test.each([
 test("one of both places is in a sandbox", () => {
   expect(() => copyPlaces(["a", "b"])).toThrow("neither a nor b is in a sandbox");
   expect(() => copyPlaces(["a"])).toThrow("cp needs a source and a target");
-  expect(() => copyPlaces(["a", "id:"])).toThrow("names no path in the sandbox");
+  expect(() => copyPlaces(["a", "id:"])).toThrow("has no path in the sandbox");
 });
 
 describe("a copy arrives", () => {
@@ -50,5 +50,5 @@ test.each([
 });
 
 test.each([["/etc/passwd"], ["../x"], ["src/../../x"], ["other/x"], ["src/a\0b"]])("the entry %j is refused", (entry) => {
-  expect(() => renamedEntry(entry, "src", "dst")).toThrow("leads out of the folder that was asked for");
+  expect(() => renamedEntry(entry, "src", "dst")).toThrow("points outside the requested folder");
 });

@@ -1,4 +1,4 @@
-/** What the two words of `agentbox cp` mean, and under which name a copy arrives. Pure. */
+/** Interprets the two words of `agentbox cp`, and decides the name of the copy. Pure. */
 import { posix } from "node:path";
 import { CliError, UsageError } from "../failure.ts";
 
@@ -7,26 +7,27 @@ export type CopyPlace =
   | { readonly at: "here"; readonly path: string }
   | { readonly at: "stream" };
 
-/** `ID:PATH` is in a sandbox; what has a slash before the colon is a path here. */
+/** `ID:PATH` is in a sandbox; a word with a slash before the colon is a local path. */
 export function copyPlace(word: string): CopyPlace {
   if (word === "-") return { at: "stream" };
   const [, id, path] = /^([A-Za-z0-9][A-Za-z0-9-]*):(.*)$/s.exec(word) ?? [];
   if (id === undefined || path === undefined) return { at: "here", path: word };
-  if (path === "") throw new UsageError(`${word} names no path in the sandbox: write ${word}PATH, such as ${word}/tmp`);
+  if (path === "") throw new UsageError(`${word} has no path in the sandbox: write ${word}PATH, such as ${word}/tmp`);
   return { at: "sandbox", id, path };
 }
 
 export function copyPlaces(words: readonly string[]): readonly [from: CopyPlace, to: CopyPlace] {
   const [from, to, ...more] = words;
   if (from === undefined || to === undefined || more.length > 0) {
-    throw new UsageError("cp needs a source and a target, one of them in a sandbox: agentbox cp notes.txt ID:/tmp");
+    throw new UsageError("cp needs a source and a target, at least one of them in a sandbox: agentbox cp notes.txt ID:/tmp");
   }
   const places = [copyPlace(from), copyPlace(to)] as const;
-  if (!places.some(({ at }) => at === "sandbox")) throw new UsageError(`neither ${from} nor ${to} is in a sandbox: write ID:PATH for that`);
+  if (!places.some(({ at }) => at === "sandbox"))
+    throw new UsageError(`neither ${from} nor ${to} is in a sandbox: write ID:PATH for a path in a sandbox`);
   return places;
 }
 
-/** What is at a path now. `none`: not even the folder that it would be in. */
+/** What exists at a path. `none`: not even its parent folder exists. */
 export type PathKind = "folder" | "file" | "new" | "none";
 
 export interface Source {
@@ -34,7 +35,7 @@ export interface Source {
   readonly kind: "folder" | "file";
 }
 
-/** Into which folder a copy goes, and what it is called there; `.` for the contents of a folder into another one. */
+/** The folder that a copy goes into, and its name there; `.` for the contents of a folder. */
 export interface Arrival {
   readonly folder: string;
   readonly name: string;
@@ -47,19 +48,19 @@ export function arrivalOf(source: Source, target: { readonly path: string; reado
   if (source.kind === "folder" && kind === "file")
     throw new CliError(`${path} is a file, and ${source.path} is a folder: choose another target`);
   if (source.kind === "file" && path.endsWith("/"))
-    throw new CliError(`there is no folder ${path}: make it first, or leave out the slash at its end`);
+    throw new CliError(`there is no folder ${path}: create it first, or remove the slash at the end`);
   return { folder: posix.dirname(path), name: posix.basename(path) };
 }
 
-/** Of `folder/.` the contents are copied, of all else the thing itself. */
+/** For `folder/.` the contents are copied, otherwise the folder or file itself. */
 export function entryName({ path, kind }: Source): string {
   if (kind === "folder" && /(^|\/)\.\/?$/.test(path)) return ".";
   return posix.basename(path) === "" ? "." : posix.basename(path);
 }
 
 /**
- * The name of an entry of an archive after its first part is changed from `from` to `to`. An archive out of a sandbox is not to be trusted:
- * what leaves the folder that was asked for is refused.
+ * Renames an archive entry: replaces its first part `from` with `to`. An archive from a sandbox is not trusted: entries that point outside the requested
+ * folder are refused.
  */
 export function renamedEntry(entry: string, from: string, to: string): string {
   const parts = entry.split("/").filter((part) => part !== "" && part !== ".");
@@ -70,5 +71,5 @@ export function renamedEntry(entry: string, from: string, to: string): string {
 }
 
 export function hostile(entry: string): string {
-  return `the sandbox sent an archive with ${JSON.stringify(entry)}, which leads out of the folder that was asked for: nothing more is unpacked`;
+  return `the sandbox sent an archive with ${JSON.stringify(entry)}, which points outside the requested folder: unpacking stopped`;
 }

@@ -1,4 +1,4 @@
-/** What a copy has done, on a terminal: a line that is written over, once it takes longer than two seconds. */
+/** Progress of a copy on a terminal: one line that is overwritten, after the first two seconds. */
 import type { CliContext } from "../context.ts";
 import { byteSize } from "../print/byte-size.ts";
 
@@ -27,7 +27,7 @@ export class CopyProgress {
   };
 
   readonly skipped = (path: string): void => {
-    this.#context.stderr.write(`left out: ${path} (a socket, pipe or device)\n`);
+    this.#context.stderr.write(`skipped: ${path} (a socket, pipe or device)\n`);
   };
 
   finish(): void {

@@ -1,4 +1,4 @@
-/** Copies between this machine and sandboxes, and between sandboxes: a tar archive that is streamed, never kept. */
+/** Copies between this machine and sandboxes, and between sandboxes, as a streamed tar archive that is never stored. */
 import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -24,10 +24,10 @@ export interface PlaceIn {
 export async function copyIn({ context, progress }: Copying, from: string, files: SandboxFiles, to: string): Promise<void> {
   const path = resolve(context.cwd, from);
   const kind = await hereKind(path);
-  if (kind === "none" || kind === "new") throw new CliError(`there is no ${from} here`);
+  if (kind === "none" || kind === "new") throw new CliError(`${from} does not exist here`);
   const arrival = arrivalOf({ path: from === "." ? "./." : from, kind }, { path: to, kind: await pathKind(files, to) });
   const archive = pack();
-  // A failure here must end the program in the sandbox too.
+  // A failure here must also end the program in the sandbox.
   const packing = packPath({ pack: archive, onFile: progress.add, onSkipped: progress.skipped }, path, arrival.name).then(
     () => archive.finalize(),
     (error: Error) => {
@@ -42,7 +42,7 @@ export async function copyIn({ context, progress }: Copying, from: string, files
 export async function copyOut({ context, progress }: Copying, files: SandboxFiles, from: string, to: string): Promise<void> {
   const source = await sourceIn(files, from);
   const path = resolve(context.cwd, to);
-  // A slash at the end says that a folder is meant, and resolving loses it.
+  // A slash at the end means a folder, and resolving the path would remove it.
   const target = to.endsWith("/") ? `${path}/` : path;
   const arrival = arrivalOf(source, { path: target, kind: await hereKind(path) });
   const unpacker = new FileUnpacker({ from: entryName(source), to: arrival, onFile: progress.add, onSkipped: progress.skipped });
@@ -81,20 +81,21 @@ export async function copyAcross({ progress }: Copying, from: PlaceIn, to: Place
   await Promise.all([pipeline(reading.output, archive), renaming, reading.ended, writing.ended]);
 }
 
-/** The bytes of one file from standard input. */
+/** Writes standard input to one file. */
 export async function copyFromStream(input: AsyncIterable<Uint8Array>, files: SandboxFiles, to: string): Promise<void> {
-  if ((await pathKind(files, to)) === "folder") throw new CliError(`${to} is a folder: name the file that standard input becomes`);
+  if ((await pathKind(files, to)) === "folder")
+    throw new CliError(`${to} is a folder: add the name of the file to write standard input to`);
   await (
     await runProgram(files, ["sh", "-c", 'cat > "$1"', "sh", to], input)
   ).ended;
 }
 
-/** The bytes of one file to standard output. */
+/** Writes one file to standard output. */
 export async function copyToStream(files: SandboxFiles, from: string, output: NodeJS.WritableStream): Promise<void> {
   const { kind } = await sourceIn(files, from);
   if (kind === "folder")
     throw new CliError(
-      `${from} is a folder, and standard output takes one file; for an archive: agentbox exec ${files.id} -- tar c ${from}`,
+      `${from} is a folder, but standard output can take only one file; for an archive use: agentbox exec ${files.id} -- tar c ${from}`,
     );
   const { output: bytes, ended } = await runProgram(files, ["cat", from.startsWith("-") ? `./${from}` : from]);
   await Promise.all([pipeline(bytes, output, { end: false }), ended]);
@@ -103,13 +104,13 @@ export async function copyToStream(files: SandboxFiles, from: string, output: No
 async function sourceIn(files: SandboxFiles, path: string): Promise<Source> {
   const kind = await pathKind(files, path);
   if (kind === "folder" || kind === "file") return { path, kind };
-  throw new CliError(`there is no ${path} in sandbox ${files.id}`);
+  throw new CliError(`${path} does not exist in sandbox ${files.id}`);
 }
 
 function packCommand(source: Source): readonly string[] {
   const name = entryName(source);
   const folder = name === "." ? source.path : posix.dirname(source.path);
-  // With ./ before it no name is taken for a flag.
+  // The ./ prevents that a name is taken for a flag.
   return ["tar", "-c", "-f", "-", "-C", folder, name === "." ? "." : `./${name}`];
 }
 
@@ -120,7 +121,7 @@ function unpackCommand(folder: string): readonly string[] {
 
 async function hereKind(path: string): Promise<PathKind> {
   try {
-    // A link is copied as a link, but one to a folder is a place to copy into.
+    // A link is copied as a link, but a link to a folder is a valid target folder.
     const found = await lstat(path);
     const isFolder = found.isDirectory() || (found.isSymbolicLink() && (await stat(path).catch(() => found)).isDirectory());
     return isFolder ? "folder" : "file";

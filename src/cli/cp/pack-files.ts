@@ -1,4 +1,4 @@
-/** Files of this machine as entries of a tar archive: their bytes, modes, times and symbolic links. Owners stay behind. */
+/** Packs local files into a tar archive: content, modes, times and symbolic links, without owners. */
 import { createReadStream } from "node:fs";
 import { lstat, readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { Stats } from "node:fs";
 import type { Headers, Pack } from "tar-stream";
 import { CliError } from "../failure.ts";
 
-/** Files up to this size are read as a whole, several at a time: most of the time of small files goes into opening them. */
+/** Files up to this size are read whole, several at once: for small files, most of the time is spent on opening them. */
 const smallBytes = 256 * 1024;
 const atOnce = 32;
 
@@ -25,7 +25,7 @@ interface Found {
   readonly linkname: string | undefined;
 }
 
-/** Packs what is at `path` under `name`. */
+/** Packs the file or folder at `path` under `name`. */
 export async function packPath(packing: Packing, path: string, name: string): Promise<void> {
   await packFound(packing, await look(path, name));
 }
@@ -68,7 +68,7 @@ async function packLarge(pack: Pack, header: Headers, { path, stats }: Found): P
   try {
     await pipeline(createReadStream(path, { end: stats.size - 1, highWaterMark: 1024 * 1024 }), sink);
   } catch (error) {
-    if (/size mismatch/i.test((error as Error).message)) throw new CliError(`${path} became shorter while it was read`);
+    if (/size mismatch/i.test((error as Error).message)) throw new CliError(`${path} shrank while it was read`);
     throw error;
   }
 }
@@ -81,7 +81,7 @@ function entry(pack: Pack, header: Headers, bytes: Buffer = Buffer.alloc(0)): Pr
   });
 }
 
-/** Pieces of an archive joined to larger ones: each is a message of its own on the way to the sandbox. */
+/** Joins pieces of an archive into larger ones: each becomes one message to the sandbox. */
 export async function* joinedPieces(archive: AsyncIterable<Uint8Array>, size = 128 * 1024): AsyncGenerator<Buffer> {
   let pieces: Uint8Array[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** Files inside a sandbox, by the `sh` and `tar` of its image. */
+/** Files in a sandbox, accessed with `sh` and `tar` from its image. */
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { ExecEnd } from "#client/exec-stream.ts";
 import type { SandboxesClient } from "#client/sandboxes.ts";
@@ -17,11 +17,11 @@ const lookScript = `if [ -d "$1" ]; then echo folder; elif [ -e "$1" ]; then ech
 export async function pathKind({ sandboxes, id, user, signal }: SandboxFiles, path: string): Promise<PathKind> {
   const command = ["sh", "-c", lookScript, "sh", path];
   const { stdout, stderr, exitCode, startError } = await sandboxes.exec(id, { command, ...(user !== undefined && { user }) }, signal);
-  if (exitCode !== 0) throw new CliError(`sandbox ${id} cannot look at ${path}: ${startError ?? stderr.trim()}`);
+  if (exitCode !== 0) throw new CliError(`sandbox ${id} cannot read ${path}: ${startError ?? stderr.trim()}`);
   return stdout.trim() as PathKind;
 }
 
-/** Runs a program with this input; its output is read from `output`, and `ended` fails with what the program said when it failed. */
+/** Runs a program with this input. `output` yields its output; `ended` rejects with the program's stderr if it fails. */
 export interface SandboxProgram {
   readonly output: PassThrough;
   readonly ended: Promise<void>;
@@ -61,6 +61,6 @@ export async function runProgram(
 }
 
 function checkEnd({ exitCode, startError }: ExecEnd, program: string, id: string, said: string): void {
-  if (exitCode === 127) throw new CliError(`the image of sandbox ${id} has no ${program}, which cp needs`);
+  if (exitCode === 127) throw new CliError(`the image of sandbox ${id} has no program ${program}, which cp needs`);
   if (exitCode !== 0) throw new CliError(`${program} in sandbox ${id} failed: ${startError ?? (said.trim() || `exit code ${exitCode}`)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Writes a tar archive that a sandbox sent into a folder of this machine. The sandbox is not trusted: no entry may lead out of what was asked for,
- * neither by its name nor through a link that an earlier entry made. So links are made last, and every folder is looked up before it is written into.
+ * Unpacks a tar archive from a sandbox into a local folder. The sandbox is not trusted: no entry may point outside the requested folder, neither by its
+ * name nor through a link that an earlier entry created. So links are created last, and every folder is checked before files are written into it.
  */
 import { chmod, link, lstat, mkdir, open, realpath, rm, symlink, utimes, lutimes } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
@@ -11,11 +11,11 @@ import { type Arrival, hostile, renamedEntry } from "./copy-places.ts";
 
 const smallBytes = 256 * 1024;
 const atOnce = 16;
-/** Rights to act as another user do not come out of a sandbox. */
+/** Setuid and setgid bits are not copied out of a sandbox. */
 const keptMode = 0o777;
 
 export interface Unpacking {
-  /** What the entries are called in the archive, and where they go. */
+  /** The name of the entries in the archive, and their target. */
   readonly from: string;
   readonly to: Arrival;
   readonly onFile: (bytes: number) => void;
@@ -36,7 +36,7 @@ export class FileUnpacker {
   }
 
   async unpack(archive: Extract): Promise<void> {
-    // Taken before anything is awaited: an archive drops entries that come while it has no iterator.
+    // Take the iterator before the first await: an archive drops entries that arrive while it has none.
     const entries = archive[Symbol.asyncIterator]();
     this.#root = await realpath(this.#wanted.to.folder);
     for await (const entry of { [Symbol.asyncIterator]: () => entries }) {
@@ -47,7 +47,7 @@ export class FileUnpacker {
     await Promise.all(this.#writes);
     if (this.#failure !== undefined) throw this.#failure;
     for (const one of this.#links) await this.#makeLink(one.path, one.header);
-    // Innermost first: writing into a folder changes its time, and its mode may forbid that.
+    // Innermost folders first: writing into a folder changes its time, and its mode may forbid writing.
     for (const { path, header } of this.#folders.toReversed()) await settle(path, header);
   }
 
@@ -66,7 +66,7 @@ export class FileUnpacker {
     return join(this.#root, renamedEntry(name, this.#wanted.from, this.#wanted.to.name));
   }
 
-  /** Goes on with the next entry while this one is written. */
+  /** Continues with the next entry while this one is written. */
   async #later(work: Promise<void>): Promise<void> {
     const write: Promise<void> = work
       .catch((error: unknown) => {
@@ -83,7 +83,7 @@ export class FileUnpacker {
       await mkdir(path).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== "EEXIST" || !(await lstat(path)).isDirectory()) throw new CliError(`${path} cannot be made: ${error.message}`);
       });
-      // Until all is in it.
+      // Waits until the file is complete.
       await chmod(path, 0o700);
     }
     if (path !== this.#root) this.#folders.push({ path, header });

@@ -1,24 +1,24 @@
-/** What `agentbox doctor` checks. Pure: what a probe found on the machine goes in, what is wrong and the command that fixes it comes out. */
+/** The checks of `agentbox doctor`. Pure: facts about the machine go in; problems, and the commands that fix them, come out. */
 export type Verdict = "ok" | "warning" | "problem";
 
 export interface Finding {
   readonly check: string;
   readonly verdict: Verdict;
   readonly message: string;
-  /** A command, or what to do. */
+  /** A command, or an instruction. */
   readonly fix?: string;
 }
 
-/** What was found; a part that could not be looked at is undefined. */
+/** Facts about the machine; undefined where the probe could not look. */
 export interface MachineProbe {
   readonly kernel: string | undefined;
   readonly isRoot: boolean;
   readonly cgroup: "v2" | "v1" | "hybrid" | "none";
   readonly controllers: readonly string[];
-  /** Of /proc/sys/user/max_user_namespaces. */
+  /** Value of /proc/sys/user/max_user_namespaces. */
   readonly maxUserNamespaces: number | undefined;
   readonly fileSystems: readonly string[];
-  /** The one that sandboxes run on. `hole`: its known escapes, in words. */
+  /** The runc that sandboxes use. `hole`: its known vulnerabilities, in words. */
   readonly runc: { readonly version: string; readonly hole: string | undefined } | undefined;
   readonly commands: Readonly<Record<string, boolean>>;
   readonly disk: { readonly path: string; readonly freeBytes: number; readonly totalBytes: number } | undefined;
@@ -29,7 +29,7 @@ export interface MachineProbe {
   readonly database: { readonly url: string; readonly failure: string | undefined } | undefined;
 }
 
-/** And what its server says, and a cluster. */
+/** The chosen server and cluster. */
 export interface Probed extends MachineProbe {
   readonly clockOffMs: number | undefined;
   readonly api: { readonly url: string; readonly failure: string | undefined } | undefined;
@@ -49,7 +49,7 @@ function bad(check: string, verdict: Exclude<Verdict, "ok">, message: string, fi
   return { check, verdict, message, fix };
 }
 
-/** Id-mapped mounts of overlays came with 5.19. */
+/** Linux 5.19 added id-mapped mounts of overlayfs. */
 function kernel({ kernel: version }: Probed): Finding {
   const [, major = "0", minor = "0"] = /^(\d+)\.(\d+)/.exec(version ?? "") ?? [];
   const isEnough = Number(major) > 5 || (Number(major) === 5 && Number(minor) >= 19);
@@ -57,7 +57,7 @@ function kernel({ kernel: version }: Probed): Finding {
   return bad(
     "kernel",
     "problem",
-    `Linux ${version ?? "of an unknown version"} is older than 5.19, which id-mapped overlays need`,
+    `Linux ${version ?? "of an unknown version"} is older than 5.19, but id-mapped overlays need 5.19`,
     "upgrade the kernel: sudo apt-get install linux-image-amd64, and reboot",
   );
 }
@@ -65,7 +65,7 @@ function kernel({ kernel: version }: Probed): Finding {
 function root({ isRoot }: Probed): Finding {
   return isRoot
     ? ok("rights", "runs as root")
-    : bad("rights", "warning", "not root: agentbox up needs root; commands that go to a server do not", "sudo agentbox up");
+    : bad("rights", "warning", "not root: agentbox up needs root; commands that talk to a server do not", "sudo agentbox up");
 }
 
 const neededControllers = ["cpu", "memory", "pids"];
@@ -91,7 +91,7 @@ function cgroups({ cgroup, controllers }: Probed): Finding {
 
 function userNamespaces({ maxUserNamespaces }: Probed): Finding {
   if (maxUserNamespaces !== undefined && maxUserNamespaces > 0) return ok("user namespaces", `up to ${maxUserNamespaces}`);
-  return bad("user namespaces", "problem", "they are switched off", "sudo sysctl -w user.max_user_namespaces=65536");
+  return bad("user namespaces", "problem", "they are disabled", "sudo sysctl -w user.max_user_namespaces=65536");
 }
 
 function overlay({ fileSystems }: Probed): Finding {
@@ -101,17 +101,18 @@ function overlay({ fileSystems }: Probed): Finding {
 }
 
 function runtime({ runc, server: { isRunning } }: Probed): Finding {
-  if (runc === undefined && isRunning) return ok("runtime", "the server that runs has its own");
-  if (runc === undefined) return bad("runtime", "warning", "runc is not here yet", "sudo make up finds or builds one at its first start");
+  if (runc === undefined && isRunning) return ok("runtime", "the running server has its own");
+  if (runc === undefined)
+    return bad("runtime", "warning", "runc is not installed yet", "sudo make up, which installs it at the first start");
   if (runc.hole === undefined) return ok("runtime", `runc ${runc.version}, without known escapes`);
-  return bad("runtime", "problem", runc.hole, "sudo make up builds a fixed one");
+  return bad("runtime", "problem", runc.hole, "sudo make up, which builds a fixed version");
 }
 
 const packages: Readonly<Record<string, string>> = { nft: "nftables", ip: "iproute2" };
 
 function programs({ commands }: Probed): Finding {
   const missing = Object.keys(packages).filter((name) => commands[name] !== true);
-  if (missing.length === 0) return ok("programs", "nft and ip are here");
+  if (missing.length === 0) return ok("programs", "nft and ip are installed");
   return bad(
     "programs",
     "problem",
@@ -133,18 +134,18 @@ function disk({ disk: found }: Probed): Finding {
 }
 
 function server({ server: { isRunning, health } }: Probed): Finding {
-  if (!isRunning) return bad("server", "warning", "no AgentBox runs on this data folder", "sudo agentbox up");
+  if (!isRunning) return bad("server", "warning", "AgentBox is not running on this data folder", "sudo agentbox up");
   return health === 200
-    ? ok("server", "runs and is well")
-    : bad("server", "problem", `runs, and its health check answers ${health ?? "nothing"}`, "see logs/agentbox.log in the data folder");
+    ? ok("server", "runs and is healthy")
+    : bad("server", "problem", `runs, but its health check answers ${health ?? "nothing"}`, "see logs/agentbox.log in the data folder");
 }
 
 function ports({ takenPorts, server: { isRunning } }: Probed): Finding {
-  if (isRunning || takenPorts.length === 0) return ok("ports", isRunning ? "taken by the server that runs" : "free");
+  if (isRunning || takenPorts.length === 0) return ok("ports", isRunning ? "used by the running server" : "free");
   return bad(
     "ports",
     "problem",
-    `another program has ${takenPorts.join(", ")}`,
+    `another program uses ${takenPorts.join(", ")}`,
     `ss -ltnp | grep -E '${takenPorts.map((port) => `:${port}`).join("|")}', or agentbox up --port PORT`,
   );
 }
@@ -157,7 +158,7 @@ function certificate({ certificateEnds }: Probed, now: number): Finding {
     "certificate",
     days < 0 ? "problem" : "warning",
     days < 0 ? "has ended" : `ends in ${days} days`,
-    "restart the server, which makes a new one: agentbox down, then agentbox up",
+    "restart the server to get a new one: agentbox down, then agentbox up",
   );
 }
 
@@ -179,7 +180,7 @@ function registries({ registries: all }: Probed): Finding {
     "registries",
     "warning",
     failed.map(({ url, failure }) => `${url}: ${failure ?? ""}`).join("; "),
-    "check registries.json in the data folder, and the way to them with curl URL/v2/",
+    "check registries.json in the data folder, and the connection with curl URL/v2/",
   );
 }
 
@@ -189,15 +190,15 @@ function database({ database: found }: Probed): Finding {
 }
 
 function api({ api: found }: Probed): Finding {
-  if (found === undefined) return ok("API", "no server is chosen or running");
+  if (found === undefined) return ok("API", "no server is selected or running");
   if (found.failure === undefined) return ok("API", `${found.url} accepts the key`);
   return bad("API", "problem", `${found.url}: ${found.failure}`, "see agentbox config ls, AGENTBOX_API_URL and AGENTBOX_API_KEY");
 }
 
 function cluster({ cluster: found }: Probed): Finding {
-  if (found === undefined) return ok("cluster", "no kubeconfig is chosen");
+  if (found === undefined) return ok("cluster", "no kubeconfig is selected");
   if (found.failure !== undefined) return bad("cluster", "problem", `${found.name}: ${found.failure}`, "kubectl cluster-info");
-  if (found.missingRights.length === 0) return ok("cluster", `${found.name} answers, with all rights that are needed`);
+  if (found.missingRights.length === 0) return ok("cluster", `${found.name} answers, and all required rights are present`);
   return bad(
     "cluster",
     "problem",
@@ -222,7 +223,7 @@ const machineChecks: readonly Check[] = [
 ];
 const serverChecks: readonly Check[] = [server, clock, api, cluster];
 
-/** Of a remote server this machine matters only as its client. */
+/** For a remote server, only this machine's connection to it matters. */
 export function diagnose(probed: Probed, now: number, isRemote: boolean): readonly Finding[] {
   const checks = isRemote ? [clock, api, cluster] : [...machineChecks, ...serverChecks];
   return checks.map((check) => check(probed, now));

@@ -22,7 +22,7 @@ export const removeMember: WordAction = {
     const { env, member } = envAndMember(word ?? "", args);
     if (member === undefined || more.length > 0) throw new UsageError("envs drop needs ENV/MEMBER: agentbox envs drop py/py-2c4gi");
     await (await apiClient(context)).envs.removeMember(env, member, context.signal);
-    context.stdout.write(`member ${member} leaves env ${env.name}; its pool goes when its sandboxes have ended\n`);
+    context.stdout.write(`member ${member} is removed from env ${env.name}; its pool is deleted when its sandboxes have ended\n`);
     return 0;
   },
 };
@@ -39,7 +39,7 @@ export const scaleMember: WordAction = {
     const { envs } = await apiClient(context);
     const name = member ?? (await onlyMember(envs, env, context.signal));
     const scaled = await envs.scaleMember(env, name, Number(number), context.signal);
-    if (!printed(context, args, scaled)) context.stdout.write(`member ${name} of env ${env.name} is to have ${scaled.replicas} pods\n`);
+    if (!printed(context, args, scaled)) context.stdout.write(`member ${name} of env ${env.name} now wants ${scaled.replicas} pods\n`);
     return 0;
   },
 };

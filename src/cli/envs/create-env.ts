@@ -25,14 +25,14 @@ export const createEnv: WordAction = {
     const env = await (await apiClient(context)).envs.create(body, context.signal);
     if (printed(context, args, env)) return 0;
     const { name: made = "" } = env.metadata;
-    context.stdout.write(`env ${made} is made (see it fill: agentbox envs show ${made})\n`);
+    context.stdout.write(`env ${made} is created (watch it fill: agentbox envs show ${made})\n`);
     return 0;
   },
 };
 
 function specFor(args: Arguments, groups: readonly EnvAutoscalingGroup[]): SandboxEnv["spec"] {
   const template = args.text("template");
-  if (template === undefined) throw new UsageError("envs create needs --template TEMPLATE: agentbox get sbt shows them");
+  if (template === undefined) throw new UsageError("envs create needs --template TEMPLATE; agentbox get sbt lists them");
   const overrides = withoutUndefined({ image: args.text("image"), defaultIdleTimeout: args.text("idle-timeout") });
   return {
     templateRef: { name: template, ...withoutUndefined({ version: args.text("template-version") }) },
@@ -42,12 +42,12 @@ function specFor(args: Arguments, groups: readonly EnvAutoscalingGroup[]): Sandb
   };
 }
 
-/** By demand, unless a number or another mode is given. */
+/** Sized by demand, unless a number or another mode is given. */
 function groupsFor(args: Arguments): readonly EnvAutoscalingGroup[] {
   const group = args.text("group") ?? "default";
   if (!args.has("replicas"))
     return [policyWith(args, group, undefined) ?? { name: group, enabled: true, scaleUpPolicy: { mode: "Demand" } }];
   const given = (["min", "max", "mode"] as const).find((flag) => args.has(flag));
   if (given === undefined) return [];
-  throw new UsageError(`--replicas is a fixed size: leave --${given} out, or --replicas`);
+  throw new UsageError(`--replicas sets a fixed size: remove --${given} or --replicas`);
 }

@@ -1,4 +1,4 @@
-/** What the words and flags of `agentbox envs` mean. */
+/** Parses the words and flags of `agentbox envs`. */
 import type { EnvMemberWish, EnvName, RegistryCredentials } from "#client/envs.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
@@ -6,17 +6,17 @@ import type { CliContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
 
-/** Modes of a group's policy, and that it has none. */
+/** Modes of a group's policy, and `off` for no policy. */
 export const groupModes = ["Demand", "Conservative", "Default", "Aggressive", "off"] as const;
 
 export const sizeFlags = ["cpu", "memory", "instance-type", "multiplier"] as const;
 export const policyFlags = ["group", "min", "max", "mode"] as const;
 export const registryFlags = ["registry", "registry-user", "registry-password-stdin"] as const;
 
-/** The only word, which is an Env. */
+/** The only word, which must be an Env. */
 export function oneEnv(action: string, words: readonly string[], args: Arguments): EnvName {
   const [name, ...more] = words;
-  if (name === undefined) throw new UsageError(`envs ${action} needs the name of an Env: agentbox envs ls shows them`);
+  if (name === undefined) throw new UsageError(`envs ${action} needs the name of an Env; agentbox envs ls lists them`);
   if (more.length > 0) throw new UsageError(`envs ${action} takes one Env: unexpected ${more.join(" ")}`);
   return named(name, args);
 }
@@ -25,19 +25,19 @@ export function named(name: string, args: Arguments): EnvName {
   return { name, namespace: args.text("namespace") };
 }
 
-/** ENV or ENV/MEMBER. */
+/** Parses ENV or ENV/MEMBER. */
 export function envAndMember(word: string, args: Arguments): { readonly env: EnvName; readonly member: string | undefined } {
   const [name = "", member, ...more] = word.split("/");
-  if (name === "" || member === "" || more.length > 0) throw new UsageError(`an Env or ENV/MEMBER is needed, not ${JSON.stringify(word)}`);
+  if (name === "" || member === "" || more.length > 0) throw new UsageError(`expected ENV or ENV/MEMBER, not ${JSON.stringify(word)}`);
   return { env: named(name, args), member };
 }
 
-/** The config of a member by the flags about it. */
+/** The config of a member from the flags. */
 export function memberWish(args: Arguments, name: string | undefined): EnvMemberWish {
   const [cpu, memory, instanceType] = [args.text("cpu"), args.text("memory"), args.text("instance-type")];
   const multiplier = args.number("multiplier");
   if (instanceType !== undefined && (cpu !== undefined || memory !== undefined)) {
-    throw new UsageError("--instance-type says cpu and memory: leave --cpu and --memory out");
+    throw new UsageError("--instance-type sets cpu and memory: remove --cpu and --memory");
   }
   if (multiplier !== undefined && instanceType === undefined) throw new UsageError("--multiplier needs --instance-type");
   const limits = withoutUndefined({ cpu, memory });
@@ -49,7 +49,7 @@ export function memberWish(args: Arguments, name: string | undefined): EnvMember
   return { config, ...withoutUndefined({ name, replicas: args.number("replicas") }) };
 }
 
-/** The policy of a group with the flags about it laid over; undefined when no flag speaks of it. */
+/** The policy of a group, changed by the flags; undefined if no flag concerns it. */
 export function policyWith(args: Arguments, name: string, present: EnvAutoscalingGroup | undefined): EnvAutoscalingGroup | undefined {
   const [minReplicas, maxReplicas, mode] = [args.number("min"), args.number("max"), args.text("mode")];
   if (minReplicas === undefined && maxReplicas === undefined && mode === undefined) return undefined;
@@ -66,7 +66,7 @@ export function policyWith(args: Arguments, name: string, present: EnvAutoscalin
 
 type Mode = NonNullable<NonNullable<EnvAutoscalingGroup["scaleUpPolicy"]>["mode"]>;
 
-/** The password comes by standard input, so that no list of processes and no shell history has it. */
+/** The password comes from standard input, so that process lists and the shell's history do not have it. */
 export async function registryOf(context: CliContext, args: Arguments): Promise<RegistryCredentials | undefined> {
   const [registry, username] = [args.text("registry"), args.text("registry-user")];
   const isOn = args.isOn("registry-password-stdin");

@@ -26,7 +26,7 @@ export const explainEnv: WordAction = {
 };
 
 function activeText({ active }: EnvAutoscaling): string {
-  if (active === undefined) return "Autoscaling: nothing is known yet\n";
+  if (active === undefined) return "Autoscaling: not checked yet\n";
   const { status, reason, message } = active;
   return `Autoscaling: ${status === "True" ? "on" : "off"} (${reason})${message === "" ? "" : `: ${message}`}\n`;
 }

@@ -16,7 +16,7 @@ export const listEnvs: WordAction = {
       load: () => envs.list(args.text("namespace"), context.signal),
       nameOf: ({ metadata }) => metadata.name ?? "",
       columns: envColumns,
-      empty: "No Envs (make one: agentbox envs create NAME --template TEMPLATE)",
+      empty: "No Envs (create one: agentbox envs create NAME --template TEMPLATE)",
       changeOf: ({ spec, status }) => [spec, status],
     });
   },

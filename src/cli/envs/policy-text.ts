@@ -1,6 +1,6 @@
 import type { EnvGroup } from "#client/envs.ts";
 
-/** A policy in few words, such as `Demand 0-20`. */
+/** A policy in short form, such as `Demand 0-20`. */
 export function policyText({ enabled, policy }: Pick<EnvGroup, "enabled" | "policy">): string {
   if (!enabled || policy === undefined) return "by hand";
   const { minReplicas = 0, maxReplicas, scaleUpPolicy, schedules = [] } = policy;

@@ -28,7 +28,7 @@ function refreshText({ dryRun, members }: EnvRefresh): string {
   const table = rows.length === 0 ? "" : new TableText().lay([["MEMBER", "FIELD", "FROM", "TO"], ...rows]);
   const upToDate = same === 0 ? "" : `${same} of ${members.length} members ${same === 1 ? "is" : "are"} up to date\n`;
   if (changed.length === 0) return upToDate === "" ? "No members to refresh\n" : upToDate;
-  const end = dryRun ? "Nothing is changed (dry run)\n" : "Idle pods are being replaced; sandboxes that run are not touched\n";
+  const end = dryRun ? "Nothing was changed (dry run)\n" : "Idle pods are being replaced; running sandboxes are not affected\n";
   return `${table}${upToDate}${end}`;
 }
 

@@ -11,7 +11,7 @@ import { printed } from "../print/listing.ts";
 import { oneEnv, policyFlags, policyWith, registryFlags, registryOf } from "./env-words.ts";
 
 const specFlags = ["template", "template-version", "image", "idle-timeout"] as const;
-/** Flags that take effect in pools with a refresh. */
+/** Flags that change pools only with a refresh. */
 const templateFlags = ["template", "template-version"] as const;
 const maxTries = 5;
 
@@ -24,7 +24,7 @@ export const setEnv: WordAction = {
     const changesSpec = specFlags.some((flag) => args.has(flag)) || credentials !== undefined;
     const changesPolicy = (["min", "max", "mode"] as const).some((flag) => args.has(flag));
     if (!changesSpec && !changesPolicy) {
-      throw new UsageError("envs set needs something to set, such as --max 20, --mode Demand or --image IMAGE: see agentbox help envs");
+      throw new UsageError("envs set needs a value to set, such as --max 20, --mode Demand or --image IMAGE: see agentbox help envs");
     }
     if (changesSpec) await replaced(context, envs, { wanted, args, credentials });
     if (changesPolicy) await setPolicy(context, envs, wanted, args);
@@ -32,7 +32,7 @@ export const setEnv: WordAction = {
     if (printed(context, args, env)) return 0;
     context.stdout.write(`env ${wanted.name} is changed\n`);
     if (templateFlags.some((flag) => args.has(flag))) {
-      context.stderr.write(`Its pools stay as they are until: agentbox envs refresh ${wanted.name}\n`);
+      context.stderr.write(`Its pools change only after: agentbox envs refresh ${wanted.name}\n`);
     }
     return 0;
   },
@@ -44,7 +44,7 @@ interface Replacement {
   readonly credentials: RegistryCredentials | undefined;
 }
 
-/** On the version that was read, so that two people at once do not undo each other. */
+/** Conditional on the version that was read, so that two users at once do not overwrite each other. */
 async function replaced({ signal }: CliContext, envs: EnvsClient, { wanted, args, credentials }: Replacement): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const { status: _, ...env } = await envs.get(wanted, signal);
@@ -70,7 +70,7 @@ function changedSpec(spec: SandboxEnv["spec"], args: Arguments): SandboxEnv["spe
     templateRef: {
       ...named,
       ...withoutUndefined({ name: args.text("template") }),
-      // "current" takes the pin away.
+      // "current" removes the pin.
       ...(version !== undefined && version !== "current" && { version }),
     },
     ...(Object.keys(overrides).length > 0 && { overrides }),

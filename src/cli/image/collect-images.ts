@@ -28,7 +28,7 @@ function keepOf(args: Arguments): number | undefined {
   return bytes;
 }
 
-/** A minute, if nothing is said: an image that was just made ready may be about to be used. */
+/** One minute by default: an image that was just pulled may be about to be used. */
 function ageOf(args: Arguments): number {
   try {
     return parseDuration(args.text("older-than") ?? "1m");

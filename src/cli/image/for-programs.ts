@@ -1,6 +1,6 @@
 import type { MachineImage } from "../machine-images.ts";
 
-/** An image as programs read it: times in their usual form. */
+/** An image for programs: with times in RFC 3339. */
 export type PrintedImage = Omit<MachineImage, "since" | "lastUsed"> & { readonly since: string; readonly lastUsed: string };
 
 export function forPrograms(image: MachineImage): PrintedImage {

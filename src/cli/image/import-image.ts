@@ -35,11 +35,11 @@ interface Request {
 function checkUsage(words: readonly string[], args: Arguments, isRootfs: boolean): void {
   if (!isRootfs && words.length !== 1)
     throw new UsageError("image import needs one file, folder, or - for standard input; or --rootfs FOLDER");
-  if (isRootfs && !args.has("name")) throw new UsageError("image import --rootfs needs --name: a folder does not say what it is called");
+  if (isRootfs && !args.has("name")) throw new UsageError("image import --rootfs needs --name, because a folder has no image name");
   if (isRootfs && args.has("platform"))
-    throw new UsageError("image import --rootfs takes no --platform: its programs are for this machine's");
+    throw new UsageError("image import --rootfs takes no --platform: the programs must be for this machine");
   const stray = isRootfs ? undefined : rootfsFlags.find((flag) => args.has(flag));
-  if (stray !== undefined) throw new UsageError(`--${stray} is for image import --rootfs: an image brings its own`);
+  if (stray !== undefined) throw new UsageError(`--${stray} is only for image import --rootfs: an image has its own`);
 }
 
 function importFiles(
@@ -73,7 +73,7 @@ function importRootfs(
     user: args.text("user") ?? "",
     workingDir: args.text("workdir") ?? "/",
     labels: Object.fromEntries(args.list("label").map((text) => pair("label", text))),
-    onSkipped: (path) => context.stderr.write(`left out: ${path} (a socket or device)\n`),
+    onSkipped: (path) => context.stderr.write(`skipped: ${path} (a socket or device)\n`),
     onProgress: progress.update.bind(progress),
     signal: context.signal,
   });

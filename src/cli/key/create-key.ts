@@ -19,8 +19,8 @@ export const createKey: WordAction = {
     const made = await client.keys.create(Object.fromEntries(Object.entries(wish).filter(([, value]) => value !== undefined)));
     if (!printed(context, args, made)) {
       context.stdout.write(`${made.key}\n`);
-      // Beside the key and not with it, so that `KEY=$(agentbox key create …)` works.
-      context.stderr.write(`Key ${made.id} is shown this once: keep it. Revoke it with: agentbox key revoke ${made.id}\n`);
+      // On stderr, so that `KEY=$(agentbox key create …)` works.
+      context.stderr.write(`Key ${made.id} is shown only once: store it now. Revoke it with: agentbox key revoke ${made.id}\n`);
     }
     return 0;
   },

@@ -27,6 +27,6 @@ const columns: readonly ListColumn<ApiKeyInfo>[] = [
   { name: "USER", cell: ({ user }) => user ?? "-" },
   { name: "AGE", cell: ({ createdAt }, now) => age(createdAt, now) },
   { name: "EXPIRES", cell: ({ expiresAt }) => expiresAt ?? "never" },
-  { name: "MADE-BY", cell: ({ createdBy, source }) => createdBy ?? (source === "global" ? "hub" : "-") },
+  { name: "CREATED-BY", cell: ({ createdBy, source }) => createdBy ?? (source === "global" ? "hub" : "-") },
   { name: "NAME", cell: ({ name }) => name },
 ];

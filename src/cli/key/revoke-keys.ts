@@ -5,7 +5,7 @@ import type { WordAction } from "../word-action.ts";
 export const revokeKeys: WordAction = {
   flags: ["made"],
   run: async (context, words, args) => {
-    if (words.length === 0) throw new UsageError("key revoke needs the ID of a key: agentbox key ls shows them");
+    if (words.length === 0) throw new UsageError("key revoke needs the ID of a key; agentbox key ls lists them");
     const { keys } = await apiClient(context);
     const errors: unknown[] = [];
     for (const id of words) {

@@ -10,7 +10,7 @@ export const listLimits: WordAction = {
   run: async (context, words, args) => {
     if (words.length > 0) throw new UsageError(`limits ls takes no names: unexpected ${words.join(" ")}`);
     const { limits } = await apiClient(context);
-    // Programs get sets of limits, as the API has them; people a row for each.
+    // For programs: sets of limits, as the API returns them. For people: one row per limit.
     if (programText(outputOf(args), []) !== undefined) {
       return await showListing(context, args, {
         load: () => limits.list(args.text("team"), args.text("user")),

@@ -9,7 +9,7 @@ import { limitsTable } from "./list-limits.ts";
 export const setLimits: WordAction = {
   flags: ["team", "user", "every-team", "server", "output"],
   run: async (context, words, args) => {
-    if (words.length === 0) throw new UsageError("limits set needs NAME=NUMBER, such as pods=1000: agentbox limits ls shows the names");
+    if (words.length === 0) throw new UsageError("limits set needs NAME=NUMBER, such as pods=1000; agentbox limits ls shows the names");
     const [whose, change] = [whoseOf(args), Object.fromEntries(words.map(changeIn))];
     const set = await (await apiClient(context)).limits.set(whose, change);
     if (!printed(context, args, set)) context.stdout.write(limitsTable([set]));

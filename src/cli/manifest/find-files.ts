@@ -3,7 +3,7 @@ import { extname, join, resolve } from "node:path";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../failure.ts";
 
-/** A file with objects, by the name under which messages speak of it. */
+/** A file with objects, and its name in messages. */
 export interface ManifestFile {
   readonly source: string;
   readonly text: string;
@@ -12,8 +12,8 @@ export interface ManifestFile {
 const extensions = [".json", ".yaml", ".yml"];
 
 /**
- * The files that `-f` means: files, folders (their JSON and YAML files, in order of their names) and `-` for standard input.
- * All paths are looked at before the first file is read: a typing error in the last must not be found after the first was applied.
+ * Finds the files that `-f` names: files, folders (their JSON and YAML files, sorted by name) and `-` for standard input. All paths are checked before the
+ * first file is read, so that a typing error in the last path is found before the first file is applied.
  */
 export async function readManifestFiles(
   context: CliContext,

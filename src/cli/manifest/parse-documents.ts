@@ -7,7 +7,7 @@ import type { ManifestFile } from "./find-files.ts";
 export type ParsedDocument = { readonly source: string; readonly value: Json } | { readonly source: string; readonly error: CliError };
 
 /**
- * The documents of a file, JSON or YAML, without the empty ones. A document that does not parse is an error in its place, and those
+ * Parses the documents of a JSON or YAML file, without the empty ones. A document that does not parse becomes an error in its place, and the documents
  * after it are still read.
  */
 export function parseDocuments({ source, text }: ManifestFile): readonly ParsedDocument[] {
@@ -19,7 +19,7 @@ export function parseDocuments({ source, text }: ManifestFile): readonly ParsedD
   return documents.flatMap((document) => readDocument(source, document, lines));
 }
 
-/** Most JSON files are one document, and the parser of JSON is much the faster one; what it does not take is left to YAML's. */
+/** Most JSON files are one document, and the JSON parser is much faster; what it refuses goes to the YAML parser. */
 function wholeJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
@@ -46,8 +46,8 @@ function readDocument(source: string, document: Document.Parsed, lines: LineCoun
 }
 
 /**
- * The library would read YAML 1.1 by the letter: a lone `.` as a number, `2026-01-01` as a date. So it is asked for the structure only, and
- * unquoted text gets the meaning that Kubernetes gives it.
+ * The library follows YAML 1.1 literally: a lone `.` is a number, `2026-01-01` a date. So we take only the structure from it, and give unquoted text the
+ * meaning that Kubernetes gives it.
  */
 const yamlOptions: ParseOptions & DocumentOptions & SchemaOptions = { schema: "failsafe", merge: true, prettyErrors: false };
 
@@ -60,5 +60,5 @@ function giveMeaning(document: Document.Parsed): void {
   });
 }
 
-/** Tags by which a quoted text can be made a value. */
+/** Tags that turn a quoted text into another value. */
 const valueTags = new Set(["int", "float", "bool", "null"].map((name) => `tag:yaml.org,2002:${name}`));

@@ -1,6 +1,6 @@
 /**
- * Objects out of files. find-files.ts knows what `-f` means, parse-documents.ts what stands in a file; here documents become objects
- * of known kinds in their namespaces. What is wrong with one is an error in its place, so that the others can go on.
+ * Reads objects from files. find-files.ts handles `-f`, parse-documents.ts the content of a file; this file turns documents into objects of known kinds
+ * with their namespaces. An invalid document becomes an error in its place, so that the others can continue.
  */
 import { resourceTypeOf } from "#model/kinds.ts";
 import type { ApiObject, Json, JsonObject } from "#model/meta.ts";
@@ -11,7 +11,7 @@ import { readManifestFiles } from "./find-files.ts";
 import { parseDocuments } from "./parse-documents.ts";
 
 export interface Manifest {
-  /** The file, for messages. */
+  /** Name of the file in messages. */
   readonly source: string;
   readonly type: ResourceType;
   readonly object: ApiObject;
@@ -22,7 +22,7 @@ export interface Manifest {
 export interface ManifestRequest {
   readonly paths: readonly string[];
   readonly recursive: boolean;
-  /** What `-n` says: objects that name another namespace are refused. */
+  /** The value of `-n`: objects with another namespace are refused. */
   readonly namespace: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function readManifests(context: CliContext, request: ManifestReques
   });
 }
 
-/** A List of objects is as good as the objects. */
+/** A List is replaced by its items. */
 function flatten(value: Json): readonly Json[] {
   if (!isObject(value)) return [value];
   const { kind, items } = value;
@@ -58,7 +58,7 @@ function manifestOf(source: string, value: Json, wanted: string | undefined): Ma
   if (type === undefined) throw unknownKind(source, { apiVersion, kind, name, namespace: given });
   const namespace = type.namespaced ? namespaceOf(given, wanted) : undefined;
   const placed = namespace === undefined ? metadata : { ...metadata, namespace };
-  // The server judges what is in it; from here on it is an object like any other.
+  // The server validates its content; from here on it is an object like any other.
   return { source, type, object: { ...object, metadata: placed }, name, namespace };
 }
 
@@ -73,7 +73,7 @@ function typedObject(source: string, value: Json): JsonObject {
   return value;
 }
 
-/** Empty when it is not there. A name such as `no` or `1` is a value in YAML, unless it stands in quotes. */
+/** Empty if it is missing. In YAML, a name such as `no` or `1` is not text unless it is quoted. */
 function textOf(source: string, metadata: JsonObject, field: string): string {
   const value = metadata[field] ?? "";
   if (typeof value === "string") return value;

@@ -1,4 +1,4 @@
-/** Where AI clients keep their MCP servers, and what an entry looks like there. Pure. */
+/** Where AI clients store their MCP servers, and the form of an entry. Pure. */
 
 export interface McpEntry {
   readonly command: string;
@@ -8,7 +8,7 @@ export interface McpEntry {
 
 export interface Folders {
   readonly home: string;
-  /** Of the project: where the user stands. */
+  /** In the project: the current folder. */
   readonly cwd: string;
   readonly isMac: boolean;
 }
@@ -16,7 +16,7 @@ export interface Folders {
 export interface ClientConfig {
   readonly file: (folders: Folders) => string;
   readonly form: "json" | "toml";
-  /** Under which the file has its servers. */
+  /** The key under which the file lists its servers. */
   readonly key: string;
   /** Written before command, args and env. */
   readonly more?: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export const clientNames: readonly string[] = Object.keys(clientConfigs);
 
 const name = "agentbox";
 
-/** The file with the entry, everything else as it was; undefined when the file cannot be read as what it should be. */
+/** The file with the entry added and everything else unchanged; undefined if the file cannot be parsed. */
 export function withEntry({ form, key, more }: ClientConfig, text: string, { command, args, env }: McpEntry): string | undefined {
   const hasEnv = Object.keys(env).length > 0;
   if (form === "toml") return withTable(text, key, { command, args, env });
@@ -66,7 +66,7 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Texts of JSON are texts of TOML. */
+/** JSON strings are valid TOML strings. */
 function withTable(text: string, key: string, { command, args, env }: McpEntry): string {
   const pairs = Object.entries(env).map(([variable, value]) => `${variable} = ${JSON.stringify(value)}`);
   const table = [
@@ -79,7 +79,7 @@ function withTable(text: string, key: string, { command, args, env }: McpEntry):
   return `${others}${others === "" ? "" : "\n\n"}${table.join("\n")}\n`;
 }
 
-/** Without the table and those inside it. */
+/** Removes the table and its subtables. */
 function withoutTable(text: string, table: string): string {
   let isOurs = false;
   const kept = text.split("\n").filter((line) => {

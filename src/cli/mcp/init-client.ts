@@ -20,7 +20,7 @@ export async function initClient(context: CliContext, words: readonly string[], 
   const after = withEntry(config, before ?? "", entry);
   if (after === undefined) {
     const alone = withEntry(config, "", entry) ?? "";
-    throw new CliError(`${file} is not plain JSON (a comment in it?), so nothing was written. Add this yourself:\n${alone}`);
+    throw new CliError(`${file} is not plain JSON (does it contain comments?), so nothing was written. Add this yourself:\n${alone}`);
   }
   if (args.isOn("print")) {
     context.stdout.write(`# ${file}\n${after}`);
@@ -28,11 +28,11 @@ export async function initClient(context: CliContext, words: readonly string[], 
   }
   await replaceFile(file, after);
   const key = "AGENTBOX_API_KEY" in entry.env ? " It holds your API key: do not share it." : "";
-  context.stdout.write(`wrote ${file}.${key} Start the client anew, and it has the tools of AgentBox.\n`);
+  context.stdout.write(`wrote ${file}.${key} Restart the client to load the tools of AgentBox.\n`);
   return 0;
 }
 
-/** What finds the same server from anywhere: the client starts us in a folder and with an environment of its own. */
+/** Environment that selects the same server from anywhere: the client starts us in its own folder and environment. */
 function entryOf({ env, home }: CliContext, args: Arguments): McpEntry {
   const flags = ["read-only", "keep"].flatMap((flag) => (args.isOn(flag) ? [`--${flag}`] : []));
   const names = (env["AGENTBOX_API_URL"] ?? "") === "" ? [] : ["AGENTBOX_API_URL", "AGENTBOX_API_KEY"];
@@ -45,7 +45,7 @@ function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw new CliError(`the client's configuration cannot be read: ${error.message}`);
 }
 
-/** Readers see the old file or the new one; a new one is for its owner alone, as it may hold a key. */
+/** Atomic: readers see the old file or the new one. A new file is readable only by its owner, because it may contain a key. */
 async function replaceFile(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const mode = await stat(file).then(

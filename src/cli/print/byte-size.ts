@@ -4,7 +4,7 @@ const units = ["B", "kB", "MB", "GB", "TB"] as const;
 export function byteSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // 999.95 would be written as 1000.
+  // Otherwise 999.95 would be printed as 1000.
   while (value >= 999.5 && unit < units.length - 1) {
     value /= 1000;
     unit++;

@@ -1,15 +1,15 @@
 /**
- * JSON in the form that kubectl writes: keys in order, and the characters that Go escapes escaped. The form matters where it is kept
- * (the annotation of apply, which kubectl and we both read and write) and where outputs are compared.
+ * JSON as kubectl writes it: sorted keys, and the same escapes as Go. The form matters where it is stored (kubectl and we both read and write the
+ * annotation of apply) and where outputs are compared.
  */
 import type { Json } from "#model/meta.ts";
 
-/** Without `indent` all on one line, without spaces. */
+/** Without `indent` all on one line without spaces. */
 export function goJson(value: unknown, indent = ""): string {
   return text(value as Json, indent, "\n");
 }
 
-/** JSON.stringify cannot be used for objects: JavaScript puts keys that look like numbers first, whatever their order was. */
+/** JSON.stringify does not work for objects: JavaScript puts number-like keys first, whatever their order was. */
 function text(value: Json, indent: string, newLine: string): string {
   if (typeof value !== "object" || value === null) return escaped(JSON.stringify(value));
   const inner = newLine + indent;

@@ -6,11 +6,11 @@ const year = 365 * day;
 
 /**
  * A duration in two or three significant figures, as kubectl writes ages: `5s`, `2m10s`, `3h`, `5d12h`, `2y30d`.
- * The finer unit is dropped once it says little beside the coarser one.
+ * The smaller unit is dropped when it matters little beside the larger one.
  */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / second);
-  // Clocks of two machines may differ a little; more than that is a mistake worth showing.
+  // Clocks of two machines may differ a little; a larger difference is worth showing.
   if (seconds < -1) return "<invalid>";
   if (seconds < 0) return "0s";
   if (ms < 2 * minute) return `${seconds}s`;
@@ -24,7 +24,7 @@ export function humanDuration(ms: number): string {
   return oneUnit(ms, year, "y");
 }
 
-/** How long ago `timestamp` was; `<unknown>` when there is none. */
+/** The age of `timestamp`; `<unknown>` without one. */
 export function age(timestamp: string | null | undefined, now: number): string {
   if (timestamp === undefined || timestamp === null || timestamp === "") return "<unknown>";
   const then = Date.parse(timestamp);

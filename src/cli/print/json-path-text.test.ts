@@ -20,7 +20,7 @@ test.each([
 
 test.each([
   ["{[0].id", "braces do not match"],
-  ["{range [*]}x{end}", "does not know range"],
+  ["{range [*]}x{end}", "does not support range"],
   ["{[}", "cannot read the JSONPath"],
 ])("%s is refused", (template, message) => {
   expect(() => jsonPathText(template, value)).toThrow(message);

@@ -18,7 +18,8 @@ function literalText(text: string, template: string): string {
 
 function expressionText(expression: string, value: unknown): string {
   if (expression.startsWith('"')) return JSON.parse(expression) as string;
-  if (/^(range|end)\b/.test(expression)) throw new UsageError("-o jsonpath does not know range: use [*], which joins values by spaces");
+  if (/^(range|end)\b/.test(expression))
+    throw new UsageError("-o jsonpath does not support range: use [*], which joins values with spaces");
   try {
     return compileJsonPaths(expression)(value)
       .map((found) => (typeof found === "string" ? found : JSON.stringify(found)))

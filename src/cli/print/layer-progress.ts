@@ -1,11 +1,11 @@
-/** How the layers of an image come along: bars that move on a terminal, one line for each step elsewhere. */
+/** Progress of an image's layers: moving bars on a terminal, otherwise one line for each step. */
 import type { Clock } from "#lib/clock.ts";
 import type { TextSink } from "../context.ts";
 import type { LayerState } from "../machine-images.ts";
 import { byteSize } from "./byte-size.ts";
 
 const barWidth = 24;
-/** The eye sees no more, and a terminal far away cannot keep up with more. */
+/** A faster rate is not visible, and slow terminals could not follow. */
 const redrawMs = 100;
 
 export class LayerProgress {
@@ -27,7 +27,7 @@ export class LayerProgress {
     else if (before?.state !== now.state && now.state !== "waiting") this.#out.write(`${shortDigest(now.layer)}: ${stepText(now)}\n`);
   }
 
-  /** Lets the last state stand. */
+  /** Leaves the last state on the screen. */
   finish(): void {
     if (this.#out.isTTY === true) this.#draw(true);
   }
@@ -59,7 +59,7 @@ function barLine({ layer, state, bytes, total }: LayerState): string {
   return `${shortDigest(layer)} ${bar} ${state.padEnd(11)} ${amount}`.trimEnd();
 }
 
-/** The first twelve digits, as Docker writes ids. */
+/** The first twelve digits, as Docker abbreviates ids. */
 export function shortDigest(digest: string): string {
   return digest.replace(/^sha256:/, "").slice(0, 12);
 }

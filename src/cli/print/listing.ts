@@ -1,4 +1,4 @@
-/** Lists for people and for programs: one set of flags, one set of formats, and `--watch` for all of them. */
+/** Lists for people and for programs: one set of flags and formats, and `--watch` for all of them. */
 import { sleep } from "#lib/clock.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
@@ -8,15 +8,15 @@ import { type Cell, TableText } from "./table-text.ts";
 import { yamlText } from "./yaml-text.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"];
-/** How often a watched list is asked for. */
+/** How often a watched list is read again. */
 const watchMs = 2000;
 
 export const outputHelp = `${formats.join(", ")} or jsonpath={PATH}`;
 
 export const listingFlags: Flags = {
-  output: { short: "o", value: "FORMAT", help: `How it is shown: ${outputHelp}` },
+  output: { short: "o", value: "FORMAT", help: `Output format: ${outputHelp}` },
   "no-headers": { help: "Leave out the headers of tables" },
-  watch: { short: "w", help: "Then show what changes, until Ctrl-C" },
+  watch: { short: "w", help: "Keep showing changes until Ctrl-C" },
 };
 
 export interface ListColumn<Item> {
@@ -30,13 +30,13 @@ export interface Listing<Item> {
   readonly load: () => Promise<readonly Item[]>;
   readonly nameOf: (item: Item) => string;
   readonly columns: readonly ListColumn<Item>[];
-  /** Said when there is nothing. */
+  /** Message for an empty list. */
   readonly empty: string;
-  /** Where that is said (default: stderr). */
+  /** Where the message for an empty list goes (default: stderr). */
   readonly emptyOn?: "stdout";
-  /** What makes an item another one than before, for --watch (default: anything). */
+  /** Detects changed items for --watch (default: any difference). */
   readonly changeOf?: (item: Item) => unknown;
-  /** What became of an item that is not in the list any more. */
+  /** Text for an item that left the list. */
   readonly gone?: (item: Item) => Promise<Item | undefined>;
 }
 
@@ -60,7 +60,7 @@ export function outputOf(args: Arguments): string {
   throw new UsageError(`--output may be ${outputHelp}, not ${JSON.stringify(output)}`);
 }
 
-/** Any value in a format for programs; undefined for tables and names. */
+/** Prints any value in a format for programs; undefined for tables and names. */
 export function programText(output: string, value: unknown): string | undefined {
   if (output === "json") return `${JSON.stringify(value, null, 2)}\n`;
   if (output === "yaml") return yamlText(value);
@@ -68,14 +68,14 @@ export function programText(output: string, value: unknown): string | undefined 
   return undefined;
 }
 
-/** For commands that print one result: what programs read, or false when people are to be told in words. */
+/** For commands with one result: prints it for programs, or returns false when the command should print text for people. */
 export function printed({ stdout }: CliContext, args: Arguments, value: unknown): boolean {
   const text = args.has("output") ? programText(programFormat(args), value) : undefined;
   if (text !== undefined) stdout.write(text);
   return text !== undefined;
 }
 
-/** Formats of one result; a table and a list of names are for lists. */
+/** Formats of a single result; table and name are for lists. */
 export function programFormat(args: Arguments): string {
   const output = args.text("output") ?? "yaml";
   if (output === "json" || output === "yaml" || output.startsWith("jsonpath=")) return output;
@@ -100,7 +100,7 @@ class ListPrinter<Item> {
     return programText(this.#output, items) ?? this.#lines(items);
   }
 
-  /** Those that are new or other than before. */
+  /** The items that are new or changed. */
   changed(items: readonly Item[]): string {
     if (this.#output === "table" || this.#output === "wide" || this.#output === "name") return this.#lines(items);
     return items.map((item) => (this.#output === "yaml" ? "---\n" : "") + (programText(this.#output, item) ?? "")).join("");

@@ -7,7 +7,7 @@ import { yamlText } from "./yaml-text.ts";
 
 export type ObjectFormat = "yaml" | "json" | "name" | `jsonpath=${string}`;
 
-/** Objects as a whole: a single one as itself when only one could be meant, else as a List. */
+/** Whole objects: a single one as itself if only one was requested, otherwise a List. */
 export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, single: boolean): string {
   if (format === "name") return objects.map(nameLine).join("");
   const [first] = objects;
@@ -19,7 +19,7 @@ export function printObjects(objects: readonly ApiObject[], format: ObjectFormat
   return format === "yaml" ? yamlText(shown) : `${goJson(shown, "    ")}\n`;
 }
 
-/** Who manages which field interests no reader of the object. */
+/** Removes managedFields, which readers of the object do not need. */
 function tidy(object: ApiObject): ApiObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

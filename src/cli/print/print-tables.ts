@@ -7,7 +7,7 @@ import { type Cell, TableText } from "./table-text.ts";
 export interface TableOptions {
   readonly output: string;
   readonly headers: boolean;
-  /** Undefined when objects of all namespaces are shown: then each row says which. */
+  /** Undefined if objects of all namespaces are shown: then each row names its namespace. */
   readonly namespace: string | undefined;
   readonly now: number;
 }
@@ -17,7 +17,7 @@ export interface Group {
   readonly objects: readonly ApiObject[];
 }
 
-/** One table per kind, with an empty line between. When there are several, names say of which kind they are. */
+/** One table per kind, with an empty line between. With several kinds, names include the kind. */
 export function printTables(groups: readonly Group[], options: TableOptions): string {
   const tables = joinEqual(groups).filter(({ objects }) => objects.length > 0);
   const withKind = new Set(groups.map(({ type }) => type)).size > 1;
@@ -26,7 +26,7 @@ export function printTables(groups: readonly Group[], options: TableOptions): st
     .join(options.headers ? "\n" : "");
 }
 
-/** A table of one kind, which may grow. Headers come with the first rows. */
+/** A table of one kind that may grow. The header is printed with the first rows. */
 export class ObjectTable {
   readonly #columns: readonly Column[];
   readonly #text = new TableText();
@@ -54,7 +54,7 @@ function kindColumn(type: ResourceType, column: Column): Column {
   return { name: column.name, cell: (object, now) => `${kindName(type)}/${column.cell(object, now) ?? ""}` };
 }
 
-/** Neighbours of one kind stand in one table: lists come in pieces, and names one by one. */
+/** Adjacent objects of one kind share a table: lists arrive in pages, and names one by one. */
 function joinEqual(groups: readonly Group[]): readonly Group[] {
   const joined: { type: ResourceType; objects: ApiObject[] }[] = [];
   for (const { type, objects } of groups) {

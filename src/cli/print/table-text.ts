@@ -1,10 +1,10 @@
-/** Tables as kubectl lays them out: columns as wide as their widest cell and three spaces, nothing after the last one. */
+/** Tables as kubectl prints them: columns as wide as their widest cell plus three spaces, no spaces at the end of a line. */
 export type Cell = string | number | boolean | undefined;
 
 const padding = 3;
 const minimumWidth = 6;
 
-/** Lays out rows; what it has seen stays the width of a column, so that rows of a watch stand under those before. */
+/** Lays out rows. Columns keep the width they have reached, so that later rows of a watch line up. */
 export class TableText {
   readonly #widths: number[] = [];
 
@@ -26,7 +26,7 @@ export class TableText {
   }
 }
 
-/** One line of a cell, with what could move the cursor made visible: a status text is written by others. */
+/** One line of a cell, with control characters made visible: a status text may come from anyone. */
 function cellText(cell: Cell): string {
   if (cell === undefined) return "";
   if (typeof cell !== "string") return String(cell);

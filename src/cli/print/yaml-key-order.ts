@@ -1,6 +1,5 @@
 /**
- * The order of keys in YAML that kubectl prints: as in a dictionary, but letters come after everything else, and
- * digits count as numbers (`item2` before `item10`).
+ * The order of keys in kubectl's YAML: alphabetical, but letters come after all other characters, and digits compare as numbers (`item2` before `item10`).
  */
 export function compareKeys(left: string, right: string): number {
   const a = Array.from(left);
@@ -21,7 +20,7 @@ interface NumberAt {
 }
 
 function numbersAt(a: readonly string[], b: readonly string[], at: number): [NumberAt, NumberAt] {
-  // Inside a longer number a 0 is a digit like the others; the common part in front keeps it from being dropped as a leading one.
+  // Inside a longer number, 0 is a normal digit; the common prefix prevents that it is dropped as a leading zero.
   const lead = (a[at] === "0" || b[at] === "0") && continuesNumber(a, at) ? "1" : "";
   return [numberAt(a, at, lead), numberAt(b, at, lead)];
 }

@@ -1,13 +1,13 @@
 /**
- * What unquoted text means in the YAML of Kubernetes: YAML 1.1 (`yes` is true, `010` is eight), but neither times (`2026-01-01`, `12:30`)
- * nor infinities become anything but text. Used both ways: to read such text, and to know which text must be quoted.
+ * What unquoted text means in the YAML of Kubernetes: YAML 1.1 (`yes` is true, `010` is eight), except that times (`2026-01-01`, `12:30`) and infinities
+ * are text. Used to read such text, and to decide which text must be quoted.
  */
 export function plainValue(text: string): string | number | boolean | null {
   const word = words.get(text);
   return word === undefined ? (numberOf(text) ?? text) : word;
 }
 
-/** Would some reader of YAML take the unquoted text for something other than text? */
+/** True if some YAML reader would take the unquoted text for something other than text. */
 export function needsQuotes(text: string): boolean {
   return typeof plainValue(text) !== "string" || notFinite.test(text) || sexagesimal.test(text) || isTimestamp(text);
 }
@@ -41,7 +41,7 @@ function decimalOf(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Whole numbers with a prefix must fit into 64 bits. */
+/** Integers with a prefix must fit into 64 bits. */
 function wholeOf(digits: string, prefix: string, negative: boolean): number | undefined {
   const [allowed, radix] = radixes[prefix] ?? [/^[0-7]+$/, "0o"];
   if (!allowed.test(digits)) return undefined;
@@ -58,7 +58,7 @@ function isTimestamp(text: string): boolean {
   const match = /^\d{4}-(\d{1,2})-(\d{1,2})(?:[Tt ](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?$/.exec(text);
   if (match === null) return false;
   const [, month, date, hours, , , zone] = match;
-  // With a T a zone must follow, with a space none may.
+  // A zone is required after a T, and forbidden after a space.
   if (hours !== undefined && /[Tt]/.test(text) !== (zone !== undefined)) return false;
   return Number(month) >= 1 && Number(month) <= 12 && Number(date) >= 1 && Number(date) <= 31 && validTime(match);
 }

@@ -1,21 +1,21 @@
 import { needsQuotes } from "./yaml-plain.ts";
 
 /**
- * A string as a YAML scalar, in the style that kubectl's printer chooses: plain, quoted, or a literal block. Long texts are broken
- * at the first space behind column 80.
+ * Writes a string as a YAML scalar in the style that kubectl chooses: plain, quoted, or a literal block. Long texts are broken at the first space after
+ * column 80.
  */
 export interface Place {
-  /** A key stands on one line: no block, no breaks. */
+  /** A key must be on one line: no block, no line breaks. */
   readonly key: boolean;
   /** The indent of further lines. */
   readonly indent: string;
-  /** Where on its line the scalar begins. */
+  /** Column at which the scalar begins. */
   readonly column: number;
 }
 
 const width = 80;
 
-/** The first line stands where the scalar begins; further lines are whole, with their indent. */
+/** The first line continues the current line; further lines include their indent. */
 export function scalarText(text: string, place: Place): string[] {
   const double = (): string[] => folded(doubleQuoted(text), place);
   if (text.includes("\n")) return !place.key && blockFits(text) ? literal(text, place.indent) : double();
@@ -23,7 +23,7 @@ export function scalarText(text: string, place: Place): string[] {
   return folded(isPlain(text) ? Array.from(text) : singleQuoted(text), place);
 }
 
-/** Puts the written characters together, with a line break in place of a space where the line is too long. */
+/** Joins the written characters, with a line break instead of a space where the line is too long. */
 function folded(written: readonly string[], place: Place): string[] {
   if (place.key) return [written.join("")];
   const lines: string[] = [];
@@ -34,7 +34,7 @@ function folded(written: readonly string[], place: Place): string[] {
       lines.push(line);
       line = place.indent;
       column = line.length;
-      // A space that begins the next line would be skipped by a reader; only the double quoted style can save it.
+      // A reader skips a space at the beginning of a line; only the double quoted style can keep it.
       if (written[index + 1] === " ") line += "\\";
     } else {
       line += piece;
@@ -58,25 +58,25 @@ function literal(text: string, indent: string): string[] {
   return [`|${hint}${chomping(text)}`, ...lines.map((line) => (line === "" ? "" : indent + line))];
 }
 
-/** What says how many line ends belong to the text: none, one, or all that are there. */
+/** The indicator for trailing line breaks: none, one, or all. */
 function chomping(text: string): string {
   if (!text.endsWith("\n")) return "-";
   return text === "\n" || text.endsWith("\n\n") ? "+" : "";
 }
 
-/** Spaces at the end of a line would be lost to every editor, and what cannot be seen must be escaped. */
+/** Editors lose spaces at the end of a line, and invisible characters must be escaped. */
 function blockFits(text: string): boolean {
   return !/ (\n|$)/.test(text) && isPrintable(text);
 }
 
-/** Nothing in it has a meaning in YAML. */
+/** True if no character has a special meaning in YAML. */
 function isPlain(text: string): boolean {
   if (/^ | $/.test(text) || text.startsWith("---") || text.startsWith("...")) return false;
   if (/^[#,[\]{}&*!|>'"%@`]/.test(text) || /^[-?:]( |$)/.test(text)) return false;
   return !/:( |$)/.test(text) && !/ #/.test(text);
 }
 
-/** Control characters, the byte order mark, surrogates and what lies beyond 16 bits are escaped. */
+/** Control characters, the byte order mark, surrogates and characters beyond 16 bits are escaped. */
 function isPrintable(text: string): boolean {
   return /^[\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/.test(text);
 }

@@ -1,7 +1,7 @@
 /**
- * YAML in the form that kubectl prints: block style, lists not indented under their key, plain text where that is safe. Written here rather than
- * taken from a library so that outputs can be compared with kubectl's byte by byte, and because printing then needs no parser loaded.
- * yaml-scalar.ts writes strings, yaml-plain.ts knows which may stay unquoted, yaml-key-order.ts sorts.
+ * YAML as kubectl prints it: block style, lists not indented under their key, plain text where that is safe. Written here instead of with a library so
+ * that outputs can be compared with kubectl's byte by byte, and because printing then loads no parser. yaml-scalar.ts writes strings, yaml-plain.ts
+ * decides which may stay unquoted, yaml-key-order.ts sorts.
  */
 import type { Json } from "#model/meta.ts";
 import { scalarText } from "./yaml-scalar.ts";
@@ -12,7 +12,7 @@ export function yamlText(value: unknown): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The lines of a value that starts on a line of its own. */
+/** The lines of a value that starts on its own line. */
 function block(value: Json, indent: string): string[] {
   if (isFilledList(value)) return value.flatMap((item) => listItem(item, indent));
   const entries = filledEntries(value);
@@ -35,7 +35,7 @@ function mapEntry(key: string, value: Json, indent: string): string[] {
   return [`${name} ${first}`, ...rest];
 }
 
-/** A value that can stand behind `key:` or `- `. Its further lines, if any, bring their own indent. */
+/** A value after `key:` or `- `. Further lines include their own indent. */
 function inline(value: Json, indent: string, column: number): string[] {
   if (value === null) return ["null"];
   if (typeof value === "string") return scalarText(value, { key: false, indent, column });

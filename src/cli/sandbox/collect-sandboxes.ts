@@ -1,4 +1,4 @@
-/** Sandboxes by filters, for the commands that list some or act on several. */
+/** Sandboxes by filters, for commands that list or change several. */
 import type { Sandbox, SandboxQuery } from "#client/sandbox-types.ts";
 import type { SandboxesClient } from "#client/sandboxes.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
@@ -6,19 +6,19 @@ import { liveSandboxStatuses, type SandboxRecordStatus, sandboxRecordStatuses } 
 import type { CliContext } from "../context.ts";
 import type { Arguments, Flags } from "../flags.ts";
 
-/** What the API gives at a time. */
+/** Page size of the API. */
 const largestPage = 1000;
 
 export const filterFlags: Flags = {
-  pool: { value: "POOL", help: "Only of this pool" },
-  template: { value: "TEMPLATE", help: "Only of this template" },
-  status: { value: "STATUS", choices: sandboxRecordStatuses, many: true, help: "Only with this status" },
-  metadata: { short: "m", value: "KEY=VALUE", many: true, help: "Only those of which this is remembered" },
-  prefix: { value: "TEXT", help: "Only those whose ID begins so" },
+  pool: { value: "POOL", help: "Only sandboxes of this pool" },
+  template: { value: "TEMPLATE", help: "Only sandboxes of this template" },
+  status: { value: "STATUS", choices: sandboxRecordStatuses, many: true, help: "Only sandboxes with this status" },
+  metadata: { short: "m", value: "KEY=VALUE", many: true, help: "Only sandboxes with this metadata" },
+  prefix: { value: "TEXT", help: "Only sandboxes whose ID begins with this text" },
 };
 
 export function sandboxQuery(args: Arguments): SandboxQuery {
-  // The flag takes no others.
+  // The flag accepts only these values.
   const chosen = args.list("status") as readonly SandboxRecordStatus[];
   const status = chosen.length > 0 ? chosen : args.isOn("all") ? undefined : liveSandboxStatuses;
   const metadata = args.has("metadata") ? args.list("metadata") : undefined;
@@ -28,7 +28,7 @@ export function sandboxQuery(args: Arguments): SandboxQuery {
 
 interface Collected {
   readonly found: readonly Sandbox[];
-  /** There are others. */
+  /** True if there are more. */
   readonly more: boolean;
 }
 

@@ -5,17 +5,17 @@ import { throwCollected, UsageError } from "../failure.ts";
 import { withProgress } from "./progress.ts";
 
 export interface SandboxAction {
-  /** The command, for what it says of mistakes. */
+  /** Name of the command, for usage errors. */
   readonly command: string;
-  /** What is being done to a sandbox, such as `Ending`. */
+  /** What is done to a sandbox, such as `Ending`. */
   readonly doing: string;
-  /** Resolves with what is now true of the sandbox, such as `ends`. */
+  /** Resolves with the new state of the sandbox, such as `ends`. */
   readonly act: (sandboxes: SandboxesClient, id: string) => Promise<string>;
 }
 
-/** Does it to every sandbox that is named, though some may fail, and says so of each. */
+/** Does it to every named sandbox even if some fail, and reports each. */
 export async function eachSandbox(context: CliContext, ids: readonly string[], { command, doing, act }: SandboxAction): Promise<number> {
-  if (ids.length === 0) throw new UsageError(`${command} needs the ID of a sandbox: agentbox ls shows them`);
+  if (ids.length === 0) throw new UsageError(`${command} needs the ID of a sandbox; agentbox ls lists them`);
   const { sandboxes } = await apiClient(context);
   const errors: unknown[] = [];
   for (const id of ids) {

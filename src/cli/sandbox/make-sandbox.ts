@@ -1,4 +1,4 @@
-/** Makes a sandbox as the flags say, and uses it for one command or one shell: what `run` and `shell` have in common. */
+/** Creates a sandbox from the flags and uses it for one command or one shell; shared by `run` and `shell`. */
 import type { CreatedSandbox, SandboxWish } from "#client/sandbox-types.ts";
 import type { SandboxesClient } from "#client/sandboxes.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
@@ -12,20 +12,20 @@ import { runCommand } from "./run-command.ts";
 import { runTerminal } from "./run-terminal.ts";
 import { spanOf } from "./spans.ts";
 
-/** The Env that a first start makes. */
+/** The Env that the first start creates. */
 export const defaultPool = "base";
 
 export const createFlags: Flags = {
-  image: { value: "IMAGE", help: "Image of its first container (default: the pool's)" },
+  image: { value: "IMAGE", help: "Image of the first container (default: the pool's)" },
   "instance-type": { value: "TYPE", help: "Only pools of the Env with this instance type (default: the Env's)" },
-  multiplier: { value: "N", help: "Only pools of the Env with so many times the instance type's resources" },
+  multiplier: { value: "N", help: "Only pools of the Env with this multiplier of the instance type" },
   "scaling-group": { value: "GROUP", help: "Only pools of this scaling group of the Env" },
-  timeout: { value: "DURATION", help: "It ends after so long, whatever it does (default: never)" },
-  "idle-timeout": { value: "DURATION", help: "It ends after so long without use; 0: never (default: the pool's)" },
-  "on-timeout": { value: "ACTION", choices: timeoutActions, help: "What these do to it" },
-  "startup-timeout": { value: "DURATION", help: "How long it may wait for a pod and start (default: the pool's)" },
-  label: { short: "l", value: "KEY=VALUE", many: true, help: "Give its pod this label" },
-  metadata: { short: "m", value: "KEY=VALUE", many: true, help: "Remember this about it, also after its end" },
+  timeout: { value: "DURATION", help: "End the sandbox after this time (default: never)" },
+  "idle-timeout": { value: "DURATION", help: "End the sandbox after this time without use; 0: never (default: the pool's)" },
+  "on-timeout": { value: "ACTION", choices: timeoutActions, help: "What happens at a timeout" },
+  "startup-timeout": { value: "DURATION", help: "Time limit for waiting for a pod and starting (default: the pool's)" },
+  label: { short: "l", value: "KEY=VALUE", many: true, help: "Add this label to the pod" },
+  metadata: { short: "m", value: "KEY=VALUE", many: true, help: "Store this with the sandbox; it stays in the history" },
 };
 
 export function createWish(command: string, args: Arguments): SandboxWish {
@@ -42,7 +42,7 @@ export function createWish(command: string, args: Arguments): SandboxWish {
       lifetime: spanOf(args, "timeout"),
       idleTimeout: spanOf(args, "idle-timeout"),
       startupTimeout: spanOf(args, "startup-timeout"),
-      // One of them: the flag takes no others.
+      // The flag accepts only these values.
       onTimeout: args.text("on-timeout") as TimeoutAction | undefined,
       labels: pairsOf(args, "label"),
       metadata: pairsOf(args, "metadata"),
@@ -66,7 +66,7 @@ export interface UseWish {
   readonly atTerminal: boolean;
 }
 
-/** Resolves with the exit code of the command; the sandbox has ended by then, unless it is to be kept. */
+/** Resolves with the exit code of the command. The sandbox has ended by then, unless it is to be kept. */
 export async function makeAndUse(context: CliContext, use: UseWish, command: readonly string[], args: Arguments): Promise<number> {
   const { sandboxes, wish, atTerminal } = use;
   const made = await makeSandbox(context, sandboxes, wish, { wait: true });
@@ -74,7 +74,7 @@ export async function makeAndUse(context: CliContext, use: UseWish, command: rea
   try {
     return await (atTerminal ? runTerminal : runCommand)(context, { sandboxes, id }, command, args);
   } finally {
-    // Also after Ctrl-C, so without the signal of that.
+    // Without the command's signal, so that it also works after Ctrl-C.
     if (args.isOn("keep")) context.stderr.write(`Sandbox ${id} is kept. End it with: agentbox rm ${id}\n`);
     else await withProgress(context, `Ending sandbox ${id}`, sandboxes.end(id));
   }

@@ -1,4 +1,4 @@
-/** What happened lately, put together from the histories of sandboxes and the events of pools and Envs; the oldest first. */
+/** Recent events from two sources, oldest first: the history of sandboxes, and events of pools and Envs. */
 import type { AgentBoxClient } from "#client/agentbox-client.ts";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { isTerminalStatus } from "#model/sandbox-record.ts";
@@ -37,7 +37,7 @@ export async function recentEvents(context: CliContext, client: AgentBoxClient, 
     .sort((a, b) => Date.parse(a.lastTime) - Date.parse(b.lastTime));
 }
 
-/** An Env or a pool may go while it is asked for. */
+/** An Env or a pool may be deleted between the two requests. */
 function noEvents(): readonly [] {
   return [];
 }

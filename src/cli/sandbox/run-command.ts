@@ -1,4 +1,4 @@
-/** Runs a command in a sandbox, as if it ran here: its input, what it writes, signals, and how it ends. */
+/** Runs a command in a sandbox as if it ran here: input, output, signals and exit code. */
 import type { SandboxesClient } from "#client/sandboxes.ts";
 import type { ExecStreamWish } from "#client/sandbox-types.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
@@ -10,13 +10,13 @@ import { withProgress } from "./progress.ts";
 import { spanOf } from "./spans.ts";
 
 export const commandFlags: Flags = {
-  env: { short: "e", value: "KEY=VALUE", many: true, help: "Set a variable of its environment" },
-  user: { short: "u", value: "USER", help: "Run it as this user" },
-  workdir: { short: "w", value: "FOLDER", help: "Run it in this folder" },
-  tty: { short: "t", help: "Run it at this terminal; a shell when there is no command" },
-  stdin: { short: "i", help: "Give it standard input also when that is a terminal; files and pipes it is given anyway" },
-  "no-stdin": { short: "n", help: "Give it no input, such as in a loop that reads lines" },
-  "command-timeout": { value: "DURATION", help: "End it after so long (default: never)" },
+  env: { short: "e", value: "KEY=VALUE", many: true, help: "Set an environment variable" },
+  user: { short: "u", value: "USER", help: "Run the command as this user" },
+  workdir: { short: "w", value: "FOLDER", help: "Run the command in this folder" },
+  tty: { short: "t", help: "Run the command at this terminal; without a command, run a shell" },
+  stdin: { short: "i", help: "Pass standard input also if it is a terminal; files and pipes are always passed" },
+  "no-stdin": { short: "n", help: "Pass no input, for example in a loop that reads lines" },
+  "command-timeout": { value: "DURATION", help: "End the command after this time (default: never)" },
 };
 
 export interface CommandPlace {
@@ -24,13 +24,13 @@ export interface CommandPlace {
   readonly id: string;
 }
 
-/** Whether the command is to be run at the user's terminal, if that can be. */
+/** Whether the command runs at the user's terminal; fails if that is impossible. */
 export function isTerminal(context: CliContext, args: Arguments): boolean {
   if (args.isOn("stdin") && args.isOn("no-stdin")) throw new UsageError("--stdin and --no-stdin exclude each other");
   if (!args.isOn("tty")) return false;
-  // What is typed goes to it anyway, so --stdin changes nothing: many people write -it.
+  // Typed input is passed anyway, so --stdin changes nothing: many people write -it.
   for (const flag of ["command-timeout", "no-stdin"]) if (args.has(flag)) throw new UsageError(`--${flag} cannot be used with --tty`);
-  if (!context.hasTerminal()) throw new CliError("--tty needs a terminal, and standard input or output is none: leave it out");
+  if (!context.hasTerminal()) throw new CliError("--tty needs a terminal, but standard input or output is not one: remove --tty");
   return true;
 }
 

@@ -1,4 +1,4 @@
-/** The user's own terminal as one in a sandbox. */
+/** Connects the user's terminal to a terminal in a sandbox. */
 import type { TerminalWish } from "#client/sandbox-types.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { CliContext } from "../context.ts";
@@ -7,10 +7,10 @@ import type { Arguments } from "../flags.ts";
 import { pairsOf } from "./pairs.ts";
 import type { CommandPlace } from "./run-command.ts";
 
-/** Resolves with the exit code of the command; without one, a shell is run. */
+/** Resolves with the exit code of the command; without a command, a shell runs. */
 export async function runTerminal(context: CliContext, place: CommandPlace, command: readonly string[], args: Arguments): Promise<number> {
   using user = context.terminal();
-  if (user === undefined) throw new CliError("--tty needs a terminal, and standard input or output is none: leave it out");
+  if (user === undefined) throw new CliError("--tty needs a terminal, but standard input or output is not one: remove --tty");
   const { rows, cols } = user;
   const wish: TerminalWish = {
     rows,

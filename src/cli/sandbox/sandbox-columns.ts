@@ -1,4 +1,4 @@
-/** What a table of sandboxes shows of each. */
+/** Columns of a table of sandboxes. */
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { age } from "../print/human-duration.ts";
 import type { ListColumn } from "../print/listing.ts";
@@ -16,7 +16,7 @@ export const sandboxColumns: readonly ListColumn<Sandbox>[] = [
   { name: "IMAGES", wide: true, cell: ({ containerImages }) => Object.values(containerImages).join(",") || "-" },
 ];
 
-/** What a watcher is told of when it changes; use of a sandbox is not among it. */
+/** Changes that a watcher shows; usage of a sandbox is not among them. */
 export function sandboxState({ status, failureReason, terminatedAt, endTime, podName }: Sandbox): unknown {
   return [status, failureReason, terminatedAt, endTime, podName];
 }

@@ -48,7 +48,7 @@ describe("the columns of", () => {
     expect(row({ ...ConfigMaps, plural: "gadgets" }, {})).toEqual({ Name: "x", Age: "2m" });
   });
 
-  test("an event tell when, what and about whom", () => {
+  test("an event tell when, what and about which object", () => {
     const event = {
       involvedObject: { kind: "Pod", name: "web", fieldPath: "spec.containers{a}" },
       reason: "Killed",

@@ -1,6 +1,6 @@
 /**
- * What a table shows of each kind. Own kinds bring their printer columns; Kubernetes' kinds have what an API server
- * shows of them (core-columns.ts, pod-columns.ts); all others their name and age.
+ * Table columns of each kind. Our kinds define printer columns; Kubernetes' kinds have the columns of an API server (core-columns.ts, pod-columns.ts); all
+ * others have name and age.
  */
 import type { Cell } from "../print/table-text.ts";
 import { age } from "../print/human-duration.ts";
@@ -16,7 +16,7 @@ export interface Column<T extends ApiObject = ApiObject> {
   readonly name: string;
   /** Shown in wide output only. */
   readonly wide?: boolean;
-  /** A method, so that columns of one kind may stand in a list with those of others: they are only asked about objects of theirs. */
+  /** Declared as a method, so that columns of different kinds fit into one list: each is only called with objects of its kind. */
   cell(object: T, now: number): Cell;
 }
 
@@ -38,7 +38,7 @@ export function printerColumn(column: PrinterColumn): Column {
   };
 }
 
-/** A value of another type than the column's is left blank, as an API server does, except that text takes all. */
+/** As an API server does, a value of another type than the column's is left blank; text columns accept all types. */
 function printerCell(type: PrinterColumn["type"], value: Json | undefined, now: number): Cell {
   if (value === undefined || value === null) return undefined;
   if (type === "string") return typeof value === "object" ? goJson(value) : String(value);

@@ -1,10 +1,10 @@
-/** The columns of the kinds that are Kubernetes' own, as its API server prints them. */
+/** Columns of Kubernetes' own kinds, as its API server prints them. */
 import { age } from "../print/human-duration.ts";
 import type { ConfigMap, Lease, Namespace, ObjectEvent, Secret } from "#model/core-kinds.ts";
 import type { Column } from "./columns.ts";
 import { podColumns } from "./pod-columns.ts";
 
-/** By resource; undefined for kinds that are not here. */
+/** By resource; undefined for other kinds. */
 export function coreColumns(resource: string): readonly Column[] | undefined {
   return columns[resource];
 }
@@ -38,7 +38,7 @@ const eventColumns: readonly Column<ObjectEvent>[] = [
   { name: "Source", wide: true, cell: eventSource },
   { name: "Message", cell: (event) => event.message?.trim() },
   { name: "First Seen", wide: true, cell: (event, now) => age(firstSeen(event), now) },
-  // An event of the newer API that happened once has no count.
+  // A single event of the newer API has no count.
   { name: "Count", wide: true, cell: (event) => event.count || 1 },
   { ...name, wide: true },
 ];

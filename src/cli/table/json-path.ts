@@ -10,13 +10,13 @@ type Step =
   | { readonly to: "all" }
   | { readonly to: "matching"; readonly path: readonly Step[]; readonly equal: boolean; readonly value: Json };
 
-/** Reads a path once; the result finds the first value at it, or undefined. */
+/** Parses a path once; the result finds the first value at it, or undefined. */
 export function compileJsonPath(path: string): (root: unknown) => Json | undefined {
   const all = compileJsonPaths(path);
   return (root) => all(root)[0];
 }
 
-/** The same for every value that there is. */
+/** Like this, but finds every value. */
 export function compileJsonPaths(path: string): (root: unknown) => readonly Json[] {
   const steps = parseSteps(path);
   return (root) => find(root as Json, steps);

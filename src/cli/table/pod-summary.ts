@@ -1,4 +1,4 @@
-/** What a pod is doing, in one word: the one that an API server prints, so that people find what they know. */
+/** The status of a pod in one word, as an API server prints it. */
 import type { ContainerStatus, Pod } from "#model/pod.ts";
 
 export interface PodSummary {
@@ -9,7 +9,7 @@ export interface PodSummary {
   readonly lastRestart: string | undefined;
 }
 
-/** Numbers of the containers that count; sidecars are init containers that keep running beside the others. */
+/** Counts of the containers; sidecars are init containers that keep running beside the others. */
 interface Tally {
   readonly ready: number;
   readonly restarts: number;
@@ -34,7 +34,7 @@ function baseReason(pod: Pod): string {
   return gated === true ? "SchedulingGated" : pod.status?.reason || pod.status?.phase || "";
 }
 
-/** The first init container that is not done decides; `reason` is undefined when all are. */
+/** The first unfinished init container decides; `reason` is undefined if all have finished. */
 function initPhase(pod: Pod, sidecars: ReadonlySet<string>): { reason: string | undefined; tally: Tally; sidecars: Tally } {
   const statuses = pod.status?.initContainerStatuses ?? [];
   let ready = 0;
@@ -71,7 +71,7 @@ function mainPhase(pod: Pod, reason: string, sidecars: Tally): { reason: string;
   return { reason: word === "Completed" ? completedReason(pod, running.length > 0) : word, tally: sum };
 }
 
-/** Some containers are done; what do the others do? */
+/** Some containers have finished; the others decide. */
 function completedReason(pod: Pod, someRun: boolean): string {
   if (someRun && hasCondition(pod, "Ready")) return "Running";
   const failed = (pod.status?.containerStatuses ?? []).filter(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);

@@ -1,4 +1,4 @@
-/** The lines of the live view for a terminal of some size. Pure. */
+/** Lays out the live view for a terminal of a given size. Pure. */
 import { age } from "../print/human-duration.ts";
 import { TableText } from "../print/table-text.ts";
 import { yamlText } from "../print/yaml-text.ts";
@@ -22,16 +22,16 @@ const keysText = "/ filter  s shell  l logs  d describe  Ctrl-D end  y copy  ? k
 
 const keys: readonly string[] = [
   "Up, Down, j, k   choose a sandbox",
-  "/                show only what has this text; Enter keeps it, Esc takes it back",
+  "/                show only lines with this text; Enter keeps the filter, Esc removes it",
   "s                a shell in the sandbox",
-  "l                what its own program writes",
+  "l                show the log of its main program",
   "d, Enter         all about it",
-  "Ctrl-D           end it, after a question",
+  "Ctrl-D           end it, after a confirmation",
   "y                copy its ID",
   "q, Ctrl-C        leave",
 ];
 
-/** As many lines as the terminal has, less one that stays free. */
+/** Fills the terminal, except for one free line. */
 export function screenLines(data: LiveData, state: LiveState, screen: Screen): readonly Line[] {
   const head = headLine(data);
   const foot = footLine(data, state);
@@ -48,7 +48,7 @@ function headLine({ server, sandboxes, envs }: LiveData): Line {
 
 function footLine({ failure }: LiveData, { mode, filter, message }: LiveState): Line {
   if (mode === "filter") return { text: `Filter: ${filter}_` };
-  if (mode === "confirm") return { text: "End this sandbox, with all that is in it? y/N", look: "bad" };
+  if (mode === "confirm") return { text: "End this sandbox with everything in it? y/N", look: "bad" };
   if (mode !== "list") return { text: "Esc back", look: "faint" };
   if (failure !== undefined) return { text: failure, look: "bad" };
   return message === "" ? { text: keysText, look: "faint" } : { text: message };
@@ -68,7 +68,7 @@ function bodyLines(data: LiveData, state: LiveState, screen: Screen, room: numbe
   return listLines(data, state, screen, room);
 }
 
-/** Envs take a quarter of the room, events another, sandboxes the rest. */
+/** Envs get a quarter of the height, events another quarter, sandboxes the rest. */
 function listLines(data: LiveData, state: LiveState, { now }: Screen, room: number): readonly Line[] {
   const part = Math.max(2, Math.floor(room / 4));
   const envs = tableLines(data.envs, envColumns, now).slice(0, part);
@@ -90,7 +90,9 @@ function listLines(data: LiveData, state: LiveState, { now }: Screen, room: numb
 function sandboxLines(data: LiveData, state: LiveState, now: number, height: number): readonly Line[] {
   const shown = shownSandboxes(data, state);
   if (shown.length === 0)
-    return [{ text: data.sandboxes.length === 0 ? "None. Make one: agentbox shell" : "None has this text", look: "faint" }];
+    return [
+      { text: data.sandboxes.length === 0 ? "No sandboxes. Create one: agentbox shell" : "No sandbox matches this text", look: "faint" },
+    ];
   const [header = { text: "" }, ...rows] = tableLines(shown, sandboxColumns, now);
   const selected = Math.min(state.selected, rows.length - 1);
   const from = Math.max(0, Math.min(selected - Math.floor(height / 2), rows.length - height));

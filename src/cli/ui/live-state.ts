@@ -1,4 +1,4 @@
-/** The live view as values: what is on the screen and what a key does to it. Pure; live-view.ts draws it, run-live-view.ts acts. */
+/** State of the live view: what is on the screen, and what a key changes. Pure; live-view.ts draws it, run-live-view.ts acts on it. */
 import type { Sandbox } from "#client/sandbox-types.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { Happening } from "../sandbox/recent-events.ts";
@@ -8,7 +8,7 @@ export interface LiveData {
   readonly sandboxes: readonly Sandbox[];
   readonly envs: readonly SandboxEnv[];
   readonly events: readonly Happening[];
-  /** Why the last look failed. */
+  /** Why the last request failed. */
   readonly failure: string | undefined;
 }
 
@@ -88,7 +88,7 @@ function listing(data: LiveData, state: LiveState, { input, key }: Press): Press
   const mode = modes[input];
   if (mode !== undefined) return { state: { ...state, mode } };
   const id = selectedSandbox(data, state)?.sandboxId;
-  if (id === undefined) return { state: { ...state, message: "There is no sandbox to act on" } };
+  if (id === undefined) return { state: { ...state, message: "No sandbox is selected" } };
   return acting(state, id, { input, key });
 }
 

@@ -1,4 +1,4 @@
-/** Draws the live view with ink and passes keys on. Loaded only when it is shown: React and ink take a third of a second. */
+/** Draws the live view with ink and passes keys on. Loaded only when needed: React and ink take a third of a second. */
 import { Box, render, Text, useInput, useWindowSize } from "ink";
 import { createElement, type ReactElement } from "react";
 import type { Line } from "./live-screen.ts";
@@ -6,7 +6,7 @@ import type { Press } from "./live-state.ts";
 
 export interface LiveView {
   readonly draw: () => void;
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   readonly close: () => Promise<void>;
 }
 
@@ -34,7 +34,7 @@ function Screen({ source }: { readonly source: ViewSource }): ReactElement {
   return createElement(
     Box,
     { flexDirection: "column" },
-    // Lines have no identity but their place.
+    // Lines have no identity other than their position.
     ...lines.map((line, at) =>
       createElement(Text, { key: at, wrap: "truncate", ...lookOf(line, source.hasColors) }, line.text === "" ? " " : line.text),
     ),

@@ -1,4 +1,4 @@
-/** The live view: looks at the server every two seconds, and does what keys ask for. */
+/** The live view: reads from the server every two seconds, and performs the actions of keys. */
 import type { AgentBoxClient } from "#client/agentbox-client.ts";
 import { sleep } from "#lib/clock.ts";
 import { liveSandboxStatuses } from "#model/sandbox-record.ts";
@@ -50,7 +50,7 @@ class LiveSession {
     });
     await this.#view.close();
     this.#view = undefined;
-    // The terminal is the shell's from here on, and the view ends with it.
+    // From here the shell has the terminal, and the view ends with the shell.
     this.#stop.abort();
     if (this.#shell !== undefined) await this.#runShell(this.#shell);
     await looking;
@@ -72,7 +72,7 @@ class LiveSession {
       this.#wake();
     } else if (effect.kind === "end") void this.#try(this.#client.sandboxes.end(effect.id, this.#stop.signal), `Ended ${effect.id}`);
     else if (effect.kind === "logs") void this.#readLogs(effect.id);
-    // The terminal's own way to its clipboard (OSC 52), which works over SSH.
+    // The terminal's escape sequence for its clipboard (OSC 52), which works over SSH.
     else this.#context.stdout.write(`\u001b]52;c;${Buffer.from(effect.id).toString("base64")}\u0007`);
   }
 
@@ -122,7 +122,7 @@ class LiveSession {
 
   async #readLogs(id: string): Promise<void> {
     this.#logs = await this.#client.sandboxes.logs(id, { tail: 200 }, this.#stop.signal).then(
-      ({ lines }) => (lines.length === 0 ? ["Its own program has written nothing yet."] : lines),
+      ({ lines }) => (lines.length === 0 ? ["The main program has written nothing yet."] : lines),
       (error: unknown) => [failureText(error).trim()],
     );
     this.#view?.draw();

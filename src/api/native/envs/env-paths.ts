@@ -1,4 +1,4 @@
-/** How routes name Envs. */
+/** Path parameters of the routes of Envs. */
 import { Type } from "typebox";
 import { text } from "#model/schema-builders.ts";
 import type { EnvName } from "#services/envs/env-deps.ts";

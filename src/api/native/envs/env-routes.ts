@@ -37,9 +37,9 @@ function readEnvs(envs: EnvService): readonly Route[] {
       method: "GET",
       path: "/envs",
       name: "listEnvs",
-      summary: "The Envs that sandboxes can come from, by name",
+      summary: "List the Envs, sorted by name",
       query: envListQuery,
-      answers: [{ status: 200, description: "A page of them.", schema: envPageSchema }],
+      answers: [{ status: 200, description: "One page of the list.", schema: envPageSchema }],
       errors: [],
       handle: async ({ caller, query }) => {
         const { items, next } = await envs.list(caller(), query);
@@ -61,7 +61,7 @@ function readEnvs(envs: EnvService): readonly Route[] {
       method: "GET",
       path: "/envs/{envName}/events",
       name: "listEnvEvents",
-      summary: "What happened to an Env and its pools lately, newest first",
+      summary: "List recent events of an Env and its pools, newest first",
       params: envParams,
       query: envQuery,
       answers: [{ status: 200, description: "What happened.", schema: envEventsSchema }],
@@ -80,8 +80,8 @@ function writeEnvs(envs: EnvService): readonly Route[] {
       name: "replaceEnv",
       summary: "Replace an Env",
       description:
-        "With metadata.resourceVersion only if the Env is still that one. What the body leaves out is gone afterwards, except for members " +
-        "of other clusters and for image pull credentials. Replicas that an autoscaler sets stay as they are. Pools of members whose size, " +
+        "With metadata.resourceVersion, the Env is replaced only if it still has this version. Fields that the body leaves out are removed, except members " +
+        "of other clusters and image pull credentials. Replicas set by an autoscaler do not change. Pools of members whose size, " +
         "labels, annotations or overrides change are rendered anew; a change of templateRef reaches pools with a refresh.",
       params: envParams,
       query: envQuery,
@@ -102,11 +102,11 @@ function createEnv(envs: EnvService): Route {
     name: "createEnv",
     summary: "Make an Env",
     description:
-      "An admin's Env is for all tenants, unless its labels name an owner. A tenant's Env is its own, made from a template that it sees; the " +
+      "An admin's Env serves all tenants, unless its labels name an owner. A tenant's Env serves only that tenant; its template must be visible to the tenant. The " +
       "names of the Env and of its pools end in a suffix that the server adds: use the names in the answer. The server makes the snapshots of " +
       "members (metadata and spec, except replicas) itself and ignores those in the body.",
     body: createEnvSchema,
-    answers: [{ status: 201, description: "It is there, and its pools are being made.", schema: envSchema }],
+    answers: [{ status: 201, description: "The Env was created; its pools are being created.", schema: envSchema }],
     errors: ["conflict", "too_large", "limit_reached"],
     handle: async ({ caller, body, request, reply }) => {
       const env = await envs.create(caller(), body, requestSignal(reply));
@@ -124,11 +124,10 @@ function deleteEnv(envs: EnvService): Route {
     path: "/envs/{envName}",
     name: "deleteEnv",
     summary: "Delete an Env with its pools",
-    description:
-      "Sandboxes that run go on until they end, and the Env with them, unless endSandboxes is true. Pools that were adopted stay.",
+    description: "The Env stays until its running sandboxes have ended, unless endSandboxes is true. Adopted pools are kept.",
     params: envParams,
     query: deleteEnvQuery,
-    answers: [{ status: 202, description: "It goes, or has gone." }],
+    answers: [{ status: 202, description: "Deletion has started, or was already complete." }],
     errors: ["not_found", "conflict"],
     handle: ({ caller, params, query }) => envs.delete(caller(), meantEnv(params, query), query.endSandboxes === true),
   });
@@ -139,10 +138,10 @@ function refreshEnv(envs: EnvService): Route {
     method: "POST",
     path: "/envs/{envName}/refresh",
     name: "refreshEnv",
-    summary: "Bring members of an Env to its template as it is now",
+    summary: "Update members of an Env to the current version of its template",
     description:
-      "With dryRun=true only says what would change. All members that are asked for change, or none. Idle pods are replaced as pools " +
-      "replace them; sandboxes that run are not touched.",
+      "With dryRun=true, only reports what would change. Either all requested members change or none. Pools then roll out the change to " +
+      "their idle pods; running sandboxes are not affected.",
     params: envParams,
     query: refreshQuery,
     answers: [{ status: 200, description: "What changes.", schema: refreshSchema }],
@@ -159,8 +158,8 @@ function clusterRoute(envs: EnvService): Route {
     method: "GET",
     path: "/clusters",
     name: "listClusters",
-    summary: "The clusters that Envs can have members in, this server's first",
-    answers: [{ status: 200, description: "All that are known.", schema: clustersSchema }],
+    summary: "List the clusters for members of Envs, this server's own first",
+    answers: [{ status: 200, description: "All known clusters.", schema: clustersSchema }],
     errors: [],
     handle: async ({ caller }) => ({ clusters: await envs.clusters(caller()) }),
   });

@@ -1,9 +1,9 @@
-/** How the end of a command that did not run to its end is told on a WebSocket. Pure. */
+/** How a WebSocket reports a command that failed. Pure. */
 import { shellExit } from "#services/inside/not-started.ts";
 import { asServiceError } from "#services/service-failure.ts";
 import { failureOf } from "#api/http/failure.ts";
 
-/** What a problem says, without what only HTTP has. */
+/** The content of a problem, without the fields that only HTTP has. */
 export interface ErrorMessage {
   readonly type: "error";
   readonly code: string;

@@ -1,4 +1,4 @@
-/** A command's outcome as one JSON object: text where it is text, else base64. Pure. */
+/** The result of a command as JSON: text if it is valid UTF-8, else base64. Pure. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { CommandResult, Output } from "#services/inside/run-command.ts";
 import type { ExecResultBody } from "#api/native/schemas/execution.ts";
@@ -24,7 +24,7 @@ function isCut({ bytes, written }: Output): boolean {
 
 function textOf(output: Output): { readonly text: string; readonly encoding: "utf-8" | "base64" } {
   try {
-    // Without the character that the end was cut in.
+    // Without the character that the cut has split.
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     return { text: decoder.decode(output.bytes, { stream: isCut(output) }), encoding: "utf-8" };
   } catch {

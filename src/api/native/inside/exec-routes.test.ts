@@ -45,7 +45,7 @@ test("a command that takes too long is a 504, and one of a sandbox that starts a
   expect(early).toMatchObject({ status: 409, json: { code: "conflict" } });
 });
 
-test("whoever goes away ends his command", async () => {
+test("a client that disconnects ends its command", async () => {
   await using world = await SandboxApi.open();
   await world.scene.sandbox("i1");
   const address = await world.api.listen();

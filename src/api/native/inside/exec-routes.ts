@@ -42,11 +42,11 @@ function runToEnd(deps: ExecRoutesDeps): Route {
     name: "runCommand",
     summary: "Run a command in a sandbox to its end",
     description:
-      "For small outputs and short commands: a MiB of each output is answered, and says so when there was more. A caller that disconnects " +
-      "ends the command. What is larger or takes longer is a stream.",
+      "For short commands with small outputs. The answer has the first MiB of each output and says if there was more. If the caller disconnects, " +
+      "the command is ended. For larger outputs or longer commands use a stream.",
     params: sandboxParams,
     body: execSchema,
-    answers: [{ status: 200, description: "It has ended, whatever its exit code.", schema: execResultSchema }],
+    answers: [{ status: 200, description: "The command has ended, with any exit code.", schema: execResultSchema }],
     errors: ["not_found", "conflict", "timeout"],
     handle: async ({ caller, params, body, reply }) => {
       const { command: argv, timeout, stdin, stdinEncoding, ...rest } = body;
@@ -60,7 +60,7 @@ function runToEnd(deps: ExecRoutesDeps): Route {
 function bytesOf(base64: string): Buffer {
   const bytes = Buffer.from(base64, "base64");
   if (bytes.toString("base64") === base64) return bytes;
-  throw new ServiceError("invalid_request", "stdin is not base64, as stdinEncoding says it is", { field: "stdin" });
+  throw new ServiceError("invalid_request", "stdin is not valid base64, although stdinEncoding is base64", { field: "stdin" });
 }
 
 function stream(deps: ExecRoutesDeps): Route {
@@ -72,12 +72,12 @@ function stream(deps: ExecRoutesDeps): Route {
     description:
       "The client sends the command first, as text: a StreamCommand. Then its binary messages are the command's input, and " +
       '{"type":"eof"} ends it; {"type":"signal","signal":"SIGINT"} signals the command, {"type":"close","stream":"stdout"} says that ' +
-      "nothing reads this output any more. The server sends binary messages whose first byte is 1 for stdout and 2 for stderr, and the rest " +
-      'is the output; {"type":"taken","bytes":N} when N bytes of input in all were taken: a client that is never more than 1 MiB ahead of ' +
-      'that is always heard. The last message is {"type":"exit","exitCode":0}, with startError if the command could not be started (126, ' +
-      '127), or {"type":"error","code":…,"detail":…}. Without one of them the connection broke. A client that disconnects ends the command.',
+      "the client no longer reads this output. The server sends binary messages: the first byte is 1 for stdout or 2 for stderr, the rest " +
+      'is the output. {"type":"taken","bytes":N} says that the command has taken N bytes of input in total; while a client is at most 1 MiB ahead of ' +
+      'this number, the server reads all its messages. The last message is {"type":"exit","exitCode":0}, with startError if the command could not be started (126, ' +
+      '127), or {"type":"error","code":…,"detail":…}. If neither comes, the connection broke. If the client disconnects, the command is ended.',
     params: sandboxParams,
-    answers: [{ status: 101, description: "The client sends the command next." }],
+    answers: [{ status: 101, description: "The connection is open; the client sends the command next." }],
     errors: ["not_found", "conflict"],
     handle: async ({ caller, params: { sandboxId }, request, reply }) => {
       const owner = caller();
@@ -89,7 +89,7 @@ function stream(deps: ExecRoutesDeps): Route {
   });
 }
 
-/** A login shell, and the better one of the two where there is one. */
+/** A login shell: bash if it exists, else sh. */
 const shell = ["/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi"];
 
 function giveToken({ sandboxes, execTokens }: ExecRoutesDeps): Route {
@@ -97,14 +97,14 @@ function giveToken({ sandboxes, execTokens }: ExecRoutesDeps): Route {
     method: "POST",
     path: "/sandboxes/{sandboxId}/exec-token",
     name: "openTerminal",
-    summary: "Get the right to open one terminal in a sandbox",
-    description: "For clients that cannot send a key with a WebSocket, such as browsers. The token is good for 30 seconds and one use.",
+    summary: "Create a token that opens one terminal in a sandbox",
+    description: "For clients such as browsers, which cannot send a key with a WebSocket. The token is valid for 30 seconds and one use.",
     params: sandboxParams,
     body: execTokenSchema,
     answers: [{ status: 201, description: "The right.", schema: execTokenResultSchema }],
     errors: ["not_found", "conflict"],
     handle: async ({ caller, params: { sandboxId }, body }) => {
-      // Fails if the sandbox does not exist or is not the caller's: no token is issued for it.
+      // Fails if the sandbox does not exist or belongs to another tenant, so that no token is issued for it.
       await sandboxes.view(caller(), sandboxId);
       const granted = execTokens.issue({ caller: caller(), sandboxId, command: terminalCommand(body) });
       return { ...granted, path: `/v1/sandboxes/${sandboxId}/terminal?token=${granted.token}` };
@@ -121,10 +121,10 @@ function terminal(deps: ExecRoutesDeps): Route {
     method: "GET",
     path: "/sandboxes/{sandboxId}/terminal",
     name: "terminal",
-    summary: "A terminal in a sandbox, as a WebSocket",
+    summary: "Open a terminal in a sandbox, as a WebSocket",
     description:
-      'What it writes comes as binary frames. It is sent text frames of JSON: {"type":"stdin","data":"ls\\n"} and ' +
-      '{"type":"resize","rows":24,"cols":80}. At its end it sends {"type":"exit","exitCode":0} and closes.',
+      'The server sends the output as binary frames. The client sends JSON text frames: {"type":"stdin","data":"ls\\n"} and ' +
+      '{"type":"resize","rows":24,"cols":80}. At the end the server sends {"type":"exit","exitCode":0} and closes.',
     params: sandboxParams,
     query: terminalQuery,
     answers: [{ status: 101, description: "It is open." }],
@@ -137,7 +137,7 @@ function terminal(deps: ExecRoutesDeps): Route {
       if (grant === undefined) {
         throw new ServiceError(
           "unauthenticated",
-          "this terminal token was used, is older than 30 seconds, is of a revoked key, or never was one: get a new one",
+          "this terminal token is invalid: it was used, is older than 30 seconds, or its key was revoked. Request a new one",
         );
       }
       enterAs(grant.caller, reply);
@@ -150,11 +150,11 @@ function terminal(deps: ExecRoutesDeps): Route {
 
 function checkHandshake({ headers }: Exchange["request"], reply: Exchange["reply"]): void {
   if (!isUpgrade(reply)) {
-    throw new ServiceError("invalid_request", "this is a WebSocket: connect to it with ws:// or wss://", { field: "header.upgrade" });
+    throw new ServiceError("invalid_request", "this is a WebSocket endpoint: connect with ws:// or wss://", { field: "header.upgrade" });
   }
-  // Browsers let every page open WebSockets anywhere, and say which page it was.
+  // Browsers let every page open WebSockets to any server, and send the page's origin.
   if (headers.origin !== undefined && hostOf(headers.origin) !== headers.host) {
-    throw new ServiceError("forbidden", "WebSockets are not for pages of other servers", { field: "header.origin" });
+    throw new ServiceError("forbidden", "pages of other servers may not open WebSockets", { field: "header.origin" });
   }
 }
 

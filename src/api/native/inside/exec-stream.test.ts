@@ -46,7 +46,7 @@ class Bench implements AsyncDisposable {
     return running;
   }
 
-  /** A client that does as it likes. */
+  /** A client without our client's rules. */
   socket(id = "i1", headers: Record<string, string> = { "x-api-key": "ann" }): WebSocket {
     const socket = new WebSocket(`${this.address.replace("http", "ws")}/v1/sandboxes/${id}/exec/stream`, { headers });
     socket.on("error", () => {});
@@ -136,7 +136,7 @@ test("a command lives without a limit of time, or as long as it was given", asyn
   await bench.world.api.clock.step(2000);
   expect(bench.pods.ran[0]?.command.signal?.aborted).toBe(true);
   bench.pods.break(new Error("killed"));
-  await expect(limited.ended).rejects.toMatchObject({ code: "timeout", message: "the command did not end within 2s, and was ended" });
+  await expect(limited.ended).rejects.toMatchObject({ code: "timeout", message: "the command did not end within 2s and was killed" });
 });
 
 test.for<[string, string | Buffer, string, string?]>([
@@ -166,7 +166,7 @@ test.for<[string, (string | Buffer)[]]>([
   expect(((await once(socket, "close")) as [number])[0]).toBe(1008);
 });
 
-test("a client that says nothing is not waited for", async () => {
+test("a client that sends no command is disconnected", async () => {
   await using bench = await Bench.open();
   const socket = bench.socket();
   await once(socket, "open");
@@ -175,7 +175,7 @@ test("a client that says nothing is not waited for", async () => {
   expect(((await closed) as [number])[0]).toBe(1008);
 });
 
-test("who has no key, or none for this sandbox, gets no connection, and neither do pages of other servers", async () => {
+test("without a key for this sandbox there is no connection, and none for pages of other servers", async () => {
   await using bench = await Bench.open();
   const refused = async (socket: WebSocket): Promise<number> => {
     const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
@@ -199,7 +199,7 @@ test("a client that does not wait for its input to be taken is not read from, an
   expect((await buffer(bench.pods.program.stdin)).equals(input)).toBe(true);
 });
 
-/** Whatever has come, from now on. */
+/** All messages from now on. */
 function readAll(stream: PassThrough): () => Buffer {
   const chunks: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => chunks.push(chunk));

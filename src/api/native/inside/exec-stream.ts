@@ -1,10 +1,11 @@
 /**
- * A command over a WebSocket, its bytes unchanged in both directions and without a limit of time or size. It lives as long as the shortest of
- * three: the command, the connection, and the server; a client that goes away ends the command.
+ * A command over a WebSocket: raw bytes in both directions, without a limit of time or size. It lives as long as the shortest of three: the command, the
+ * connection, and the server. If the client disconnects, the command is ended.
  *
- * - What the command writes is read when the client has taken what came before: a slow client slows the command down.
- * - What the client sends is kept for the command up to a window, and told when it was taken. A client that waits for that is always heard,
- *   also when its command does not read: signals, and that it has gone away. One that sends more is not read from until there is room.
+ * - The command's output is read only when the client has taken what came before: a slow client slows down the command.
+ * - The client's input is buffered up to a window, and the client is told when the command has taken it. While a client stays within the window, the
+ * server reads its messages even if the command does not read: signals arrive, and a disconnect is noticed. A client that sends more is not read until
+ * there is room.
  */
 import type { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
@@ -33,17 +34,17 @@ export interface ExecStreamDeps {
 type Session = Awaited<ReturnType<SandboxService["exec"]>>;
 
 const channels = { stdout: 1, stderr: 2 } as const;
-/** Bytes that a client may send before they were taken. */
+/** Input that a client may send before the command has taken it. */
 const inputWindow = 1024 * 1024;
-/** Messages that are kept until the command runs; each may be small. */
+/** Messages buffered before the command runs; each may be small. */
 const mostEarly = 4096;
-/** By when a client says what it wants. */
+/** Time in which a client must send its command. */
 const commandWithinMs = 10_000;
 
 const checkWish = requestValidator(execStreamSchema, "body");
 const input = Compile(execStreamInputSchema);
 
-/** Takes the connection; what goes wrong from here on is told on it. */
+/** Takes over the connection; later errors are reported on it. */
 export function openExecStream(deps: ExecStreamDeps, reply: FastifyReply, signal: AbortSignal): void {
   const life = new ChildAbort(signal);
   takeWebSocket(reply, {
@@ -63,9 +64,9 @@ class ExecStream {
   readonly #wish = Promise.withResolvers<ExecStreamBody>();
   #isAsked = false;
   #session: Session | undefined;
-  /** What came before there was a session. */
+  /** Messages that came before the session started. */
   readonly #early: (() => void)[] = [];
-  /** Bytes of input that were not taken yet, and all that were. */
+  /** Bytes of input not yet taken by the command, and the total of those taken. */
   #held = 0;
   #taken = 0;
 
@@ -86,7 +87,7 @@ class ExecStream {
       this.#wish.reject(new Error("the connection ended"));
     });
     connection.on("message", (data, isBinary) => this.#take(data as Buffer, isBinary));
-    const late = clock.after(commandWithinMs, () => this.#refuse("no command came within 10 s"));
+    const late = clock.after(commandWithinMs, () => this.#refuse("the client sent no command within 10 s"));
     try {
       const wish = await this.#wish.promise.finally(() => late.cancel());
       sendMessage(connection, { type: "exit", exitCode: await this.#runCommand(wish) });
@@ -96,7 +97,7 @@ class ExecStream {
       const end = endMessage(this.#life.signal.aborted ? this.#life.signal.reason : error);
       if (end.type === "error") log.warn({ sandboxId, error }, "streamed command failed");
       sendMessage(connection, end);
-      this.#close(end.type === "exit" ? 1000 : 1011, "the command was not run to its end");
+      this.#close(end.type === "exit" ? 1000 : 1011, "the command failed");
     }
   }
 
@@ -117,7 +118,7 @@ class ExecStream {
     }
   }
 
-  /** To its end, or until the client does not want it any more. */
+  /** Runs to the end of the command, or until the client disconnects. */
   async #pass(stream: Readable, channel: number): Promise<void> {
     try {
       for await (const chunk of stream) await sendBytes(this.#connection, Buffer.concat([Buffer.of(channel), chunk as Buffer]));
@@ -131,7 +132,7 @@ class ExecStream {
     if (isBinary) return this.#takeInput(data);
     const message = parsed(data);
     if (!this.#isAsked) return this.#takeWish(message);
-    if (!input.Check(message)) return this.#refuse("this is no message of a stream, see the description of it");
+    if (!input.Check(message)) return this.#refuse("unknown message; see the API description of exec-stream");
     this.#act((session) => {
       if (message.type === "signal") session.signal(message.signal);
       else if (message.type === "close") session[message.stream].destroy();
@@ -156,7 +157,7 @@ class ExecStream {
       sendMessage(this.#connection, { type: "taken", bytes: this.#taken });
       if (this.#held <= inputWindow) this.#connection.resume();
     };
-    // What comes after the end of the input, or after the command's own, is dropped.
+    // Input after eof, or after the end of the command, is dropped.
     this.#act(({ stdin }) => (stdin.writable ? stdin.write(bytes, taken) : taken()));
   }
 
@@ -164,7 +165,7 @@ class ExecStream {
     const session = this.#session;
     if (session !== undefined) return void act(session);
     this.#early.push(() => this.#act(act));
-    if (this.#early.length > mostEarly) this.#refuse("too many messages came before the command ran");
+    if (this.#early.length > mostEarly) this.#refuse("too many messages before the command started");
   }
 
   #refuse(reason: string): void {
@@ -177,7 +178,7 @@ class ExecStream {
 }
 
 function tooLong(timeoutMs: number): ServiceError {
-  return new ServiceError("timeout", `the command did not end within ${formatDuration(timeoutMs)}, and was ended`);
+  return new ServiceError("timeout", `the command did not end within ${formatDuration(timeoutMs)} and was killed`);
 }
 
 function parsed(data: Buffer): unknown {

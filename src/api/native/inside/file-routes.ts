@@ -16,18 +16,18 @@ export interface FileRoutesDeps {
   readonly inside: Pick<SandboxInside, "readFile" | "writeFile" | "listFolder" | "removeEntry" | "makeFolder" | "moveEntry">;
 }
 
-/** One upload is held in memory; larger files go to the sandbox itself, through the gateway. */
+/** An upload is held in memory; larger files go directly to the sandbox through the gateway. */
 const largestUpload = 64 * 1024 * 1024;
 const pieceBytes = 1024 * 1024;
 
-const path = text("In the sandbox; a relative path is in the user's home.", { minLength: 1, maxLength: 4096 });
-const user = optional(text("As this user of the sandbox; the default user when left out.", { minLength: 1, maxLength: 256 }));
+const path = text("Path in the sandbox; a relative path starts in the user's home directory.", { minLength: 1, maxLength: 4096 });
+const user = optional(text("User of the sandbox to act as; the default user when left out.", { minLength: 1, maxLength: 256 }));
 const atPath = closed({ path, user }, "Which file.");
 const listQuery = closed(
   { path, user, depth: optional(Type.Integer({ minimum: 1, maximum: 10, description: "How many levels; 1 when left out." })) },
   "Which folder.",
 );
-const moveSchema = named("MoveFile", closed({ to: text("Its new path.", { minLength: 1, maxLength: 4096 }) }, "Where a file goes."));
+const moveSchema = named("MoveFile", closed({ to: text("Its new path.", { minLength: 1, maxLength: 4096 }) }, "New path of a file."));
 
 const entrySchema = named(
   "FileEntry",
@@ -40,7 +40,10 @@ const entrySchema = named(
     "A file, folder or other entry.",
   ),
 );
-const folderSchema = open({ entries: Type.Array(entrySchema, { description: "In the order of the folder." }) }, "A folder.");
+const folderSchema = open(
+  { entries: Type.Array(entrySchema, { description: "Entries in the order in which the file system lists them." }) },
+  "A folder.",
+);
 
 const errors = ["not_found", "conflict", "too_large"] as const;
 
@@ -55,10 +58,10 @@ function listRoute(inside: Inside): Route {
     method: "GET",
     path: "/sandboxes/{sandboxId}/files",
     name: "listFiles",
-    summary: "A folder of a running sandbox",
+    summary: "List a folder of a running sandbox",
     params: sandboxParams,
     query: listQuery,
-    answers: [{ status: 200, description: "What is in it.", schema: folderSchema }],
+    answers: [{ status: 200, description: "Content of the folder.", schema: folderSchema }],
     errors,
     handle: async ({ caller, params, query, reply }) => {
       const { depth = 1, ...rest } = query;
@@ -74,7 +77,7 @@ function contentRoutes(inside: Inside): readonly Route[] {
       method: "GET",
       path: "/sandboxes/{sandboxId}/files/content",
       name: "readFile",
-      summary: "The content of a file",
+      summary: "Read a file",
       params: sandboxParams,
       query: atPath,
       answers: [
@@ -86,7 +89,7 @@ function contentRoutes(inside: Inside): readonly Route[] {
         const signal = requestSignal(reply);
         const whole = { ...withoutUndefined(query), path: query.path, offset: 0, length: pieceBytes };
         const first = await inside.readFile(who, params.sandboxId, whole, signal);
-        // A page of this server must never run it, whatever it is.
+        // Prevents that a browser runs the file as a page of this server.
         reply.type("application/octet-stream").header("content-disposition", "attachment").header("content-security-policy", "sandbox");
         return Readable.from(restOf(inside, { caller: who, sandboxId: params.sandboxId, wanted: whole, first: first.bytes, signal }), {
           objectMode: false,
@@ -97,8 +100,8 @@ function contentRoutes(inside: Inside): readonly Route[] {
       method: "PUT",
       path: "/sandboxes/{sandboxId}/files/content",
       name: "writeFile",
-      summary: "Write a file, and the folders that it needs",
-      description: "Up to 64 MiB, as the bytes themselves.",
+      summary: "Write a file, and create missing parent folders",
+      description: "The body is the raw content, at most 64 MiB.",
       params: sandboxParams,
       query: atPath,
       bytes: largestUpload,
@@ -125,7 +128,7 @@ interface Download {
   readonly signal: AbortSignal;
 }
 
-/** Piece by piece, as the reader takes them. */
+/** Yields the pieces as the reader takes them. */
 async function* restOf(inside: Inside, { caller, sandboxId, wanted, first, signal }: Download): AsyncGenerator<Buffer, void> {
   let piece = first;
   for (let offset = 0; piece.length > 0;) {
@@ -142,7 +145,7 @@ function entryRoutes(inside: Inside): readonly Route[] {
       method: "DELETE",
       path: "/sandboxes/{sandboxId}/files",
       name: "removeFile",
-      summary: "Remove a file, or a folder with what is in it",
+      summary: "Remove a file, or a folder with its content",
       params: sandboxParams,
       query: atPath,
       answers: [{ status: 204, description: "It has gone." }],
@@ -153,7 +156,7 @@ function entryRoutes(inside: Inside): readonly Route[] {
       method: "POST",
       path: "/sandboxes/{sandboxId}/files/folder",
       name: "makeFolder",
-      summary: "Make a folder, and those that it needs",
+      summary: "Create a folder, and missing parent folders",
       params: sandboxParams,
       query: atPath,
       answers: [{ status: 204, description: "It is there." }],
@@ -168,7 +171,7 @@ function entryRoutes(inside: Inside): readonly Route[] {
       params: sandboxParams,
       query: atPath,
       body: moveSchema,
-      answers: [{ status: 204, description: "It is at its new path." }],
+      answers: [{ status: 204, description: "The file has its new path." }],
       errors,
       handle: ({ caller, params, query, body, reply }) =>
         inside.moveEntry(caller(), params.sandboxId, { ...query, to: body.to }, requestSignal(reply)),

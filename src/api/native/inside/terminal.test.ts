@@ -128,7 +128,7 @@ test("a terminal ends with the key that its token was issued to, and tokens of t
   const closed = once(socket, "close") as Promise<[number, Buffer]>;
   bench.world.api.endKey(ann.keyId);
   const [code, reason] = await closed;
-  expect([code, reason.toString()]).toEqual([1001, "its API key was revoked or has expired"]);
+  expect([code, reason.toString()]).toEqual([1001, "the API key was revoked or has expired"]);
   await eventually(() => expect(bench.pods.ran[0]?.command.signal?.aborted).toBe(true));
   expect(await bench.refused(unused)).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
 });
@@ -142,7 +142,7 @@ test("pages of other servers get no terminal, those of this one do", async () =>
   await once(bench.connect(path, { origin: bench.address }), "open");
 });
 
-test("what is no WebSocket is told to be one", async () => {
+test("a plain request is told to use a WebSocket", async () => {
   await using bench = await Bench.open();
   expect(await bench.world.api.ask(`GET ${await bench.path()}`)).toMatchObject({ status: 400, json: { field: "header.upgrade" } });
 });
@@ -184,7 +184,7 @@ test("a client that goes away ends the command and leaves nothing behind", async
   await eventually(() => expect(bench.world.api.clock.pending).toBe(timers));
 });
 
-test("a silent client is asked whether it is there, and given up when it does not answer", async () => {
+test("a silent client gets pings, and its connection is closed when it does not answer", async () => {
   await using bench = await Bench.open();
   const { socket } = await bench.terminal();
   for (let turn = 0; turn < 3; turn++) {
@@ -203,7 +203,7 @@ test("a silent client is asked whether it is there, and given up when it does no
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test("a server that ends closes terminals, also those of clients who do not answer", async () => {
+test("a server that shuts down closes terminals, also those of clients that do not answer", async () => {
   await using bench = await Bench.open();
   const [one, deaf] = [await bench.terminal(), await bench.terminal()];
   deaf.socket.pause();

@@ -1,7 +1,7 @@
 /**
  * A terminal over a WebSocket. It lives as long as the shortest of three: the command, the connection, and the server.
  *
- * What the command writes is read when the reader has taken what came before; what is typed is taken when the command reads.
+ * Output is read when the client has taken what came before; typed input is taken when the command reads.
  */
 import type { FastifyReply } from "fastify";
 import { Compile } from "typebox/compile";
@@ -27,12 +27,12 @@ type Session = Awaited<ReturnType<SandboxService["exec"]>>;
 
 const input = Compile(terminalInputSchema);
 
-/** Rejects while it can still be answered with an error; once the connection is taken, resolves. */
+/** Rejects while an HTTP error can still be sent; resolves once the connection is taken over. */
 export async function openTerminal(deps: TerminalDeps, reply: FastifyReply, signal: AbortSignal): Promise<void> {
   const life = new ChildAbort(signal);
   const session = await deps.start(life.signal);
-  // The client disconnected meanwhile; that has ended the command, too.
-  if (signal.aborted) throw new ServiceError("canceled", "the client no longer waits for the terminal");
+  // The client disconnected meanwhile, which has also ended the command.
+  if (signal.aborted) throw new ServiceError("canceled", "the client disconnected before the terminal opened");
   takeWebSocket(reply, {
     clock: deps.clock,
     onEnd: () => {
@@ -83,9 +83,9 @@ class Terminal {
     for await (const chunk of this.#session.stdout) await sendBytes(this.#connection, chunk as Buffer);
   }
 
-  /** Typed as text or as bytes, which need not be UTF-8. */
+  /** Typed as text or as bytes, which may be invalid UTF-8. */
   #take(data: RawData, isBinary: boolean): void {
-    // What comes while it closes is not waited for, and would keep it open.
+    // Input that arrives during the close is ignored; it would keep the connection open.
     if (this.#connection.readyState !== this.#connection.OPEN) return;
     if (isBinary) return this.#type(data as Buffer);
     const message = parsed(data);

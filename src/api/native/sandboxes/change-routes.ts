@@ -1,4 +1,4 @@
-/** What can be changed about a live sandbox: when it ends by itself, and whether it runs. */
+/** Changes of a live sandbox: timeouts, pause and resume. */
 import type { Clock } from "#lib/clock.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxService, TimeoutChange } from "#services/sandbox-service.ts";
@@ -41,13 +41,13 @@ function setTimeouts(sandboxes: SandboxService, clock: Clock): Route {
 const pausing = {
   pause: {
     name: "pauseSandbox",
-    summary: "Stop a sandbox's processes where they are",
-    description: "Its memory stays, and no timeout runs. Answered when they stand still.",
+    summary: "Pause a sandbox",
+    description: "Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen.",
   },
   resume: {
     name: "resumeSandbox",
-    summary: "Let a paused sandbox go on",
-    description: "With what was left of its time, and five minutes at least.",
+    summary: "Resume a paused sandbox",
+    description: "The sandbox continues with the lifetime it had left, at least five minutes.",
   },
 } as const;
 

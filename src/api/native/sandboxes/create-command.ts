@@ -1,4 +1,4 @@
-/** Requests for sandboxes as the use case takes them, and the use case's names of fields as requests have them. Pure. */
+/** Translates create requests into commands, and field names of the use case back into those of requests. Pure. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { parseDuration } from "#model/duration.ts";
 import type { CreateSandbox, PostStartHook } from "#services/sandbox-service.ts";
@@ -28,12 +28,12 @@ function hookCommand(hook: HookBody): PostStartHook {
   return { http: { ...http, ...withoutUndefined({ timeoutMs: spanMs(timeout) }) } };
 }
 
-/** The schemas let nothing else through than spans. */
+/** The schemas accept only valid time spans. */
 export function spanMs(text: string | undefined): number | undefined {
   return text === undefined ? undefined : parseDuration(text);
 }
 
-/** A service's field as the caller wrote it: `startupTimeoutMs` is `startupTimeout` in the request. */
+/** A service's field as the request calls it: `startupTimeoutMs` is `startupTimeout` in the request. */
 export function createField(serviceField: string): string {
   if (serviceField === "from") return "poolName";
   if (serviceField === "idempotencyKey") return "header.idempotency-key";

@@ -96,7 +96,7 @@ test("hooks are passed on with their times", async () => {
   ]);
 });
 
-test("who does not want to wait is answered at once", async () => {
+test("a request that does not wait is answered at once", async () => {
   const { api, asked } = await bench();
   await using _ = api;
   const answer = await api.ask("POST /v1/sandboxes?wait=false", { body: { poolName: "py" } });
@@ -104,7 +104,7 @@ test("who does not want to wait is answered at once", async () => {
   expect(asked[0]?.options.wait).toBe(false);
 });
 
-test("several are answered with what became of each", async () => {
+test("a batch is answered with the result of each sandbox", async () => {
   const { api, asked } = await bench();
   await using _ = api;
   const answer = await api.ask("POST /v1/sandboxes/batch", { body: { count: 3, atLeast: 1, sandbox: { poolName: "py" } } });
@@ -117,7 +117,7 @@ test("several are answered with what became of each", async () => {
   expect((await api.ask("POST /v1/sandboxes/batch?wait=false", { body: { count: 1, sandbox: { poolName: "py" } } })).status).toBe(202);
 });
 
-describe("what is wrong is told with its place, and nothing is made", () => {
+describe("an invalid request is refused with the place of the error, and nothing is created", () => {
   const good = { poolName: "py" };
   test.for<[string, string, unknown, string]>([
     ["no pool", "", {}, "poolName"],
@@ -206,7 +206,7 @@ test.for<[string, CallerName]>([
   expect(JSON.stringify(api.logged.lines)).not.toMatch(/hunter2|secret/);
 });
 
-test("whoever goes away before he is answered gives up what he waits for", async () => {
+test("a client that disconnects before its answer releases its place in the queue", async () => {
   const signals: AbortSignal[] = [];
   const { api } = await bench({
     create: (_caller, _command, { signal }) => {
@@ -223,6 +223,6 @@ test("whoever goes away before he is answered gives up what he waits for", async
   await eventually(() => expect(signals).toHaveLength(1));
   gone.abort();
   await eventually(() => expect(signals[0]?.aborted).toBe(true));
-  // In the audit log, and as no failure of ours.
+  // It is in the audit log, but does not count as a server error.
   await eventually(() => expect(api.logged.lines).toMatchObject([{ msg: "change", status: 499, code: "canceled" }]));
 });

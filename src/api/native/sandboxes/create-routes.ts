@@ -1,4 +1,4 @@
-/** Making sandboxes, one or several. */
+/** Creates sandboxes, one or several. */
 import type { ErrorCode } from "#model/error-codes.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import { noteSubject } from "#api/http/observe-requests.ts";
@@ -32,7 +32,7 @@ function createOne(sandboxes: SandboxService): Route {
     name: "createSandbox",
     summary: "Make a sandbox",
     description:
-      "Answered when the sandbox can be used. If the client disconnects before, its place in the queue, or the pod it was given, is released.",
+      "Answers when the sandbox can be used. If the client disconnects earlier, its place in the queue, or the pod it was given, is released.",
     query: createQuery,
     headers: createHeaders,
     body: createSchema,
@@ -58,8 +58,8 @@ function createBatch(sandboxes: SandboxService): Route {
     method: "POST",
     path: "/sandboxes/batch",
     name: "createSandboxes",
-    summary: "Make several equal sandboxes",
-    description: "All of them, or at least so many as atLeast says; with fewer, those that were made are ended again.",
+    summary: "Create several equal sandboxes",
+    description: "Creates count sandboxes, or at least atLeast of them. If fewer can be created, those are ended and the request fails.",
     query: createQuery,
     headers: createHeaders,
     body: batchSchema,

@@ -1,13 +1,13 @@
 /** Bytes as lines of text. A line longer than `longest` comes in parts, so that a sandbox cannot fill the server's or a client's memory. */
 export interface LinePart {
   readonly line: string;
-  /** True when the line goes on in the next part. */
+  /** True if the line continues in the next part. */
   readonly partial: boolean;
 }
 
 export class LogLines {
   readonly #longest: number;
-  // Bytes that are no UTF-8 are shown as such; a character may come in two pieces.
+  // Shows bytes that are not UTF-8 as replacement characters; a character may be split between two pieces.
   readonly #decoder = new TextDecoder();
   #rest = "";
 
@@ -26,7 +26,7 @@ export class LogLines {
     yield* this.#parts();
   }
 
-  /** What stood after the last line break. */
+  /** The text after the last line break. */
   *end(): Generator<LinePart> {
     this.#rest += this.#decoder.decode();
     if (this.#rest !== "") yield { line: this.#rest, partial: false };
@@ -35,7 +35,7 @@ export class LogLines {
 
   *#parts(): Generator<LinePart> {
     while (this.#rest.length > this.#longest) {
-      // Not between the two halves of a character.
+      // Do not split a surrogate pair.
       const last = this.#rest.charCodeAt(this.#longest - 1);
       const at = last >= 0xd800 && last < 0xdc00 ? this.#longest - 1 : this.#longest;
       yield { line: this.#rest.slice(0, at), partial: true };
@@ -44,7 +44,7 @@ export class LogLines {
   }
 }
 
-/** The newest of a log, within a number of characters. */
+/** The newest lines of a log, within a number of characters. */
 export class NewestLines {
   readonly #most: number;
   #lines: string[] = [];
@@ -59,10 +59,10 @@ export class NewestLines {
   add({ line, partial }: LinePart): void {
     if (this.#open) this.#lines.push((this.#lines.pop() ?? "") + line);
     else this.#lines.push(line);
-    // The line break counts too: also empty lines take room.
+    // The line break counts too: empty lines also use memory.
     this.#size += line.length + (this.#open ? 0 : 1);
     this.#open = partial;
-    // Seldom, as it costs what is kept.
+    // Rarely, because it copies what is kept.
     if (this.#size > 2 * this.#most) this.#shorten();
   }
 
@@ -77,7 +77,7 @@ export class NewestLines {
     this.#truncated ||= drop > 0;
     this.#lines = this.#lines.slice(drop);
     if (this.#size <= this.#most) return;
-    // One line alone is too long: its end is kept.
+    // A single line is too long: keep its end.
     this.#lines = [(this.#lines[0] ?? "").slice(1 - this.#most)];
     this.#size = this.#most;
     this.#truncated = true;

@@ -57,7 +57,7 @@ test.for<[string, string]>([
   }
 });
 
-test("W13: following the log of what is not there is a 404 before any bytes, and of what has ended a 409", async () => {
+test("W13: following the log of an unknown sandbox is a 404 before any bytes, of an ended one a 409", async () => {
   await using world = await SandboxApi.open();
   await world.scene.record("old");
   const address = await world.api.listen();
@@ -111,7 +111,7 @@ test("a server that ends says so in the last line", async () => {
   expect(await all).toEqual([{ line: "one" }, { _meta: { reason: "shutdown", lines: 1 } }]);
 });
 
-test("what goes wrong on the way is told in the last line, and a defect only to the log", async () => {
+test("an error during the stream is in the last line; a defect is only in the log", async () => {
   await using world = await SandboxApi.open();
   await world.scene.sandbox("i1");
   world.scene.pods.log = async function* () {
@@ -134,7 +134,7 @@ test("a followed log ends when the key that asked for it is revoked", async () =
   await eventually(() => expect(world.scene.pods.read[0]?.follow?.aborted).toBe(true));
 });
 
-test("whoever goes away is read for no more", async () => {
+test("the log is not read any more after the client disconnects", async () => {
   await using world = await SandboxApi.open();
   await world.scene.sandbox("i1");
   world.scene.pods.log = openLog("one\n");
@@ -149,7 +149,7 @@ test("whoever goes away is read for no more", async () => {
   expect(world.api.logged.lines).toEqual([]);
 });
 
-test("of a log that nobody takes no more is read than fits on the way", async () => {
+test("of a log that the client does not take, only what fits into buffers is read", async () => {
   await using world = await SandboxApi.open();
   await world.scene.sandbox("i1");
   const piece = Buffer.from(`${"x".repeat(65_535)}\n`);

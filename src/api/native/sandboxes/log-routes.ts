@@ -1,4 +1,4 @@
-/** What a sandbox's containers have written: at once, or as it comes. */
+/** Logs of a sandbox's containers: in one answer, or as a stream. */
 import { Readable } from "node:stream";
 import type { Logger } from "#lib/log.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
@@ -30,7 +30,7 @@ function readLog({ sandboxes }: LogRoutesDeps): Route {
     method: "GET",
     path: "/sandboxes/{sandboxId}/logs",
     name: "readLog",
-    summary: "What a container of a sandbox has written",
+    summary: "Read the log of a container of a sandbox",
     params: sandboxParams,
     query: logQuery,
     answers: [{ status: 200, description: "The newest lines.", schema: logSchema }],
@@ -53,8 +53,8 @@ function followLog({ sandboxes, log }: LogRoutesDeps): Route {
     method: "GET",
     path: "/sandboxes/{sandboxId}/logs/stream",
     name: "followLog",
-    summary: "What a container of a sandbox has written and writes, as it comes",
-    description: "One JSON object per line. The last one says why the stream ends; without it the connection broke.",
+    summary: "Follow the log of a container of a sandbox",
+    description: "One JSON object per line. The last one gives the reason why the stream ends; if it is missing, the connection broke.",
     params: sandboxParams,
     query: logQuery,
     answers: [{ status: 200, description: "Lines.", schema: logLineSchema, contentType: "application/x-ndjson" }],
@@ -62,7 +62,7 @@ function followLog({ sandboxes, log }: LogRoutesDeps): Route {
     handle: async ({ caller, params, query, request, reply }) => {
       const signal = streamSignal(request, reply);
       const pieces = followed(sandboxes, caller(), params.sandboxId, { ...logRequest(query), follow: signal });
-      // The first piece comes when it is known that there is such a sandbox: before that, what is wrong is an answer of its own (W13).
+      // The first read shows if the sandbox exists. Until then an error can still be an ordinary answer (W13).
       const first = await pieces.next();
       const told = { signal, onDefect: (error: unknown): void => log.error({ error, sandboxId: params.sandboxId }, "log stream failed") };
       reply.type("application/x-ndjson").header("x-accel-buffering", "no");
@@ -90,7 +90,7 @@ interface Meta {
   readonly message?: string;
 }
 
-/** Reads the next piece only when the client has taken the last one, so a slow client keeps at most one piece in our memory. */
+/** Reads the next piece only after the client has taken the last one, so a slow client keeps at most one piece in our memory. */
 async function* linesOf(first: IteratorResult<Buffer>, pieces: AsyncIterator<Buffer>, told: Told): AsyncGenerator<string, void> {
   const lines = new LogLines();
   let count = 0;
@@ -121,5 +121,5 @@ async function* linesOf(first: IteratorResult<Buffer>, pieces: AsyncIterator<Buf
 function failureMeta(error: unknown, { onDefect }: Told): Meta {
   if (isServiceError(error)) return { reason: "error", code: error.code, message: error.message };
   onDefect(error);
-  return { reason: "error", code: "internal", message: "something went wrong inside AgentBox" };
+  return { reason: "error", code: "internal", message: "internal error; the server's log has the reason" };
 }

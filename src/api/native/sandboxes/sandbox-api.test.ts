@@ -39,7 +39,7 @@ async function open(idle = 2): Promise<World> {
   };
 }
 
-test("a sandbox is made, seen, used, changed and ended", async () => {
+test("a sandbox is created, read, used, changed and ended", async () => {
   await using world = await open();
   const { api, pods } = world;
   const body = { poolName: "ns/py", metadata: { task: "7" }, idleTimeout: "10m" };
@@ -64,7 +64,7 @@ test("a sandbox is made, seen, used, changed and ended", async () => {
   expect(await api.ask(`POST ${place}/exec`, { body: { command: ["ls"] } })).toMatchObject({ status: 409 });
 });
 
-test("the same request again, with the same key, is the same sandbox", async () => {
+test("a repeated request with the same idempotency key returns the same sandbox", async () => {
   await using world = await open();
   const asked = { body: { poolName: "ns/py" }, headers: { "idempotency-key": "k1" } };
   const [first, second] = [await world.api.ask("POST /v1/sandboxes", asked), await world.api.ask("POST /v1/sandboxes", asked)];
@@ -73,7 +73,7 @@ test("the same request again, with the same key, is the same sandbox", async () 
   expect(other).toMatchObject({ status: 409, json: { code: "conflict", field: "header.idempotency-key" } });
 });
 
-test("several are made at once, and what is too few is given back", async () => {
+test("several sandboxes are created at once; if they are too few, all are ended", async () => {
   await using world = await open(2);
   const { api } = world;
   const body = { count: 3, sandbox: { poolName: "ns/py", startupTimeout: "1s" } };
@@ -83,7 +83,7 @@ test("several are made at once, and what is too few is given back", async () => 
   expect(await api.ask("GET /v1/sandboxes?status=Running,Starting")).toMatchObject({ json: { sandboxes: [] } });
 });
 
-test("what is wrong with a request is told by the names that it has, from all the way down", async () => {
+test("errors of every layer name the field as the request calls it", async () => {
   await using world = await open();
   const ask = (body: object) => world.api.ask("POST /v1/sandboxes", { body });
   expect(await ask({ poolName: "none" })).toMatchObject({ status: 404, json: { field: "poolName", available: ["ns/py"] } });
@@ -117,7 +117,7 @@ const unopened = { clock: new SteppedClock(), log: recordedLog().log, keys: { is
 const routes = routesOver(only({}))(unopened).filter(({ path }) => path.includes("{sandboxId}"));
 
 test.for(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
-  "I8: %s of another's sandbox is answered as if there were none",
+  "I8: %s of a foreign sandbox answers as if it did not exist",
   async ([, { method, path, name }]) => {
     await using world = await open();
     const id = await world.created();
@@ -129,7 +129,7 @@ test.for(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
       return { status, words, type: headers["content-type"] };
     };
     const missing = await ask("eve", "inothing");
-    // A terminal's token says who asks: without one all are equal already.
+    // A terminal's token identifies the caller, so these routes need no key.
     expect(missing.status).toBe(name === "terminal" ? 400 : 404);
     // Another team, and another user of the same one.
     expect(await ask("eve", id)).toEqual(missing);
@@ -139,7 +139,7 @@ test.for(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
   },
 );
 
-test("I8: another's sandboxes are in nobody's list", async () => {
+test("I8: a list never has sandboxes of another tenant", async () => {
   await using world = await open();
   const id = await world.created();
   for (const [by, seen] of [

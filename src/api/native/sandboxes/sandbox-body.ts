@@ -1,4 +1,4 @@
-/** Sandboxes as the native API shows them: times as spans that people write, and otherwise as services know them. Pure. */
+/** Sandboxes as the native API shows them: like the services' view, with readable time spans. Pure. */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { formatDuration } from "#model/duration.ts";
 import type { CreatedSandbox, SandboxDetail } from "#services/sandbox-service.ts";

@@ -80,7 +80,7 @@ describe("a list", () => {
     expect(queries).toEqual([]);
   });
 
-  test("names the place of what only the service knows to be wrong", async () => {
+  test("names the place of an error that only the service finds", async () => {
     await using api = await over({
       list: () => Promise.reject(new ServiceError("invalid_request", "the cursor is not one", { field: "cursor" })),
     });
@@ -95,7 +95,7 @@ test("a sandbox is shown with why it is stuck", async () => {
   expect([answer.status, answer.json]).toEqual([200, { sandbox: { ...one, sandboxId: "i/2", diagnosis, idleTimeout: "1s500ms" } }]);
 });
 
-test("ending a sandbox is accepted, without a body, as often as it is asked for", async () => {
+test("ending a sandbox is accepted without a body, any number of times", async () => {
   const ended: string[] = [];
   await using api = await over({ end: async (_caller, sandboxId) => void ended.push(sandboxId) });
   for (let turn = 0; turn < 2; turn++) {
@@ -161,7 +161,7 @@ test("pausing and resuming are answered with the sandbox as it is then", async (
     },
   });
   const paused = await api.ask("POST /v1/sandboxes/i1/pause");
-  // As clients do that say so with every request.
+  // Some clients send this header with every request.
   const resumed = await api.ask("POST /v1/sandboxes/i1/resume", { headers: { "content-type": "application/json" } });
   expect([paused, resumed]).toMatchObject([
     { status: 200, json: { sandbox: { status: "Paused" } } },

@@ -16,9 +16,9 @@ export function sandboxRoutes({ sandboxes }: SandboxRoutesDeps): readonly Route[
       method: "GET",
       path: "/sandboxes",
       name: "listSandboxes",
-      summary: "Live and ended sandboxes, newest first",
+      summary: "List live and ended sandboxes, newest first",
       query: listQuery,
-      answers: [{ status: 200, description: "A page of them.", schema: sandboxPageSchema }],
+      answers: [{ status: 200, description: "One page of the list.", schema: sandboxPageSchema }],
       errors: ["timeout"],
       fieldOf: (field) => listNames[field] ?? field,
       handle: async ({ caller, query }) => {
@@ -30,8 +30,8 @@ export function sandboxRoutes({ sandboxes }: SandboxRoutesDeps): readonly Route[
       method: "GET",
       path: "/sandboxes/{sandboxId}",
       name: "getSandbox",
-      summary: "A sandbox, live or ended",
-      description: "While it is stuck, with the reason and the warnings about it.",
+      summary: "Show a sandbox, live or ended",
+      description: "If the sandbox is stuck, the answer has the reason and the warnings of its pod.",
       params: sandboxParams,
       answers: [{ status: 200, description: "The sandbox.", schema: oneSandboxSchema }],
       errors: ["not_found"],
@@ -42,9 +42,9 @@ export function sandboxRoutes({ sandboxes }: SandboxRoutesDeps): readonly Route[
       path: "/sandboxes/{sandboxId}",
       name: "endSandbox",
       summary: "End a sandbox",
-      description: "What has ended already is ended again with success.",
+      description: "Ending an ended sandbox succeeds and changes nothing.",
       params: sandboxParams,
-      answers: [{ status: 202, description: "It ends, or has ended." }],
+      answers: [{ status: 202, description: "The sandbox ends, or has ended." }],
       errors: ["not_found", "conflict"],
       handle: ({ caller, params }) => sandboxes.end(caller(), params.sandboxId),
     }),
@@ -60,7 +60,7 @@ function listCommand({ poolName, envName, templateName, metadata, ...rest }: Lis
   };
 }
 
-/** The value may have more equal signs in it; a key can be asked for with one value only. */
+/** The value may contain more equal signs; each key may appear once. */
 function metadataOf(pairs: readonly string[]): Readonly<Record<string, string>> {
   const wanted = new Map<string, string>();
   for (const pair of pairs) {

@@ -64,7 +64,7 @@ test("a sandbox is sent as it is, whenever it changes, and at its end", async ()
   expect(await events.next()).toBeUndefined();
 });
 
-test("whoever comes again is not sent what he has seen, and is sent what he has not", async () => {
+test("a client that reconnects gets the states that it has not seen, and no others", async () => {
   await using world = await SandboxApi.open();
   await world.scene.sandbox("i1");
   const address = await world.api.listen();
@@ -80,7 +80,7 @@ test("whoever comes again is not sent what he has seen, and is sent what he has 
   expect(sandboxIn(await late.next())).toMatchObject({ idleTimeout: "1m30s" });
 });
 
-test("whoever has seen the end is told that there is nothing more", async () => {
+test("a client that has seen the end is told that no more events follow", async () => {
   await using world = await SandboxApi.open();
   await world.scene.record("old");
   const address = await world.api.listen();

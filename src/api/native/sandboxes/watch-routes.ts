@@ -19,7 +19,7 @@ export interface WatchRoutesDeps {
 }
 
 const watchHeaders = Type.Object({
-  "last-event-id": optional(text("The id of the last event that was seen: it is not sent again.", { maxLength: 64 })),
+  "last-event-id": optional(text("Id of the last event received; that event is not sent again.", { maxLength: 64 })),
 });
 
 export function watchRoutes({ sandboxes, clock }: WatchRoutesDeps): readonly Route[] {
@@ -28,13 +28,14 @@ export function watchRoutes({ sandboxes, clock }: WatchRoutesDeps): readonly Rou
       method: "GET",
       path: "/sandboxes/{sandboxId}/watch",
       name: "watchSandbox",
-      summary: "A sandbox now, and again whenever it changes",
-      description: "Ends with the sandbox. A client that reads slowly may miss states in between, but never the end.",
+      summary: "Watch a sandbox",
+      description:
+        "Sends the sandbox as it is now, and again after each change. The stream ends with the sandbox. A slow client may miss states in between, but never the end.",
       params: sandboxParams,
       headers: watchHeaders,
       answers: [
         { status: 200, description: "Events named sandbox.", schema: oneSandboxSchema, contentType: "text/event-stream" },
-        { status: 204, description: "The last event was of its end: there is nothing more to come." },
+        { status: 204, description: "The last event received was the end of the sandbox; no more events will follow." },
       ],
       errors: ["not_found"],
       handle: async ({ caller, params, headers, request, reply }) => {
@@ -43,7 +44,7 @@ export function watchRoutes({ sandboxes, clock }: WatchRoutesDeps): readonly Rou
         const seen = headers["last-event-id"];
         if (first.done !== true && isTerminalStatus(first.value.status) && idOf(first.value) === seen) {
           await states.return?.();
-          // The one answer after which an EventSource does not come again.
+          // The only answer after which an EventSource does not reconnect.
           reply.code(204);
           return undefined;
         }
@@ -60,7 +61,7 @@ interface Watched {
   readonly seen: string | undefined;
 }
 
-/** Asks for the next state when the last one has been taken: between them, states may be left out. */
+/** Asks for the next state when the last one has been taken; states in between may be skipped. */
 async function* eventsOf({ first, states, seen }: Watched, clock: Clock): AsyncGenerator<string, void> {
   try {
     yield retryLine;
@@ -87,7 +88,7 @@ function eventOf(detail: SandboxDetail): string {
   return eventText("sandbox", idOf(detail), { sandbox: sandboxBody(detail) });
 }
 
-/** The same for the same state, in any process. */
+/** Equal for equal states, in every process. */
 function idOf(detail: SandboxDetail): string {
   return createHash("sha256")
     .update(JSON.stringify(sandboxBody(detail)))

@@ -8,7 +8,7 @@ const counts = (description: string) =>
   Type.Array(open({ key: text("What is counted."), count: Type.Integer({ description: "How many." }) }, "One number."), { description });
 
 export const statisticsQuery = closed(
-  { since: optional(time("Count ended sandboxes that were claimed since then; the last day when left out.")) },
+  { since: optional(time("Count ended sandboxes claimed since this time; the last day when left out.")) },
   "Since when.",
 );
 
@@ -18,18 +18,18 @@ export const statisticsSchema = open(
       { total: Type.Integer({ description: "All." }), byStatus: counts("By status."), byPool: counts("By pool.") },
       "Sandboxes that have not ended.",
     ),
-    since: time("Ended sandboxes are counted if they were claimed at or after this moment."),
+    since: time("Ended sandboxes claimed at or after this time are counted."),
     ended: open(
       {
         total: Type.Integer({ description: "All." }),
         byStatus: counts("By status."),
         byPool: counts("By pool."),
-        byDay: counts("By UTC day of the claim."),
+        byDay: counts("Counts by the UTC day of the claim."),
       },
       "Sandboxes that have ended.",
     ),
   },
-  "How many sandboxes there are and were.",
+  "Counts of live and ended sandboxes.",
 );
 
 export const whoamiSchema = open(
@@ -49,32 +49,32 @@ export const problemSchema = named(
   open(
     {
       type: text("urn:agentbox:error: and the code."),
-      title: text("The code for people."),
+      title: text("Title of the error code."),
       status: Type.Integer({ description: "The HTTP status." }),
-      code: choice(errorCodes, "What went wrong, for programs."),
-      detail: text("What went wrong, for people."),
-      field: optional(text("Path of what is wrong in the request, such as metadata.team or query.limit.")),
-      retryAfterSeconds: optional(Type.Number({ description: "When trying again makes sense; also in the header Retry-After." })),
-      available: optional(Type.Array(Type.String(), { description: "What there is instead." })),
+      code: choice(errorCodes, "Error code for programs."),
+      detail: text("Explanation for people."),
+      field: optional(text("Path of the wrong field in the request, such as metadata.team or query.limit.")),
+      retryAfterSeconds: optional(Type.Number({ description: "Seconds to wait before the next attempt; also in the header Retry-After." })),
+      available: optional(Type.Array(Type.String(), { description: "Existing values to choose from." })),
       limit: optional(
         open(
           {
-            name: text("Its name, as GET /v1/limits has it."),
+            name: text("Name of the limit, as in GET /v1/limits."),
             of: choice(["user", "team", "server"], "The owner of the limit: a user, a team or the server."),
             team: optional(text("Which team's.")),
-            user: optional(text("Which user's of the team.")),
-            limit: count("How much may be had."),
-            used: optional(Type.Number({ minimum: 0, description: "How much is used; absent when that is the business of others." })),
+            user: optional(text("User, if the limit belongs to a user of the team.")),
+            limit: count("The limit."),
+            used: optional(Type.Number({ minimum: 0, description: "Current usage; absent if the caller may not see it." })),
           },
-          "The limit that is reached.",
+          "The limit that was reached.",
         ),
       ),
       pool: optional(
-        open({ idle: standing, starting: standing, running: standing, stopping: standing, waiting: standing }, "How the pool stood."),
+        open({ idle: standing, starting: standing, running: standing, stopping: standing, waiting: standing }, "State of the pool."),
       ),
-      env: optional(text("The Env that was asked for a pod; pool is then the sum of its pools.")),
-      requestId: optional(text("What the server's log knows the request by.")),
+      env: optional(text("Env of the request; pool then has the sums over the pools of the Env.")),
+      requestId: optional(text("Id of the request in the server's log.")),
     },
-    "What went wrong (RFC 9457).",
+    "An error (RFC 9457).",
   ),
 );

@@ -1,9 +1,11 @@
-/** What the schemas of the native API are made of. They are all there is to say about its form: requests are checked by them, the
- * OpenAPI document is printed from them. */
+/**
+ * Building blocks for the schemas of the native API. The schemas are the only definition: requests are checked against them, and the OpenAPI document is
+ * printed from them.
+ */
 import { Type, type TObject, type TProperties, type TSchema } from "typebox";
 import { duration, text } from "#model/schema-builders.ts";
 
-/** Under this keyword a schema has a name of its own in the OpenAPI document. */
+/** Schemas with this keyword become named components of the OpenAPI document. */
 export const nameKeyword = "x-schema-name";
 
 /** An object that has these fields and no others. */
@@ -11,7 +13,7 @@ export function closed<Properties extends TProperties>(properties: Properties, d
   return Type.Object(properties, { additionalProperties: false, description });
 }
 
-/** As answered: later versions may add fields. */
+/** For answers: later versions may add fields. */
 export function open<Properties extends TProperties>(properties: Properties, description: string): TObject<Properties> {
   return Type.Object(properties, { description });
 }
@@ -34,13 +36,14 @@ export function span(description: string) {
   return duration(`${description} Such as 90s, 30m or 1h30m.`);
 }
 
-export const containerName = text("One of the sandbox's containers; the first one when left out.", { minLength: 1, maxLength: 63 });
+export const containerName = text("Name of a container of the sandbox; the first container when left out.", {
+  minLength: 1,
+  maxLength: 63,
+});
 
 export const pageQuery = {
-  limit: optional(Type.Integer({ minimum: 1, maximum: 1000, description: "How many at most; 100 when left out." })),
-  cursor: optional(text("The next of the page before.", { minLength: 1, maxLength: 1024 })),
+  limit: optional(Type.Integer({ minimum: 1, maximum: 1000, description: "Maximum number of results; 100 when left out." })),
+  cursor: optional(text("Value of next from the previous page.", { minLength: 1, maxLength: 1024 })),
 };
 
-export const next = optional(
-  text("Give it as cursor to get the next page; absent on the last one. A page may be short and still have one."),
-);
+export const next = optional(text("Cursor of the next page; absent on the last page. A page with few results may still have a next page."));

@@ -1,4 +1,4 @@
-/** Envs: the object itself, as in its YAML, with its members and groups by themselves. What a spec may hold is said once, in src/model. */
+/** Envs, with their members and groups. The kinds in src/model define what a spec may contain. */
 import { Type, type TSchema } from "typebox";
 import { sandboxEnvKind } from "#model/sandbox-env.ts";
 import { sandboxPoolKind } from "#model/sandbox-pool.ts";
@@ -9,7 +9,7 @@ import type { GroupBody } from "#services/envs/write-groups.ts";
 import { closed, named, next, open, optional, pageQuery } from "./builders.ts";
 import { eventProperties, objectSchema } from "./objects.ts";
 
-/** As stored objects are, but for the mode: the server fills in its default, as it does for a file that is applied. */
+/** Like stored objects, except for the mode: the server fills in its default, as for a file that is applied. */
 export const envSchema = objectSchema({ ...sandboxEnvKind, schema: withoutMode(sandboxEnvKind.schema) });
 
 function withoutMode(schema: StructuralSchema): StructuralSchema {
@@ -30,7 +30,7 @@ const observedForm = status?.properties?.["clusters"]?.items?.properties?.["obse
 const poolScalingForm = sandboxPoolKind.schema.properties?.["status"]?.properties?.["autoscaling"];
 
 const configSchema = part(memberForm?.properties?.["config"], "EnvMemberConfig");
-const replicas = count("How many pods it shall have. Refused where an autoscaler sets it.", { maximum: 100_000 });
+const replicas = count("Wanted number of pods. Refused if an autoscaler sets it.", { maximum: 100_000 });
 
 export const memberWishSchema = Type.Unsafe<MemberWish>(
   named(
@@ -43,7 +43,7 @@ export const memberWishSchema = Type.Unsafe<MemberWish>(
         config: optional(configSchema),
         replicas: optional(replicas),
       },
-      "A member to be made or changed.",
+      "A member to add or change.",
     ),
   ),
 );
@@ -56,14 +56,14 @@ const credentialsSchema = named(
       username: text("The user.", { minLength: 1, maxLength: 255 }),
       password: text("The password, or a token.", { minLength: 1, maxLength: 8192 }),
     },
-    "Credentials of one registry. They are kept in a Secret that belongs to the Env, and are never answered.",
+    "Credentials of one registry. They are kept in a Secret that belongs to the Env, and no answer contains them.",
   ),
 );
 
 const envParts = envSchema as unknown as { readonly properties: Readonly<Record<string, TSchema>> };
 const imagePullSecret = optional(
   Type.Union([credentialsSchema, Type.Null()], {
-    description: "Credentials for the images of the Env's pods. Null takes them away; left out, they stay as they are.",
+    description: "Credentials for the images of the Env's pods. Null removes them; if left out, they do not change.",
   }),
 );
 
@@ -78,52 +78,54 @@ export const createEnvSchema = Type.Unsafe<EnvBody>(
         ),
         imagePullSecret,
       },
-      "An Env to be made.",
+      "An Env to create.",
     ),
   ),
 );
 
 export const replaceEnvSchema = Type.Unsafe<EnvBody>(
-  named("ReplaceEnv", closed({ ...envParts.properties, imagePullSecret }, "An Env as it is to be from now on.")),
+  named("ReplaceEnv", closed({ ...envParts.properties, imagePullSecret }, "The whole new content of an Env.")),
 );
 
-const namespace = optional(text("Namespace; needed only when several have the name.", { minLength: 1, maxLength: 63 }));
+const namespace = optional(text("Namespace; needed only if the name exists in several namespaces.", { minLength: 1, maxLength: 63 }));
 export const envQuery = closed({ namespace }, "Which Env.");
 export const envListQuery = closed(
-  { ...pageQuery, namespace: optional(text("Only of this namespace.", { minLength: 1, maxLength: 63 })) },
+  { ...pageQuery, namespace: optional(text("Only objects in this namespace.", { minLength: 1, maxLength: 63 })) },
   "Which Envs.",
 );
 export const deleteEnvQuery = closed(
   {
     namespace,
-    endSandboxes: optional(Type.Boolean({ description: "End the sandboxes that run. When left out they run on until they end." })),
+    endSandboxes: optional(
+      Type.Boolean({ description: "True: end the running sandboxes now. By default they run until they end by themselves." }),
+    ),
   },
-  "Which Env, and what becomes of its sandboxes.",
+  "Selects the Env and says what happens to its sandboxes.",
 );
 export const refreshQuery = closed(
   {
     namespace,
     member: optional(text("Only this member; all when left out.", { minLength: 1, maxLength: 63 })),
-    dryRun: optional(Type.Boolean({ description: "Only say what would change." })),
+    dryRun: optional(Type.Boolean({ description: "Only report what would change." })),
   },
   "What to refresh.",
 );
 
-export const envPageSchema = open({ envs: Type.Array(envSchema, { description: "By name." }), next }, "A page of Envs.");
+export const envPageSchema = open({ envs: Type.Array(envSchema, { description: "Sorted by name." }), next }, "A page of Envs.");
 
 export const envMemberSchema = named(
   "EnvMember",
   open(
     {
       name: text("Name of its pool."),
-      clusterID: text("Cluster that it belongs to."),
-      isLocal: Type.Boolean({ description: "Whether that is this server's cluster." }),
+      clusterID: text("Cluster of the member."),
+      isLocal: Type.Boolean({ description: "True if this is the server's own cluster." }),
       config: configSchema,
-      replicas: count("How many pods it shall have."),
-      replicasSetBy: text("autoscaler or hand: what sets the replicas."),
+      replicas: count("Wanted number of pods."),
+      replicasSetBy: text("autoscaler or hand: says if an autoscaler or a request sets the replicas."),
       observed: optional(part(observedForm, "EnvObservedMember")),
     },
-    "A member of an Env, as it is asked for and as it was last seen.",
+    "A member of an Env: its configuration and its last known state.",
   ),
 );
 export const envMembersSchema = open(
@@ -149,12 +151,12 @@ const groupMemberSchema = named(
   open(
     {
       name: text("Name of its pool."),
-      clusterID: text("Cluster that it belongs to."),
-      replicas: count("How many pods it shall have."),
-      minReplicas: optional(count("As in its config.")),
-      maxReplicas: optional(count("As in its config.")),
-      state: optional(text("Active, Saturated, Missing or Inconsistent; absent until it was seen once.")),
-      message: optional(text("Why it is not Active, and what would help.")),
+      clusterID: text("Cluster of the member."),
+      replicas: count("Wanted number of pods."),
+      minReplicas: optional(count("As in the config of the member.")),
+      maxReplicas: optional(count("As in the config of the member.")),
+      state: optional(text("Active, Saturated, Missing or Inconsistent; absent until the controller has checked the member.")),
+      message: optional(text("Why the member is not Active, and what to do about it.")),
       idle: optional(count("Idle pods.")),
       running: optional(count("Running sandboxes.")),
       autoscaling: optional(part(poolScalingForm, "PoolAutoScalingStatus")),
@@ -167,12 +169,12 @@ const envGroupSchema = named(
   open(
     {
       name: text("The scalingGroup of its members."),
-      enabled: Type.Boolean({ description: "Whether an autoscaler sets the replicas of its members." }),
+      enabled: Type.Boolean({ description: "True if an autoscaler sets the replicas of the members." }),
       policy: optional(groupSchema),
-      idle: count("Idle pods of all its members."),
-      running: count("Running sandboxes of all its members."),
-      desired: count("Wanted pods of all its members."),
-      waiting: count("Requests that wait for a pod of any of its members."),
+      idle: count("Idle pods of all members."),
+      running: count("Running sandboxes of all members."),
+      desired: count("Wanted pods of all members."),
+      waiting: count("Requests that wait for a pod of any member."),
       decision: optional(text("The latest decision of its autoscaler, and why.")),
       members: Type.Array(groupMemberSchema, { description: "Its members." }),
     },
@@ -187,15 +189,15 @@ export const autoscalingSchema = named(
         open(
           {
             status: text("True, False or Unknown."),
-            reason: text("One word for programs."),
-            message: text("The same for people."),
+            reason: text("Reason for programs, one word."),
+            message: text("Explanation for people."),
           },
-          "Whether autoscaling is on and able to act; absent until the Env was seen once.",
+          "Says if autoscaling is on and able to act; absent until the controller has checked the Env.",
         ),
       ),
-      groups: Type.Array(envGroupSchema, { description: "All groups that have a policy or a member." }),
+      groups: Type.Array(envGroupSchema, { description: "All groups with a policy or a member." }),
     },
-    "How large the groups of an Env are, and why.",
+    "Sizes of an Env's groups, with the reasons.",
   ),
 );
 
@@ -204,10 +206,10 @@ const envEventSchema = named(
   open(
     {
       ...eventProperties,
-      kind: text("SandboxEnv or SandboxPool: what it happened to."),
+      kind: text("SandboxEnv or SandboxPool."),
       name: text("Name of that object."),
     },
-    "Something that happened to an Env or one of its pools.",
+    "An event about an Env or one of its pools.",
   ),
 );
 export const envEventsSchema = open({ events: Type.Array(envEventSchema, { description: "Newest first." }) }, "What happened.");
@@ -216,7 +218,7 @@ const changeSchema = named(
   "FieldChange",
   open(
     {
-      field: text("Where, such as spec.template.spec.containers[0].image."),
+      field: text("Path of the field, such as spec.template.spec.containers[0].image."),
       from: optional(Type.Unknown({ description: "What is there; absent for nothing." })),
       to: optional(Type.Unknown({ description: "What comes instead; absent for nothing." })),
     },
@@ -233,17 +235,17 @@ export const refreshSchema = named(
           {
             name: text("The member."),
             templateVersion: open(
-              { from: optional(text("What its pool is made from.")), to: optional(text("What it is made from afterwards.")) },
+              { from: optional(text("Version that the pool uses now.")), to: optional(text("Version after the refresh.")) },
               "Versions of the template.",
             ),
             changes: Type.Array(changeSchema, { description: "Empty for a member that is up to date." }),
           },
-          "A member and what changes in its pool.",
+          "A member and the changes of its pool.",
         ),
         { description: "In the Env's order." },
       ),
     },
-    "What a refresh changes.",
+    "Changes of a refresh.",
   ),
 );
 
@@ -254,9 +256,9 @@ export const clustersSchema = open(
         "Cluster",
         open(
           {
-            id: optional(text("What Envs call it; absent for a server that was started without one.")),
+            id: optional(text("Cluster id that Envs use; absent if the server was started without one.")),
             engine: optional(text("embedded or kubernetes; absent for another cluster.")),
-            isLocal: Type.Boolean({ description: "Whether it is this server's." }),
+            isLocal: Type.Boolean({ description: "True for this server's own cluster." }),
           },
           "A cluster.",
         ),

@@ -8,10 +8,11 @@ const limitSchema = named(
   open(
     {
       name: text("Its name."),
-      limit: optional(count("How much may be had; absent: as much as there is.")),
-      used: optional(Type.Number({ minimum: 0, description: "How much of it is used now; absent where nothing adds up." })),
+      limit: optional(count("The limit; absent if there is none.")),
+      used: optional(Type.Number({ minimum: 0, description: "Current usage; absent for limits that are not sums." })),
       isSet: Type.Boolean({
-        description: "Whether an admin has set it here; if not, it is the usual one, or what every team or every user of the team has.",
+        description:
+          "True if an admin set the limit for this owner. False: it is the built-in default, or the default for all teams or all users of the team.",
       }),
       about: text("What it limits."),
     },
@@ -25,8 +26,8 @@ export const limitSetSchema = named(
     {
       of: choice(["server", "teams", "team", "user"], "The owner of these limits: the server, every team, one team, or one user of it."),
       team: optional(text("Which team.")),
-      user: optional(text("Which user of it; * is every user that has none of its own.")),
-      limits: Type.Array(limitSchema, { description: "All that there are." }),
+      user: optional(text("User of the team; * stands for every user without limits of its own.")),
+      limits: Type.Array(limitSchema, { description: "All limits." }),
     },
     "Limits of the server, of a team or of a user.",
   ),
@@ -39,17 +40,17 @@ export const changeLimitsSchema = named(
   closed(
     {
       limits: Type.Record(Type.String(), Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]), {
-        description: "Name to the most that may be had. Null: as if it had never been set. What is left out stays.",
+        description: "Limit names and values. Null resets a limit to its default. Limits that are left out do not change.",
       }),
     },
-    "Limits to be set.",
+    "Limits to set.",
   ),
 );
 
 export const limitsQuery = closed(
   {
-    team: optional(labelValue("Only of this team and its users.", { minLength: 1 })),
-    user: optional(labelValue("Only of this user of the team.", { minLength: 1 })),
+    team: optional(labelValue("Only limits of this team and its users.", { minLength: 1 })),
+    user: optional(labelValue("Only limits of this user of the team.", { minLength: 1 })),
   },
   "Selects limits by team and user.",
 );
@@ -57,7 +58,7 @@ export const limitsQuery = closed(
 export const teamParams = Type.Object({ team: labelValue("The name of a team.", { minLength: 1 }) });
 export const userParams = Type.Object({
   team: labelValue("The name of a team.", { minLength: 1 }),
-  user: text("The name of a user of it; * for every user that has no limits of its own.", {
+  user: text("Name of a user of the team; * for every user without limits of its own.", {
     minLength: 1,
     maxLength: 63,
     pattern: "^(\\*|[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$",

@@ -1,4 +1,4 @@
-/** Pools and templates: the objects themselves, as in their YAML. What a spec may hold is said once, in src/model. */
+/** Pools and templates as in their YAML. The kinds in src/model define what a spec may contain. */
 import { Type, type TSchema } from "typebox";
 import type { ApiObject } from "#model/meta.ts";
 import { type SandboxPool, sandboxPoolKind } from "#model/sandbox-pool.ts";
@@ -7,17 +7,17 @@ import { count, text } from "#model/schema-builders.ts";
 import type { CustomKind } from "#model/structural-schema.ts";
 import { closed, named, next, open, optional, pageQuery, texts, time } from "./builders.ts";
 
-const givenByServer = "Given by the server; ignored in requests.";
+const givenByServer = "Set by the server; ignored in requests.";
 
 const metadataSchema = named(
   "ObjectMeta",
   closed(
     {
       name: optional(text("Its name.", { minLength: 1, maxLength: 253 })),
-      namespace: optional(text("Its namespace; the server's own when left out.", { minLength: 1, maxLength: 63 })),
+      namespace: optional(text("Namespace; the server's default when left out.", { minLength: 1, maxLength: 63 })),
       labels: optional(texts("Labels.")),
       annotations: optional(texts("Annotations.")),
-      resourceVersion: optional(text("In a replace: only if the object is still this version.")),
+      resourceVersion: optional(text("In a replace request: the change is made only if the object still has this version.")),
       uid: optional(text(givenByServer)),
       generation: optional(Type.Integer({ description: givenByServer })),
       creationTimestamp: optional(text(givenByServer)),
@@ -28,11 +28,11 @@ const metadataSchema = named(
       generateName: optional(text(givenByServer)),
       managedFields: optional(Type.Array(Type.Unsafe<object>({ type: "object" }), { description: givenByServer })),
     },
-    "As on every Kubernetes object.",
+    "Metadata, as on every Kubernetes object.",
   ),
 );
 
-/** The parts of a kind under names of their own; unknown fields inside are refused by the server, which knows them all. */
+/** The parts of a kind as named schemas. The server, which has the full schema, refuses unknown fields inside. */
 export function objectSchema<T extends ApiObject>(kind: CustomKind) {
   const part = (name: string): TSchema => ({
     ...kind.schema.properties?.[name],
@@ -57,27 +57,27 @@ function capital(name: string): string {
 export const poolSchema = objectSchema<SandboxPool>(sandboxPoolKind);
 export const templateSchema = objectSchema<SandboxTemplate>(sandboxTemplateKind);
 
-const namespace = optional(text("Namespace; needed only when several have the name.", { minLength: 1, maxLength: 63 }));
+const namespace = optional(text("Namespace; needed only if the name exists in several namespaces.", { minLength: 1, maxLength: 63 }));
 export const poolQuery = closed({ namespace }, "Which pool.");
 export const poolListQuery = closed(
-  { ...pageQuery, namespace: optional(text("Only of this namespace.", { minLength: 1, maxLength: 63 })) },
+  { ...pageQuery, namespace: optional(text("Only objects in this namespace.", { minLength: 1, maxLength: 63 })) },
   "Which pools.",
 );
 export const templateListQuery = closed(pageQuery, "Which templates.");
 
-export const poolPageSchema = open({ pools: Type.Array(poolSchema, { description: "By name." }), next }, "A page of pools.");
+export const poolPageSchema = open({ pools: Type.Array(poolSchema, { description: "Sorted by name." }), next }, "A page of pools.");
 export const templatePageSchema = open(
-  { templates: Type.Array(templateSchema, { description: "By name." }), next },
+  { templates: Type.Array(templateSchema, { description: "Sorted by name." }), next },
   "A page of templates.",
 );
 
-export const scaleSchema = named("Scale", closed({ replicas: count("How many pods it shall have.", { maximum: 100_000 }) }, "A size."));
+export const scaleSchema = named("Scale", closed({ replicas: count("Wanted number of pods.", { maximum: 100_000 }) }, "A size."));
 
 export const eventProperties = {
   type: text("Normal or Warning."),
-  reason: text("One word for programs."),
-  message: text("The same for people."),
-  count: Type.Integer({ description: "How often it happened." }),
+  reason: text("Reason for programs, one word."),
+  message: text("Explanation for people."),
+  count: Type.Integer({ description: "Number of times that the event occurred." }),
   firstTime: optional(time("When first.")),
   lastTime: time("When last."),
 };

@@ -1,4 +1,4 @@
-/** Sandboxes: what is asked for, and how one is shown. */
+/** Sandboxes: requests and answers. */
 import { Type, type Static } from "typebox";
 import { timeoutActions } from "#model/keys.ts";
 import { sandboxRecordStatuses, type SandboxRecordStatus } from "#model/sandbox-record.ts";
@@ -7,9 +7,9 @@ import { closed, named, next, open, optional, pageQuery, span, texts, time } fro
 
 const status = choice<[SandboxRecordStatus, ...SandboxRecordStatus[]]>(
   [...sandboxRecordStatuses] as [SandboxRecordStatus, ...SandboxRecordStatus[]],
-  "Where it is in its life. An ended one says why it was stopped.",
+  "State of the sandbox. For an ended sandbox, its stop reason.",
 );
-const onTimeout = choice(timeoutActions, "What idle timeout and end time do to it; kill when left out.");
+const onTimeout = choice(timeoutActions, "Action at the idle timeout or end time; kill when left out.");
 const variableName = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 const execHook = closed(
@@ -17,8 +17,8 @@ const execHook = closed(
     exec: closed(
       {
         command: Type.Array(Type.String(), { minItems: 1, maxItems: 256, description: "Program and arguments, run without a shell." }),
-        user: optional(text("The user that it runs as.")),
-        timeout: optional(span("How long one try may take.")),
+        user: optional(text("User that runs the program.")),
+        timeout: optional(span("Time limit of one attempt.")),
       },
       "A program in the sandbox; exit code 0 is success.",
     ),
@@ -34,7 +34,7 @@ const httpHook = closed(
         method: optional(choice(["GET", "POST", "PUT"], "POST when left out.")),
         headers: optional(texts("Headers to send.")),
         body: optional(text("Body to send.")),
-        timeout: optional(span("How long one try may take.")),
+        timeout: optional(span("Time limit of one attempt.")),
       },
       "A request to the sandbox; a 2xx answer is success.",
     ),
@@ -47,7 +47,7 @@ export const createSchema = named(
   "CreateSandbox",
   closed(
     {
-      poolName: text("The Env or pool that it comes from: name, or namespace/name. An Env goes before a pool of the same name.", {
+      poolName: text("Env or pool to take a pod from: name or namespace/name. An Env takes precedence over a pool of the same name.", {
         minLength: 1,
         maxLength: 317,
       }),
@@ -59,33 +59,33 @@ export const createSchema = named(
       ),
       scalingGroup: optional(text("Only pools of this scaling group of the Env.", { minLength: 1, maxLength: 63 })),
       image: optional(text("Image for the first container; the pool's own when left out.", { minLength: 1, maxLength: 1024 })),
-      containerImages: optional(texts("Container name to image. Goes before image.")),
-      labels: optional(texts("Labels for its pod. Keys of AgentBox and Kubernetes are refused.")),
-      annotations: optional(texts("Annotations for its pod, likewise.")),
-      metadata: optional(texts("What is to be remembered about it, also after its end.")),
-      startupTimeout: optional(span("How long it may wait for a pod and start.")),
-      idleTimeout: optional(span("How long it may go without traffic. 0 for no limit, whatever the pool says.")),
-      lifetime: optional(span("How long it lives at most.")),
+      containerImages: optional(texts("Maps container names to images. Takes precedence over image.")),
+      labels: optional(texts("Labels for the pod. Keys that belong to AgentBox or Kubernetes are refused.")),
+      annotations: optional(texts("Annotations for the pod. Keys that belong to AgentBox or Kubernetes are refused.")),
+      metadata: optional(texts("Data that is stored with the sandbox, also after its end.")),
+      startupTimeout: optional(span("Time limit for waiting for a pod and starting.")),
+      idleTimeout: optional(span("End the sandbox after this time without traffic. 0 for no limit, also if the pool has one.")),
+      lifetime: optional(span("Maximum lifetime.")),
       onTimeout: optional(onTimeout),
-      autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
-      privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token, which the answer has." })),
+      autoResume: optional(Type.Boolean({ description: "Traffic resumes the sandbox when it is paused." })),
+      privateTraffic: optional(Type.Boolean({ description: "The ports require a traffic token, which the answer contains." })),
       envVars: optional(
         Type.Record(Type.String({ pattern: variableName }), Type.String(), {
           additionalProperties: false,
           description:
             "Environment of every command in it: of the SDKs, of exec, of terminals and hooks. Nowhere written down. A variable may have " +
-            "128 KiB with its name, which is the most that Linux takes.",
+            "at most 128 KiB including its name, the limit of Linux.",
         }),
       ),
-      secure: optional(Type.Boolean({ description: "Whether its daemon asks for the access token." })),
+      secure: optional(Type.Boolean({ description: "True if the daemon requires the access token." })),
       postStartHooks: optional(
         Type.Array(hookSchema, {
           maxItems: 32,
-          description: "Run in order before it is answered; the first that fails for good fails the create.",
+          description: "Hooks that run in order before the answer. If one fails after all its attempts, the create fails.",
         }),
       ),
     },
-    "A sandbox to be made.",
+    "A sandbox to create.",
   ),
 );
 
@@ -94,7 +94,13 @@ export const batchSchema = named(
   closed(
     {
       count: Type.Integer({ minimum: 1, maximum: 1000, description: "How many." }),
-      atLeast: optional(Type.Integer({ minimum: 1, maximum: 1000, description: "So many or none; all of them when left out." })),
+      atLeast: optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: "The smallest number that counts as success; equal to count when left out.",
+        }),
+      ),
       sandbox: createSchema,
     },
     "Several equal sandboxes.",
@@ -106,22 +112,24 @@ export const sandboxParams = Type.Object({ sandboxId: text("The id of a sandbox.
 export const createQuery = closed(
   {
     wait: optional(
-      Type.Boolean({ description: "False: answered with the claim, while it is Starting; what fails later ends it. True when left out." }),
+      Type.Boolean({
+        description: "False: answer after the claim, while the sandbox is Starting; a later failure ends the sandbox. True when left out.",
+      }),
     ),
   },
-  "How it is answered.",
+  "Says when the request is answered.",
 );
 export const createHeaders = Type.Object({
   "idempotency-key": optional(
-    text("The same key again, from the same owner, is answered with the same sandbox.", { minLength: 1, maxLength: 256 }),
+    text("A repeated request of the same owner with the same key returns the same sandbox.", { minLength: 1, maxLength: 256 }),
   ),
 });
 
 const diagnosticEvent = open(
   {
-    reason: text("One word for programs."),
-    message: text("The same for people."),
-    lastTimestamp: time("When it last happened."),
+    reason: text("Reason for programs, one word."),
+    message: text("Explanation for people."),
+    lastTimestamp: time("Time of the last occurrence."),
     count: Type.Integer({ description: "How often." }),
   },
   "A warning about the sandbox's pod.",
@@ -129,24 +137,22 @@ const diagnosticEvent = open(
 
 const diagnosis = open(
   {
-    podName: text("The pod that carries it."),
+    podName: text("Pod that carries the sandbox."),
     phase: text("Phase of the pod."),
-    reason: text("One word for programs, such as Pulling, ImagePullBackOff, CrashLoopBackOff, OOMKilled or Unschedulable."),
-    message: text("The same for people."),
-    events: optional(
-      Type.Array(diagnosticEvent, { description: "Warnings since the claim, newest first. Only when one sandbox is asked for." }),
-    ),
+    reason: text("Reason for programs, one word such as Pulling, ImagePullBackOff, CrashLoopBackOff, OOMKilled or Unschedulable."),
+    message: text("Explanation for people."),
+    events: optional(Type.Array(diagnosticEvent, { description: "Warnings since the claim, newest first. Absent in lists." })),
   },
-  "Why it is stuck. Absent when it is not.",
+  "Why the sandbox is stuck; absent if it is not.",
 );
 
 const egress = open(
   {
-    internet: Type.Boolean({ description: "False: only what allow names." }),
+    internet: Type.Boolean({ description: "False: only the destinations in allow." }),
     allow: Type.Array(Type.String(), { description: "IPv4 networks; go before deny." }),
     deny: Type.Array(Type.String(), { description: "IPv4 networks." }),
   },
-  "Where it may connect to. Absent: the Internet, and nothing private.",
+  "Destinations that the sandbox may connect to. Absent: the Internet, but no private address.",
 );
 
 export const sandboxSchema = named(
@@ -154,37 +160,39 @@ export const sandboxSchema = named(
   open(
     {
       sandboxId: text("Its id."),
-      namespace: text("Namespace of its pool."),
-      poolName: text("The pool that it came from."),
-      envName: optional(text("The Env that it came from.")),
-      templateName: optional(text("The template of its pool.")),
-      podName: text("The pod that carries it, or did."),
-      team: text("Its owner; empty when it has none."),
-      user: text("Its owner; empty when it has none."),
+      namespace: text("Namespace of the pool."),
+      poolName: text("Pool of the pod."),
+      envName: optional(text("Env of the pool.")),
+      templateName: optional(text("Template of the pool.")),
+      podName: text("Pod that carries or carried the sandbox."),
+      team: text("Owner; empty without one."),
+      user: text("Owner; empty without one."),
       status,
-      claimedAt: time("When a request took its pod."),
-      startedAt: optional(time("When it was running first.")),
+      claimedAt: time("Time of the claim."),
+      startedAt: optional(time("Time when the sandbox first ran.")),
       terminatedAt: optional(time("When it ended.")),
-      stopReason: optional(text("Why it was stopped.")),
-      failureReason: optional(text("What made it end, in one word.")),
-      failureMessage: optional(text("The same for people.")),
-      exitCode: optional(Type.Integer({ description: "Of the container that ended it." })),
-      containerId: optional(text("The container that it ran in.")),
-      containerImages: texts("Container name to image."),
-      metadata: texts("What was to be remembered about it."),
-      labels: optional(texts("Labels that were asked for.")),
+      stopReason: optional(text("Stop reason.")),
+      failureReason: optional(text("Failure reason, one word.")),
+      failureMessage: optional(text("Explanation for people.")),
+      exitCode: optional(Type.Integer({ description: "Exit code of the container whose exit ended the sandbox." })),
+      containerId: optional(text("Container of the sandbox.")),
+      containerImages: texts("Maps container names to images."),
+      metadata: texts("Metadata from the create request."),
+      labels: optional(texts("Labels from the create request.")),
       cpu: optional(text("Kubernetes quantity, summed over the containers.")),
       memory: optional(text("Likewise.")),
-      disk: optional(text("Likewise, what it may write. Of live ones only.")),
-      node: optional(text("The node that it runs on, or did.")),
-      startupTimeout: optional(span("How long it may take to start.")),
-      idleTimeout: optional(span("How long it may go without traffic; absent: no limit.")),
-      endTime: optional(time("When it ends whatever it does; absent: never.")),
+      disk: optional(text("Kubernetes quantity of disk space that the sandbox may write. Only for live sandboxes.")),
+      node: optional(text("Node of the pod.")),
+      startupTimeout: optional(span("Time limit of the start.")),
+      idleTimeout: optional(span("Time without traffic after which the sandbox ends; absent without a limit.")),
+      endTime: optional(time("Latest time at which the sandbox ends; absent if there is none.")),
       onTimeout: optional(onTimeout),
-      autoResume: optional(Type.Boolean({ description: "Traffic wakes it when it is paused." })),
-      privateTraffic: optional(Type.Boolean({ description: "Its ports want its traffic token." })),
-      openDaemon: optional(Type.Boolean({ description: "Its daemon wants no access token: it was made with secure false." })),
-      maskHost: optional(text("What its programs see as the host of a request.")),
+      autoResume: optional(Type.Boolean({ description: "Traffic resumes the sandbox when it is paused." })),
+      privateTraffic: optional(Type.Boolean({ description: "The ports require the traffic token." })),
+      openDaemon: optional(
+        Type.Boolean({ description: "The daemon requires no access token, because the sandbox was created with secure: false." }),
+      ),
+      maskHost: optional(text("Host header that programs in the sandbox see.")),
       egress: optional(egress),
       lastActiveAt: optional(time("Latest traffic; known late.")),
       diagnosis: optional(diagnosis),
@@ -195,19 +203,25 @@ export const sandboxSchema = named(
 
 const createdProperties = {
   sandbox: sandboxSchema,
-  accessToken: optional(text("For its daemon, when it is secure. Shown here only.")),
-  trafficToken: optional(text("For its ports, when they are private, as the header e2b-traffic-access-token. Shown here only.")),
+  accessToken: optional(text("Token for the daemon, if secure. Only this answer contains it.")),
+  trafficToken: optional(text("Token for private ports, sent as the header e2b-traffic-access-token. Only this answer contains it.")),
 };
-export const createdSchema = named("CreatedSandbox", open(createdProperties, "A sandbox that was made."));
+export const createdSchema = named("CreatedSandbox", open(createdProperties, "A new sandbox."));
 
 export const createdBatchSchema = open(
   {
-    sandboxes: Type.Array(createdSchema, { description: "Those that were made." }),
-    failures: Type.Array(open({ code: text("As in a problem."), message: text("For people.") }, "Why one is missing."), {
-      description: "Why the others are missing.",
-    }),
+    sandboxes: Type.Array(createdSchema, { description: "The new sandboxes." }),
+    failures: Type.Array(
+      open(
+        { code: text("An error code, as in a problem."), message: text("Explanation for people.") },
+        "Why one sandbox could not be created.",
+      ),
+      {
+        description: "One entry for each sandbox that could not be created.",
+      },
+    ),
   },
-  "What became of a batch.",
+  "Result of a batch.",
 );
 
 export const oneSandboxSchema = open({ sandbox: sandboxSchema }, "One sandbox.");
@@ -219,10 +233,10 @@ export const sandboxPageSchema = open(
 export const listQuery = closed(
   {
     ...pageQuery,
-    poolName: optional(text("Only of this pool.", { maxLength: 253 })),
-    envName: optional(text("Only of this Env.", { maxLength: 253 })),
-    templateName: optional(text("Only of this template.", { maxLength: 253 })),
-    status: optional(Type.Array(status, { description: "Only with one of these; several with commas between them." })),
+    poolName: optional(text("Only sandboxes of this pool.", { maxLength: 253 })),
+    envName: optional(text("Only sandboxes of this Env.", { maxLength: 253 })),
+    templateName: optional(text("Only sandboxes of this template.", { maxLength: 253 })),
+    status: optional(Type.Array(status, { description: "Only sandboxes with one of these statuses, separated by commas." })),
     claimedAfter: optional(time("Claimed at or after this moment.")),
     claimedBefore: optional(time("Claimed before this moment.")),
     endedAfter: optional(time("Ended at or after this moment.")),
@@ -230,10 +244,10 @@ export const listQuery = closed(
     metadata: optional(
       Type.Array(Type.String({ pattern: "^[^=]+=" }), {
         maxItems: 32,
-        description: "key=value that must be in its metadata; may be repeated.",
+        description: "Only sandboxes with this key=value in their metadata; may be repeated.",
       }),
     ),
-    idPrefix: optional(text("How its id begins.", { maxLength: 253 })),
+    idPrefix: optional(text("Only sandboxes whose id begins with this text.", { maxLength: 253 })),
   },
   "Which sandboxes.",
 );
@@ -242,12 +256,12 @@ export const timeoutSchema = named(
   "ChangeTimeouts",
   closed(
     {
-      idleTimeout: optional(span("How long it may go without traffic, from now on; 0 for no limit.")),
-      lifetime: optional(Type.Union([span("How long it lives at most, from now on."), Type.Null()], { description: "Null for no end." })),
-      endTime: optional(time("When it ends, in place of lifetime.")),
-      onlyLater: optional(Type.Boolean({ description: "An end time that is already later stays." })),
+      idleTimeout: optional(span("New idle timeout, counted from now; 0 for no limit.")),
+      lifetime: optional(Type.Union([span("New lifetime, counted from now."), Type.Null()], { description: "Null for no end." })),
+      endTime: optional(time("New end time, instead of lifetime.")),
+      onlyLater: optional(Type.Boolean({ description: "True: keep the current end time if it is later." })),
     },
-    "What is left out stays as it is.",
+    "Fields that are left out do not change.",
   ),
 );
 
