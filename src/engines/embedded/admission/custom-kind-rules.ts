@@ -9,7 +9,7 @@ import { Causes, noField } from "./causes.ts";
 import { asRecord, isRecord, type JsonRecord, shared, withProperties } from "./json.ts";
 import type { KindRules, Subresource } from "./kind-rules.ts";
 import { metadataFields, type MetadataRules, validateMetadata, validateMetadataUpdate } from "./metadata-rules.ts";
-import { dnsSubdomainMistakes } from "./names.ts";
+import { dnsSubdomainMistakes } from "#model/names.ts";
 import { validateScaleSpec, validateScaleStatus } from "./scale-rules.ts";
 import { checkRules, compileRules, type RuleTree } from "./schema/cel-rules.ts";
 import { applyDefaults } from "./schema/defaults.ts";

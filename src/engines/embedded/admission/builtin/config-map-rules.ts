@@ -4,7 +4,7 @@ import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { configKeyMistakes } from "../names.ts";
+import { configKeyMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
 import { objectMetaShape } from "./metadata-shape.ts";

@@ -3,7 +3,7 @@ import type { ApiObject } from "#model/meta.ts";
 import { Causes } from "../causes.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { pathSegmentMistakes, qualifiedNameMistakes } from "../names.ts";
+import { pathSegmentMistakes, qualifiedNameMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { objectMetaShape } from "./metadata-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";

@@ -4,7 +4,7 @@ import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateFinalizerDomain, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { dnsLabelMistakes } from "../names.ts";
+import { dnsLabelMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { objectMetaShape } from "./metadata-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";

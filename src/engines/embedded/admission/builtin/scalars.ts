@@ -1,5 +1,5 @@
 import { isList, isRecord } from "../json.ts";
-import { canonicalQuantity, QuantityError } from "../quantity.ts";
+import { canonicalQuantity, QuantityError } from "#model/quantity.ts";
 import { isDateTime } from "../schema/formats.ts";
 
 export type ScalarType = "string" | "int32" | "int64" | "bool" | "quantity" | "intOrString" | "time" | "microTime" | "bytes";

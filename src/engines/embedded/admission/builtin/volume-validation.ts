@@ -1,7 +1,7 @@
 import type { Causes } from "../causes.ts";
 import { isRecord } from "../json.ts";
-import { dnsLabelMistakes } from "../names.ts";
-import { parseQuantity } from "../quantity.ts";
+import { dnsLabelMistakes } from "#model/names.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import { pullPolicies, validateRelativePath } from "./container-validation.ts";
 import { downwardFileFields, validateFieldReference } from "./environment-validation.ts";
 import type { DownwardFile, KeyToPath, ObjectFiles, PodSpecFields, ProjectionFields, VolumeFields } from "./pod-fields.ts";
