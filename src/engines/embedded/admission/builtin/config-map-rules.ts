@@ -7,20 +7,12 @@ import { metadataFields, validateMetadata, validateMetadataUpdate } from "../met
 import { configKeyMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
-import { objectMetaShape } from "./metadata-shape.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
-import { always, mapOf, shape } from "./shape.ts";
 
 const metadata = builtInMetadata(ConfigMaps);
 
-const configMapShape = shape("ConfigMap", {
-  kind: "string=ConfigMap",
-  apiVersion: "string=v1",
-  metadata: always(objectMetaShape),
-  immutable: "bool?",
-  data: mapOf("string"),
-  binaryData: mapOf("bytes"),
-});
+const configMapShape = kindShape(ConfigMaps);
 
 function asConfigMap(object: ApiObject): ConfigMap {
   return object;

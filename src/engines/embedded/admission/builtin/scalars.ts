@@ -53,6 +53,10 @@ const zeros: Readonly<Record<ScalarType, unknown>> = {
   bytes: "",
 };
 
+export function isScalarType(type: string): type is ScalarType {
+  return Object.hasOwn(zeros, type);
+}
+
 export function zeroOf(type: ScalarType): unknown {
   return zeros[type];
 }
