@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { instanceTypeFault, multiplierFault, readInstanceTypes, resourcesOf } from "./instance-types.ts";
-import { parseQuantity } from "./quantity.ts";
+import { quantityNumber } from "./quantity.ts";
 
 const small = `
 resources: { limits: { cpu: "1", memory: 512Mi }, requests: { cpu: 100m, memory: 32Mi } }
@@ -79,8 +79,8 @@ test("resources grow in proportion to the multiplier", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1000 }), (by) => {
       const { limits, requests } = resourcesOf(type, by);
-      expect(parseQuantity(limits?.["memory"])).toBe(by * 512 * 2 ** 20);
-      expect(parseQuantity(requests?.["cpu"])).toBeCloseTo(by * 0.1);
+      expect(quantityNumber(limits?.["memory"])).toBe(by * 512 * 2 ** 20);
+      expect(quantityNumber(requests?.["cpu"])).toBeCloseTo(by * 0.1);
     }),
   );
 });

@@ -14,7 +14,7 @@
 import { parse } from "yaml";
 import type { ConfigMap } from "./core-kinds.ts";
 import type { ResourceRequirements } from "./pod.ts";
-import { multipliedQuantity, parseQuantity } from "./quantity.ts";
+import { multipliedQuantity, quantityNumber } from "./quantity.ts";
 
 export interface InstanceType {
   readonly name: string;
@@ -101,7 +101,7 @@ function aboveLimit({ limits = {}, requests = {} }: Fields): string | undefined 
   type Amounts = Readonly<Record<string, string | number>>;
   for (const [resource, request] of Object.entries(requests as Amounts)) {
     const limit = (limits as Amounts)[resource];
-    if (limit === undefined || (parseQuantity(request) ?? 0) <= (parseQuantity(limit) ?? 0)) continue;
+    if (limit === undefined || (quantityNumber(request) ?? 0) <= (quantityNumber(limit) ?? 0)) continue;
     return `resources.requests.${resource} (${request}) must not be above its limit (${limit})`;
   }
   return undefined;
@@ -130,7 +130,7 @@ function isFields(value: unknown): value is Fields {
 }
 
 function isAmount(value: unknown): boolean {
-  return (typeof value === "string" || typeof value === "number") && (parseQuantity(value) ?? -1) >= 0;
+  return (typeof value === "string" || typeof value === "number") && (quantityNumber(value) ?? -1) >= 0;
 }
 
 function isMultiplier(value: unknown): value is number {

@@ -1,6 +1,6 @@
 /** What a pod counts, in whole thousandths of a core and bytes, so that sums do not drift. Pure. */
 import type { Container, PodSpec } from "#model/pod.ts";
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 
 export interface PodAmounts {
   readonly cpuMilli: number;
@@ -39,5 +39,5 @@ function amounts(spec: PodSpec | undefined, amountOf: Amount): PodAmounts {
 }
 
 function quantity(value: string | number | undefined): number | undefined {
-  return value === undefined ? undefined : parseQuantity(value);
+  return value === undefined ? undefined : quantityNumber(value);
 }

@@ -5,7 +5,7 @@
  * - `replicaQuota` is kept for each pod: the pod's requests are raised to it, which every scheduler honours, and it stands on the pod as
  *   an annotation for schedulers that keep room before pods exist.
  */
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Container, Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
@@ -73,7 +73,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function isAmount(amount: unknown): boolean {
-  return (typeof amount === "string" || typeof amount === "number") && (parseQuantity(amount) ?? -1) >= 0;
+  return (typeof amount === "string" || typeof amount === "number") && (quantityNumber(amount) ?? -1) >= 0;
 }
 
 /** Pure. */
@@ -105,15 +105,15 @@ function wantedRequest(
   quota: string | number,
 ): string | number | undefined {
   const elsewhere = others.reduce((sum, container) => sum + requestOf(container, resource), 0);
-  const missing = (parseQuantity(quota) ?? 0) - elsewhere;
+  const missing = (quantityNumber(quota) ?? 0) - elsewhere;
   if (missing <= requestOf(first, resource)) return undefined;
-  if (missing > (parseQuantity(first.resources?.limits?.[resource]) ?? Infinity)) return "too much";
+  if (missing > (quantityNumber(first.resources?.limits?.[resource]) ?? Infinity)) return "too much";
   return elsewhere > 0 ? written(resource, missing) : quota;
 }
 
 /** Kubernetes takes a container's limit for its request where it has none of its own. */
 function requestOf({ resources }: Container, resource: string): number {
-  return parseQuantity(resources?.requests?.[resource] ?? resources?.limits?.[resource]) ?? 0;
+  return quantityNumber(resources?.requests?.[resource] ?? resources?.limits?.[resource]) ?? 0;
 }
 
 function written(resource: string, amount: number): string {

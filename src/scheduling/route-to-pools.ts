@@ -5,7 +5,6 @@
  * request asks for a pod. A pool that is named directly is an Env with one member.
  */
 import type { SandboxEnvDefaults } from "#model/sandbox-env.ts";
-import { quantityFactors } from "#model/quantity.ts";
 import { poolKey, type PoolRef } from "./pool-ref.ts";
 
 /** What a request can choose a member by. */
@@ -128,7 +127,7 @@ function bySize(left: Size, right: Size): number {
 }
 
 function sizeText({ cpu, memory }: Size): string {
-  const mebibytes = memory === undefined ? undefined : Math.floor(memory / (quantityFactors["Mi"] ?? 1));
+  const mebibytes = memory === undefined ? undefined : Math.floor(memory / 2 ** 20);
   const parts = [...(cpu === undefined ? [] : [`${cpu} CPU`]), ...(mebibytes === undefined ? [] : [`${mebibytes} MiB`])];
   return parts.length === 0 ? "no limit" : parts.join(" and ");
 }

@@ -2,7 +2,7 @@
 import type { PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 import { shownNetwork } from "./network-body.ts";
 
 /** The version of E2B's daemon protocol that ours supports: SDKs enable features by it. */
@@ -42,9 +42,9 @@ function templateOf({ envName, templateName, poolName }: SandboxView) {
 /** In whole processors and mebibytes. */
 export function sizeBody({ cpu, memory, disk }: PoolSize) {
   return {
-    cpuCount: Math.max(1, Math.ceil(parseQuantity(cpu) ?? 1)),
-    memoryMB: Math.floor((parseQuantity(memory) ?? assumed.memory) / mebibyte),
-    diskSizeMB: Math.floor((parseQuantity(disk) ?? assumed.disk) / mebibyte),
+    cpuCount: Math.max(1, Math.ceil(quantityNumber(cpu) ?? 1)),
+    memoryMB: Math.floor((quantityNumber(memory) ?? assumed.memory) / mebibyte),
+    diskSizeMB: Math.floor((quantityNumber(disk) ?? assumed.disk) / mebibyte),
   };
 }
 

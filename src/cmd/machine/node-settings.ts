@@ -3,7 +3,7 @@ import type { UsualLimits } from "#engines/embedded/node/agent/container/pod-slo
 import { type ImageSpaceLimits, usualImageSpace } from "#engines/embedded/node/image-space.ts";
 import { defaultLimits, type LayerLimits } from "#images/layer/limits.ts";
 import { parseDuration } from "#model/duration.ts";
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 
 export interface NodeSettings {
   readonly podLimits: Partial<UsualLimits>;
@@ -78,7 +78,7 @@ function yesOrNo(env: Variables, name: string): boolean {
 function bytes(env: Variables, name: string): number | undefined {
   const text = given(env, name);
   if (text === undefined) return undefined;
-  const value = Math.floor(parseQuantity(text) ?? 0);
+  const value = Math.floor(quantityNumber(text) ?? 0);
   if (value >= leastStorageBytes && Number.isSafeInteger(value)) return value;
   throw new Error(`${name} must be an amount of bytes such as "10Gi" or "500M", at least 16Mi, not ${JSON.stringify(text)}`);
 }

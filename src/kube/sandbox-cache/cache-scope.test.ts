@@ -37,6 +37,8 @@ describe("the scope of a cache", () => {
 
   test("with a selector that is none is refused, with what is wrong", () => {
     expect(() => cacheScope({ labelSelector: "tier in web" })).toThrow(LabelSelectorError);
-    expect(() => cacheScope({ labelSelector: "tier in web" })).toThrow('label selector "tier in web": "tier in web" is no requirement');
+    expect(() => cacheScope({ labelSelector: "tier in web" })).toThrow(
+      "label selector \"tier in web\": unable to parse requirement: found 'web' expected: '('",
+    );
   });
 });

@@ -3,7 +3,7 @@ import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
 import type { EnvClusterMember } from "#model/env-member.ts";
 import { resourcesOf } from "#model/instance-types.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { EnvLookups, EnvProblem } from "./check-env.ts";
 import { allMembers, isOnDemand, type PlacedMember, scalingGroupOf } from "./env-members.ts";
@@ -128,7 +128,7 @@ function normal({ limits = {}, requests = {} }: ResourceRequirements): object {
 }
 
 function plain(map: Readonly<Record<string, string | number>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(map).map(([name, amount]) => [name, String(rounded(parseQuantity(amount)) ?? amount)]));
+  return Object.fromEntries(Object.entries(map).map(([name, amount]) => [name, String(rounded(quantityNumber(amount)) ?? amount)]));
 }
 
 /** Multiples of a tenth are no exact numbers. */

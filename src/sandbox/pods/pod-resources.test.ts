@@ -2,7 +2,6 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ResourceRequirements } from "#model/pod.ts";
 import { aPoolPod } from "../../../test/world/pool-pods.ts";
-import { parseQuantity } from "#model/quantity.ts";
 import { podResources } from "./pod-resources.ts";
 
 function resources(...all: readonly ResourceRequirements[]): ReturnType<typeof podResources> {
@@ -53,22 +52,4 @@ describe("the size of a sandbox", () => {
       }),
     );
   });
-});
-
-test.for([
-  ["1", 1],
-  [3, 3],
-  ["100m", 0.1],
-  ["1k", 1000],
-  ["2Ki", 2048],
-  ["1.5Gi", 1_610_612_736],
-  ["1e3", 1000],
-  ["12E", 12e18],
-  [".5", 0.5],
-] as const)("%s is the quantity %d", ([text, amount]) => {
-  expect(parseQuantity(text)).toBeCloseTo(amount, 9);
-});
-
-test.for(["", "x", "1 Gi", "Gi", "1KiB", "--1"])("%j is no quantity", (text) => {
-  expect(parseQuantity(text)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 /** How big a sandbox is: what its containers may use together. */
-import { parseQuantity, quantityFactors as factors } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 import type { Container, Pod } from "#model/pod.ts";
 
 /** Quantities as Kubernetes writes them; a resource that no container limits or asks for is left out. */
@@ -21,7 +21,7 @@ export function podDisk({ spec }: Pod): string | undefined {
 /** A limit is what the container may use; without one, its request is the best that is known. */
 function sum(containers: readonly Container[], resource: "cpu" | "memory" | "ephemeral-storage"): number | undefined {
   const amounts = containers.flatMap(({ resources }) => {
-    const amount = parseQuantity(resources?.limits?.[resource] ?? resources?.requests?.[resource]);
+    const amount = quantityNumber(resources?.limits?.[resource] ?? resources?.requests?.[resource]);
     return amount === undefined ? [] : [amount];
   });
   return amounts.length === 0 ? undefined : amounts.reduce((total, amount) => total + amount, 0);
@@ -32,8 +32,15 @@ function formatCpu(cores: number): string {
   return thousandths % 1000 === 0 ? String(thousandths / 1000) : `${thousandths}m`;
 }
 
+const units = [
+  ["Ti", 2 ** 40],
+  ["Gi", 2 ** 30],
+  ["Mi", 2 ** 20],
+  ["Ki", 2 ** 10],
+] as const;
+
 function formatBytes(bytes: number): string {
   const whole = Math.ceil(bytes);
-  const unit = (["Ti", "Gi", "Mi", "Ki"] as const).find((name) => whole > 0 && whole % (factors[name] ?? 1) === 0);
-  return unit === undefined ? String(whole) : `${whole / (factors[unit] ?? 1)}${unit}`;
+  const [unit, factor] = units.find(([, size]) => whole > 0 && whole % size === 0) ?? ["", 1];
+  return `${whole / factor}${unit}`;
 }

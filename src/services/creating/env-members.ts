@@ -3,7 +3,7 @@ import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
 import type { EnvClusterMemberConfig } from "#model/env-member.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { MemberTraits } from "#scheduling/route-to-pools.ts";
@@ -27,8 +27,8 @@ export function memberPool(env: SandboxEnv | undefined, pool: SandboxPool, sizeO
       multiplier,
       scalingGroup: labels?.[labelKeys.scalingGroup],
       version: annotations?.[annotationKeys.templateVersion],
-      cpu: parseQuantity(cpu),
-      memory: parseQuantity(memory),
+      cpu: quantityNumber(cpu),
+      memory: quantityNumber(memory),
     }),
   };
 }

@@ -16,7 +16,7 @@ import type { Pod } from "#model/pod.ts";
 import type { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
 import type { Capacity, PodUse, ReadPodUse } from "./pod-use.ts";
 import { UsageLog } from "./usage-log.ts";
-import { parseQuantity } from "#model/quantity.ts";
+import { quantityNumber } from "#model/quantity.ts";
 
 export interface UsageSamplerDeps {
   readonly live: Pick<LiveSandboxes, "running">;
@@ -170,7 +170,7 @@ function limitsOf(pod: Pod, machine: Capacity): Capacity {
 function limitOf({ spec }: Pod, resource: "cpu" | "memory" | "ephemeral-storage"): number | undefined {
   let total = 0;
   for (const { resources } of spec.containers) {
-    const limit = parseQuantity(resources?.limits?.[resource]);
+    const limit = quantityNumber(resources?.limits?.[resource]);
     if (limit === undefined || limit <= 0) return undefined;
     total += limit;
   }

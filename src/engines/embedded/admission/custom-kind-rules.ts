@@ -3,13 +3,13 @@ import { ApiError, type StatusCause } from "#kube/api-error.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { apiVersionOf, type ResourceType } from "#model/resource.ts";
 import type { CustomKind } from "#model/structural-schema.ts";
-import { objectMetaShape } from "./builtin/metadata-shape.ts";
+import { metadataShape } from "./builtin/kubernetes-shape.ts";
 import { readShape, unreadableObject } from "./builtin/read-shape.ts";
 import { Causes, noField } from "./causes.ts";
 import { asRecord, isRecord, type JsonRecord, shared, withProperties } from "./json.ts";
 import type { KindRules, Subresource } from "./kind-rules.ts";
 import { metadataFields, type MetadataRules, validateMetadata, validateMetadataUpdate } from "./metadata-rules.ts";
-import { dnsSubdomainMistakes } from "./names.ts";
+import { dnsSubdomainMistakes } from "#model/names.ts";
 import { validateScaleSpec, validateScaleStatus } from "./scale-rules.ts";
 import { checkRules, compileRules, type RuleTree } from "./schema/cel-rules.ts";
 import { applyDefaults } from "./schema/defaults.ts";
@@ -70,7 +70,7 @@ function checkTypeMeta(resource: ResourceType, { apiVersion, kind }: ApiObject):
 
 function readMetadata(resource: ResourceType, object: ApiObject): { value: JsonRecord; unknownFields: readonly string[] } {
   if (!isRecord(object.metadata)) throw unreadableObject(resource, "metadata must be an object");
-  return readShape(resource, objectMetaShape, object.metadata);
+  return readShape(resource, metadataShape, object.metadata);
 }
 
 /** Pruning and defaulting leave an object an object; the writer may have left out kind and apiVersion. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ObjectMeta } from "#model/meta.ts";
 import { Causes } from "./causes.ts";
 import { metadataFields, type MetadataRules, validateMetadata, validateMetadataUpdate } from "./metadata-rules.ts";
-import { dnsSubdomainMistakes } from "./names.ts";
+import { dnsSubdomainMistakes } from "#model/names.ts";
 
 const ours: MetadataRules = { namespaced: true, nameMistakes: dnsSubdomainMistakes, qualifiedFinalizers: false };
 const builtIn: MetadataRules = { ...ours, qualifiedFinalizers: true };

@@ -1,7 +1,7 @@
 import type { ObjectMeta, OwnerReference } from "#model/meta.ts";
 import { type Causes, immutable } from "./causes.ts";
 import { jsonEqual } from "./json.ts";
-import { dnsLabelMistakes, labelValueMistakes, prefixMistakes, qualifiedNameMistakes } from "./names.ts";
+import { dnsLabelMistakes, labelValueMistakes, prefixMistakes, qualifiedNameMistakes } from "#model/names.ts";
 
 /** What metadata may say depends a little on the kind. */
 export interface MetadataRules {

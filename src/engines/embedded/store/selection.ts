@@ -1,4 +1,5 @@
-import { parseFieldSelector, parseLabelSelector } from "#engines/embedded/admission/selectors.ts";
+import { parseFieldSelector } from "#engines/embedded/admission/field-selector.ts";
+import { type LabelRequirement, LabelSelectorError, matchesLabels, parseLabelSelector } from "#model/label-selector.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { ObjectTable } from "./object-table.ts";
 import { badRequest } from "./refusals.ts";
@@ -14,12 +15,20 @@ export interface Selectors {
 export function selectionOf(table: ObjectTable, { labelSelector, fieldSelector }: Selectors): Selection | undefined {
   const parts: Selection[] = [];
   if (labelSelector !== undefined && labelSelector.trim() !== "") {
-    const matches = parseLabelSelector(labelSelector);
-    parts.push((object) => matches(object.metadata.labels ?? {}));
+    const requirements = readLabelSelector(labelSelector);
+    parts.push((object) => matchesLabels(requirements, object.metadata.labels));
   }
   if (fieldSelector !== undefined && fieldSelector.trim() !== "") parts.push(fieldSelection(table, fieldSelector));
   if (parts.length === 0) return undefined;
   return (object) => parts.every((part) => part(object));
+}
+
+function readLabelSelector(text: string): readonly LabelRequirement[] {
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    throw error instanceof LabelSelectorError ? badRequest(error.complaint) : error;
+  }
 }
 
 function fieldSelection(table: ObjectTable, text: string): Selection {

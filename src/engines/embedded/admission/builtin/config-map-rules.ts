@@ -4,23 +4,15 @@ import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { configKeyMistakes } from "../names.ts";
+import { configKeyMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
-import { objectMetaShape } from "./metadata-shape.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
-import { always, mapOf, shape } from "./shape.ts";
 
 const metadata = builtInMetadata(ConfigMaps);
 
-const configMapShape = shape("ConfigMap", {
-  kind: "string=ConfigMap",
-  apiVersion: "string=v1",
-  metadata: always(objectMetaShape),
-  immutable: "bool?",
-  data: mapOf("string"),
-  binaryData: mapOf("bytes"),
-});
+const configMapShape = kindShape(ConfigMaps);
 
 function asConfigMap(object: ApiObject): ConfigMap {
   return object;

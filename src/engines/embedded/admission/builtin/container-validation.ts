@@ -1,6 +1,6 @@
 /** What containers may say; `environment-validation.ts`, `handler-validation.ts`, `resource-validation.ts` and `security-validation.ts` have its larger parts. */
 import type { Causes } from "../causes.ts";
-import { dnsLabelMistakes, portNameMistakes, portNumberMistakes } from "../names.ts";
+import { dnsLabelMistakes, portNameMistakes, portNumberMistakes } from "#model/names.ts";
 import { validateEnvironment } from "./environment-validation.ts";
 import { validateLifecycle, validateProbes } from "./handler-validation.ts";
 import type { ContainerFields, MountFields, PodSpecFields, PortFields } from "./pod-fields.ts";

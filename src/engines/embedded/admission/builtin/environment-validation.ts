@@ -1,5 +1,5 @@
 import type { Causes } from "../causes.ts";
-import { configKeyMistakes, dnsSubdomainMistakes, environmentNameMistakes, qualifiedNameMistakes } from "../names.ts";
+import { configKeyMistakes, dnsSubdomainMistakes, environmentNameMistakes, qualifiedNameMistakes } from "#model/names.ts";
 import type { ContainerFields, EnvFields, EnvFromFields, FieldReference, ObjectKey } from "./pod-fields.ts";
 
 const environmentFields = [

@@ -3,43 +3,14 @@ import type { ApiObject } from "#model/meta.ts";
 import { Causes } from "../causes.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { pathSegmentMistakes, qualifiedNameMistakes } from "../names.ts";
+import { pathSegmentMistakes, qualifiedNameMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
-import { objectMetaShape } from "./metadata-shape.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
-import { always, shape } from "./shape.ts";
 
 const metadata = builtInMetadata(Events, { nameMistakes: pathSegmentMistakes });
 
-const objectReference = shape("ObjectReference", {
-  kind: "string",
-  namespace: "string",
-  name: "string",
-  uid: "string",
-  apiVersion: "string",
-  resourceVersion: "string",
-  fieldPath: "string",
-});
-
-const eventShape = shape("Event", {
-  kind: "string=Event",
-  apiVersion: "string=v1",
-  metadata: always(objectMetaShape),
-  involvedObject: always(objectReference),
-  reason: "string",
-  message: "string",
-  source: always(shape("EventSource", { component: "string", host: "string" })),
-  firstTimestamp: "time!",
-  lastTimestamp: "time!",
-  count: "int32",
-  type: "string",
-  eventTime: "microTime!",
-  series: shape("EventSeries", { count: "int32", lastObservedTime: "microTime!" }),
-  action: "string",
-  related: objectReference,
-  reportingComponent: "string!",
-  reportingInstance: "string!",
-});
+const eventShape = kindShape(Events);
 
 /** Objects that reach the rules below have been through `normalize`. */
 function asEvent(object: ApiObject): ObjectEvent {

@@ -1,5 +1,5 @@
 import type { Causes } from "../causes.ts";
-import { httpHeaderMistakes, portNameMistakes, portNumberMistakes } from "../names.ts";
+import { httpHeaderMistakes, portNameMistakes, portNumberMistakes } from "#model/names.ts";
 import type { ContainerFields, HandlerFields, ProbeFields } from "./pod-fields.ts";
 
 const probeHandlers = ["exec", "httpGet", "tcpSocket", "grpc"] as const;

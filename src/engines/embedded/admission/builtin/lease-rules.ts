@@ -5,29 +5,12 @@ import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
-import { objectMetaShape } from "./metadata-shape.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
-import { always, shape } from "./shape.ts";
 
 const metadata = builtInMetadata(Leases);
 
-const leaseShape = shape("Lease", {
-  kind: "string=Lease",
-  apiVersion: "string=coordination.k8s.io/v1",
-  metadata: always(objectMetaShape),
-  spec: always(
-    shape("LeaseSpec", {
-      holderIdentity: "string?",
-      leaseDurationSeconds: "int32?",
-      acquireTime: "microTime?",
-      renewTime: "microTime?",
-      leaseTransitions: "int32?",
-      // Switched off on the server, which then drops them without a word.
-      strategy: "ignored",
-      preferredHolder: "ignored",
-    }),
-  ),
-});
+const leaseShape = kindShape(Leases);
 
 function asLease(object: ApiObject): Lease {
   return object;

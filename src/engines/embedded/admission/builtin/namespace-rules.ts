@@ -4,29 +4,14 @@ import { Causes } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateFinalizerDomain, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { dnsLabelMistakes } from "../names.ts";
+import { dnsLabelMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
-import { objectMetaShape } from "./metadata-shape.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
-import { always, listOf, shape } from "./shape.ts";
 
 const metadata = builtInMetadata(Namespaces, { nameMistakes: dnsLabelMistakes });
 
-const condition = shape("NamespaceCondition", {
-  type: "string!",
-  status: "string!",
-  lastTransitionTime: "time!",
-  reason: "string",
-  message: "string",
-});
-
-const namespaceShape = shape("Namespace", {
-  kind: "string=Namespace",
-  apiVersion: "string=v1",
-  metadata: always(objectMetaShape),
-  spec: always(shape("NamespaceSpec", { finalizers: listOf("string") })),
-  status: always(shape("NamespaceStatus", { phase: "string=Active", conditions: listOf(condition) })),
-});
+const namespaceShape = kindShape(Namespaces);
 
 const nameLabel = "kubernetes.io/metadata.name";
 

@@ -1,6 +1,6 @@
 /** Where a pod may run: tolerations, affinity and spreading. */
 import type { Causes } from "../causes.ts";
-import { labelValueMistakes, qualifiedNameMistakes } from "../names.ts";
+import { labelValueMistakes, qualifiedNameMistakes } from "#model/names.ts";
 import type {
   AffinityFields,
   NodeTerm,

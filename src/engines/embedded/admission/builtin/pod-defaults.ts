@@ -1,8 +1,8 @@
-/** The defaults of a pod that depend on other fields; those that do not are in pod-shape.ts. */
+/** The defaults of a pod that depend on other fields; those that do not are in kubernetes-shape.ts. */
 import { mapList, withProperties } from "../json.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
 import type { ContainerFields, PodFields, PodSpecFields, PodStatusFields, PortFields, ResourceFields, VolumeFields } from "./pod-fields.ts";
-import { volumeSources } from "./pod-volume-shape.ts";
+import { volumeSources } from "./kubernetes-shape.ts";
 
 export function completePod(pod: PodFields): PodFields {
   return withProperties(pod, { spec: completeSpec(pod.spec), status: completeStatus(pod.status) });
@@ -49,10 +49,8 @@ function requestLimits(resources: ResourceFields): ResourceFields {
   return { ...resources, requests: { ...limits, ...requests } };
 }
 
-const sourceNames = Object.keys(volumeSources);
-
 function completeVolume(volume: VolumeFields): VolumeFields {
-  if (!sourceNames.some((source) => Object.hasOwn(volume, source))) return { ...volume, emptyDir: {} };
+  if (!volumeSources.some((source) => Object.hasOwn(volume, source))) return { ...volume, emptyDir: {} };
   const { image } = volume;
   if (image === undefined || image.pullPolicy !== undefined) return volume;
   return { ...volume, image: { ...image, pullPolicy: defaultPullPolicy(image.reference ?? "") } };

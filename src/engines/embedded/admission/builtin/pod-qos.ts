@@ -1,4 +1,4 @@
-import { parseQuantity } from "../quantity.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import type { ContainerFields, PodSpecFields, ResourceFields } from "./pod-fields.ts";
 
 const counted = ["cpu", "memory"];

@@ -15,16 +15,18 @@ import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { completePod } from "./pod-defaults.ts";
 import type { PodFields, PodSpecFields, PodStatusFields } from "./pod-fields.ts";
 import { addNodeTolerations, resolvePriority } from "./pod-plugins.ts";
 import { qosClass } from "./pod-qos.ts";
-import { podShape } from "./pod-shape.ts";
 import { keepForStatus, validateSpecUpdate, validateStatusUpdate } from "./pod-updates.ts";
 import { validatePodSpec } from "./pod-validation.ts";
 import { readBuiltIn } from "./read-shape.ts";
 
 const metadata = builtInMetadata(Pods);
+
+const podShape = kindShape(Pods);
 
 /** Objects that reach the rules below have been through `normalize`, now or when they were stored. */
 function asPod(object: ApiObject): PodFields {

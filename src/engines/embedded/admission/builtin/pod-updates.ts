@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { type Causes, immutable } from "../causes.ts";
 import { asRecord, jsonEqual, type JsonRecord, withProperties } from "../json.ts";
-import { dnsSubdomainMistakes, qualifiedNameMistakes, rangeMistakes } from "../names.ts";
+import { dnsSubdomainMistakes, qualifiedNameMistakes, rangeMistakes } from "#model/names.ts";
 import { validateImage } from "./container-validation.ts";
 import type { ContainerFields, ContainerStatusFields, PodFields, PodSpecFields, PodStatusFields, Toleration } from "./pod-fields.ts";
 import { notAnAddress } from "./pod-validation.ts";

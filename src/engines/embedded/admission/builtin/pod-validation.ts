@@ -5,7 +5,7 @@
 import { isIP } from "node:net";
 import type { Causes } from "../causes.ts";
 import { validateLabels } from "../metadata-rules.ts";
-import { dnsLabelMistakes, dnsSubdomainMistakes, qualifiedNameMistakes, rangeMistakes, searchDomainMistakes } from "../names.ts";
+import { dnsLabelMistakes, dnsSubdomainMistakes, qualifiedNameMistakes, rangeMistakes, searchDomainMistakes } from "#model/names.ts";
 import { validateContainers } from "./container-validation.ts";
 import type { PodSpecFields } from "./pod-fields.ts";
 import { validatePlacement } from "./placement-validation.ts";

@@ -1,6 +1,6 @@
 import type { Causes } from "../causes.ts";
-import { qualifiedNameMistakes } from "../names.ts";
-import { parseQuantity } from "../quantity.ts";
+import { qualifiedNameMistakes } from "#model/names.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import type { PodSpecFields, ResourceFields } from "./pod-fields.ts";
 
 const containerResources = new Set(["cpu", "memory", "ephemeral-storage"]);

@@ -1,5 +1,5 @@
 import { isList, isRecord } from "../json.ts";
-import { canonicalQuantity, QuantityError } from "../quantity.ts";
+import { canonicalQuantity, QuantityError } from "#model/quantity.ts";
 import { isDateTime } from "../schema/formats.ts";
 
 export type ScalarType = "string" | "int32" | "int64" | "bool" | "quantity" | "intOrString" | "time" | "microTime" | "bytes";
@@ -52,6 +52,10 @@ const zeros: Readonly<Record<ScalarType, unknown>> = {
   microTime: null,
   bytes: "",
 };
+
+export function isScalarType(type: string): type is ScalarType {
+  return Object.hasOwn(zeros, type);
+}
 
 export function zeroOf(type: ScalarType): unknown {
   return zeros[type];

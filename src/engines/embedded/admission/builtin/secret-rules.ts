@@ -4,24 +4,15 @@ import { Causes, immutable } from "../causes.ts";
 import { shared, withProperties } from "../json.ts";
 import type { KindRules } from "../kind-rules.ts";
 import { metadataFields, validateMetadata, validateMetadataUpdate } from "../metadata-rules.ts";
-import { configKeyMistakes } from "../names.ts";
+import { configKeyMistakes } from "#model/names.ts";
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { maxDataBytes, validateFrozenData } from "./data-limits.ts";
-import { objectMetaShape } from "./metadata-shape.ts";
+import { kindShape } from "./kubernetes-shape.ts";
 import { readBuiltIn } from "./read-shape.ts";
-import { always, mapOf, shape } from "./shape.ts";
 
 const metadata = builtInMetadata(Secrets);
 
-const secretShape = shape("Secret", {
-  kind: "string=Secret",
-  apiVersion: "string=v1",
-  metadata: always(objectMetaShape),
-  immutable: "bool?",
-  data: mapOf("bytes"),
-  stringData: mapOf("string"),
-  type: "string=Opaque",
-});
+const secretShape = kindShape(Secrets);
 
 function asSecret(object: ApiObject): Secret {
   return object;

@@ -1,5 +1,5 @@
 import type { Causes } from "../causes.ts";
-import { rangeMistakes } from "../names.ts";
+import { rangeMistakes } from "#model/names.ts";
 import type { CommonSecurityFields, PodSecurityFields, PodSpecFields, SecurityFields } from "./pod-fields.ts";
 
 const maxId = 2 ** 31 - 1;

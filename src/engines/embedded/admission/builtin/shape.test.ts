@@ -1,30 +1,31 @@
 import { describe, expect, test } from "vitest";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { UnreadableError } from "./scalars.ts";
-import { always, decodeObject, listOf, mapOf, shape } from "./shape.ts";
+import { decodeObject, shapesOf } from "./shape.ts";
 
-const below = shape("Below", { text: "string", fixed: "string=tcp" });
-
-const thing = shape("Thing", {
-  text: "string",
-  kept: "string?",
-  written: "string!",
-  fallback: "int32=5",
-  keptFallback: "int64?=7",
-  flag: "bool",
-  amount: "quantity",
-  port: "intOrString",
-  time: "time",
-  micro: "microTime?",
-  bytes: "bytes",
-  optional: below,
-  always: always(below),
-  list: listOf(below),
-  texts: listOf("string"),
-  map: mapOf("quantity"),
-  free: "any",
-  gone: "ignored",
-});
+const thing = shapesOf({
+  Below: { text: "string", fixed: "string=tcp" },
+  Thing: {
+    text: "string",
+    kept: "string?",
+    written: "string!",
+    fallback: "int32=5",
+    keptFallback: "int64?=7",
+    flag: "bool",
+    amount: "quantity",
+    port: "intOrString",
+    time: "time",
+    micro: "microTime?",
+    bytes: "bytes",
+    optional: "Below",
+    always: "Below!",
+    list: "[]Below",
+    texts: "[]string",
+    map: "{}quantity",
+    free: "any",
+    gone: "dropped",
+  },
+})("Thing");
 
 const empty = { written: "", fallback: 5, keptFallback: 7, always: { fixed: "tcp" } };
 
@@ -107,4 +108,8 @@ describe("the server's words for what cannot be read", () => {
       expect(() => decode({ micro })).toThrow(UnreadableError);
     },
   );
+});
+
+test("a field of a type that no table has is an error of the tables", () => {
+  expect(() => shapesOf({ Thing: { below: "Below" } })("Thing")).toThrow("no table says what the fields of Below are");
 });

@@ -1,22 +1,21 @@
 /**
- * The fields of Kubernetes' own kinds, and what the API server makes of a JSON object when it reads it: fields that the
- * kind has not are dropped and named, wrong types are refused, empty values are left out or written as zeros, quantities
- * and times take their canonical form, defaults are filled in.
+ * What the API server makes of a JSON object when it reads it as one of its own kinds: fields that the kind has not are dropped
+ * and named, wrong types are refused, empty values are left out or written as zeros, quantities and times take their canonical
+ * form, defaults are filled in.
  *
- * A field is written as its type, followed by
- * - nothing: left out when empty (`""`, 0, false),
+ * A table says it for the fields of each type. A field is written as the name of its type, `[]` and the name for a list, `{}` and
+ * the name for a map with texts as keys, followed by
+ * - nothing: left out when empty (`""`, 0, false, no items),
  * - `?`: kept when given, even if empty,
- * - `!`: always written, empty if not given,
+ * - `!`: always written, empty if not given; an object is then `{}` with its own defaults,
  * - `=value`: this default when empty or not given (`?=value`: when not given).
- * Another shape is an object that may be given; `always` makes it one that is always written, `{}` if not given.
+ * `any` is carried along without being looked at, `dropped` is known and not kept.
  */
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { dropped, isList, isRecord, type JsonRecord, mapList, mapRecord, put } from "../json.ts";
-import { type Decode, goField, pathOf, type Place, scalarDecoder, type ScalarType, unreadable, zeroOf } from "./scalars.ts";
+import { type Decode, goField, isScalarType, pathOf, type Place, scalarDecoder, type ScalarType, unreadable, zeroOf } from "./scalars.ts";
 
-type ScalarField = `${ScalarType}${"" | "!" | "?"}${"" | `=${string}`}`;
-
-export type FieldSpec = ScalarField | "any" | "ignored" | Shape | Field;
+export type FieldTables = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface Shape {
   readonly typeName: string;
@@ -25,72 +24,97 @@ export interface Shape {
   readonly ensured: readonly (readonly [key: string, value: unknown])[];
 }
 
-export interface Field {
+interface Field {
   readonly decode: Decode;
   /** What is written when the field is not given; undefined: nothing. */
   readonly absent?: unknown;
 }
 
-export function shape(typeName: string, specs: Readonly<Record<string, FieldSpec>>): Shape {
-  const fields = new Map(Object.entries(specs).map(([key, spec]) => [key, fieldOf(spec)]));
-  return { typeName, fields, ensured: [...fields].flatMap(([key, { absent }]) => (absent === undefined ? [] : [[key, absent]])) };
+type ShapeOf = (typeName: string) => Shape;
+
+/** Gives the shape of each type in the tables. No type may contain itself. */
+export function shapesOf(tables: FieldTables): ShapeOf {
+  const made = new Map<string, Shape>();
+  const shapeOf: ShapeOf = (typeName) => {
+    const before = made.get(typeName);
+    if (before !== undefined) return before;
+    const specs = tables[typeName];
+    if (specs === undefined) throw new Error(`no table says what the fields of ${typeName} are`);
+    const fields = new Map(Object.entries(specs).map(([key, text]) => [key, fieldOf(readSpec(text), shapeOf)]));
+    const ensured = [...fields].flatMap(([key, { absent }]) => (absent === undefined ? [] : [[key, absent] as const]));
+    const shape = { typeName, fields, ensured };
+    made.set(typeName, shape);
+    return shape;
+  };
+  return shapeOf;
 }
 
-function fieldOf(spec: FieldSpec): Field {
-  if (spec === "any") return { decode: (value) => value ?? dropped };
-  if (spec === "ignored") return { decode: () => dropped };
-  if (typeof spec === "string") return scalarField(spec);
-  return "decode" in spec ? spec : { decode: optional(objectDecoder(spec)) };
+interface FieldSpec {
+  readonly many: "" | "[]" | "{}";
+  readonly type: string;
+  readonly presence: "" | "?" | "!";
+  readonly fallback: string | undefined;
+}
+
+function readSpec(text: string): FieldSpec {
+  const groups = /^(?<many>\[\]|\{\})?(?<type>\w+)(?<presence>[!?]?)(?:=(?<fallback>.*))?$/.exec(text)?.groups;
+  if (groups === undefined) throw new Error(`${JSON.stringify(text)} is not how a field is written`);
+  const { many = "", type = "", presence = "", fallback } = groups;
+  return { many, type, presence, fallback } as FieldSpec;
+}
+
+function fieldOf(spec: FieldSpec, shapeOf: ShapeOf): Field {
+  const { many, type, presence } = spec;
+  if (many === "[]") return listField(type, shapeOf);
+  if (many === "{}") return mapField(type, shapeOf);
+  if (type === "any") return { decode: (value) => value ?? dropped };
+  if (type === "dropped") return { decode: () => dropped };
+  if (isScalarType(type)) return scalarField(type, spec);
+  return presence === "!" ? writtenObject(shapeOf(type)) : { decode: optional(objectDecoder(shapeOf(type))) };
 }
 
 /** An object that is written as `{}`, with its own defaults, when it is not given. */
-export function always(below: Shape): Field {
+function writtenObject(below: Shape): Field {
   const decode = objectDecoder(below);
   const absent = deepFreeze(decodeFields(below, {}, { path: "", owner: below.typeName, unknown: [] }));
   return { decode: (value, place, key) => (value === null ? absent : decode(value, place, key)), absent };
 }
 
-/** A list, left out when empty. */
-export function listOf(spec: FieldSpec): Field {
-  const item = itemDecoder(spec);
+function listField(type: string, shapeOf: ShapeOf): Field {
+  const item = itemDecoder(type, shapeOf);
   return {
     decode: (value, place, key) => {
       if (value === null) return dropped;
-      if (!isList(value)) throw unreadable(value, goField(place, key), `[]${goName(spec)}`);
+      if (!isList(value)) throw unreadable(value, goField(place, key), `[]${goName(type)}`);
       return value.length === 0 ? dropped : mapList(value, (one, index) => item(one, place, `${key}[${index}]`));
     },
   };
 }
 
-/** A map with texts as keys, left out when empty. */
-export function mapOf(spec: FieldSpec): Field {
-  const item = itemDecoder(spec);
+function mapField(type: string, shapeOf: ShapeOf): Field {
+  const item = itemDecoder(type, shapeOf);
   return {
     decode: (value, place, key) => {
       if (value === null) return dropped;
-      if (!isRecord(value)) throw unreadable(value, goField(place, key), `map[string]${goName(spec)}`);
+      if (!isRecord(value)) throw unreadable(value, goField(place, key), `map[string]${goName(type)}`);
       return Object.keys(value).length === 0 ? dropped : mapRecord(value, (one) => item(one, place, key));
     },
   };
 }
 
 /** Items have no presence of their own: null is their zero. */
-function itemDecoder(spec: FieldSpec): Decode {
-  if (typeof spec === "string" && spec !== "any" && spec !== "ignored") {
-    const { type } = readSpec(spec);
+function itemDecoder(type: string, shapeOf: ShapeOf): Decode {
+  if (isScalarType(type)) {
     const decode = scalarDecoder(type);
     return (value, place, key) => (value === null ? zeroOf(type) : decode(value, place, key));
   }
-  if (typeof spec === "object" && !("decode" in spec)) {
-    const decode = objectDecoder(spec);
-    return (value, place, key) => decode(value ?? {}, place, key);
-  }
-  return fieldOf(spec).decode;
+  const decode = objectDecoder(shapeOf(type));
+  return (value, place, key) => decode(value ?? {}, place, key);
 }
 
-function goName(spec: FieldSpec): string {
-  if (typeof spec === "string") return spec === "bytes" ? "[]uint8" : spec;
-  return "typeName" in spec ? `v1.${spec.typeName}` : "object";
+function goName(type: string): string {
+  if (type === "bytes") return "[]uint8";
+  return isScalarType(type) ? type : `v1.${type}`;
 }
 
 function optional(decode: Decode): Decode {
@@ -126,28 +150,22 @@ export function decodeObject(below: Shape, value: JsonRecord): { readonly value:
   return { value: decodeFields(below, value, { path: "", owner: below.typeName, unknown }), unknownFields: unknown };
 }
 
-function scalarField(spec: ScalarField): Field {
-  const { type, presence, fallback } = readSpec(spec);
+function scalarField(type: ScalarType, { presence, fallback: text }: FieldSpec): Field {
   const decode = scalarDecoder(type);
   const zero = zeroOf(type);
   if (presence === "!") return { decode: (value, place, key) => (value === null ? zero : decode(value, place, key)), absent: zero };
-  if (presence === "?") {
-    return { decode: (value, place, key) => (value === null ? dropped : decode(value, place, key)), absent: fallback };
-  }
+  const absent = fallbackOf(type, text);
+  if (presence === "?") return { decode: (value, place, key) => (value === null ? dropped : decode(value, place, key)), absent };
   return {
     decode: (value, place, key) => {
       const decoded = value === null ? zero : decode(value, place, key);
       return decoded === zero ? dropped : decoded;
     },
-    absent: fallback,
+    absent,
   };
 }
 
-function readSpec(spec: ScalarField): { type: ScalarType; presence: string; fallback: unknown } {
-  const groups = /^(?<type>\w+)(?<presence>[!?]?)(?:=(?<fallback>.*))?$/.exec(spec)?.groups ?? {};
-  const type = groups["type"] as ScalarType;
-  const fallback = groups["fallback"];
-  // A default is written like a value of its type: a text is a text, a number or a boolean is JSON.
-  const value: unknown = fallback === undefined || type === "string" || type === "quantity" ? fallback : JSON.parse(fallback);
-  return { type, presence: groups["presence"] ?? "", fallback: value };
+/** A default is written like a value of its type: a text is a text, a number or a boolean is JSON. */
+function fallbackOf(type: ScalarType, text: string | undefined): unknown {
+  return text === undefined || type === "string" || type === "quantity" ? text : JSON.parse(text);
 }

@@ -1,13 +1,12 @@
 import type { Causes } from "../causes.ts";
 import { isRecord } from "../json.ts";
-import { dnsLabelMistakes } from "../names.ts";
-import { parseQuantity } from "../quantity.ts";
+import { dnsLabelMistakes } from "#model/names.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import { pullPolicies, validateRelativePath } from "./container-validation.ts";
 import { downwardFileFields, validateFieldReference } from "./environment-validation.ts";
 import type { DownwardFile, KeyToPath, ObjectFiles, PodSpecFields, ProjectionFields, VolumeFields } from "./pod-fields.ts";
-import { volumeSources } from "./pod-volume-shape.ts";
+import { volumeSources } from "./kubernetes-shape.ts";
 
-const sourceNames = Object.keys(volumeSources);
 const hostPathTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
 /** Returns the names of volumes that can be mounted: those about which there is nothing to complain. */
@@ -27,7 +26,7 @@ export function validateVolumes(spec: PodSpecFields, causes: Causes): ReadonlySe
 }
 
 function validateSources(volume: VolumeFields, path: string, spec: PodSpecFields, causes: Causes): void {
-  const [chosen, ...others] = sourceNames.filter((source) => volume[source] !== undefined);
+  const [chosen, ...others] = volumeSources.filter((source) => volume[source] !== undefined);
   if (chosen !== undefined) checks[chosen]?.(volume, `${path}.${chosen}`, causes, spec);
   for (const other of others) causes.forbidden(`${path}.${other}`, "may not specify more than 1 volume type");
 }

@@ -1,5 +1,5 @@
 /** The downward API: what a pod can be told about itself. */
-import { parseQuantity } from "#engines/embedded/admission/quantity.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import type { ContainerFields, DownwardFile, NodePod, ResourceFieldReference } from "../pod-fields.ts";
 import type { NodeCapacity } from "./node-capacity.ts";
 import { RenderError } from "./render-error.ts";

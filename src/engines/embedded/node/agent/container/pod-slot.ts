@@ -1,5 +1,5 @@
 /** What the runtime is told of a pod as a whole. */
-import { parseQuantity } from "#engines/embedded/admission/quantity.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import type { PodPlan } from "../../pod-runtime.ts";
 import { wantedEgress } from "../plan/egress.ts";
 import type { NodePod } from "../pod-fields.ts";

@@ -1,5 +1,5 @@
 /** The volumes of a container as the runtime mounts them: folders of the pod, and files that are written here. */
-import { parseQuantity } from "#engines/embedded/admission/quantity.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import type { ContainerMount, ProjectedFile } from "../../pod-runtime.ts";
 import type { ContainerFields, DownwardFile, KeyToPath, MountFields, NodePod, ProjectionFields, VolumeFields } from "../pod-fields.ts";
 import { downwardContent, type PodFacts } from "./field-value.ts";

@@ -1,4 +1,4 @@
-import { parseQuantity } from "#engines/embedded/admission/quantity.ts";
+import { parseQuantity } from "#model/quantity.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
 
 /** As in the OCI runtime specification. */
