@@ -14,7 +14,7 @@ import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { noTracing } from "#lib/tracing.ts";

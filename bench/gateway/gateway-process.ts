@@ -6,7 +6,7 @@ import { ActivityWriter } from "#gateway/activity-writer.ts";
 import { TrafficLog } from "#gateway/activity.ts";
 import { Gateway } from "#gateway/gateway.ts";
 import { listen } from "#gateway/listen.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";

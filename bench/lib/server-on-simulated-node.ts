@@ -12,7 +12,7 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { startNodeAgent } from "#engines/embedded/node/agent/agent.ts";
 import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock as clock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { noTracing } from "#lib/tracing.ts";

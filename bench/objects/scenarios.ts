@@ -5,7 +5,7 @@ import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { ConfigMaps } from "#model/core-kinds.ts";
 import { Pods, type Pod } from "#model/pod.ts";
-import { podIndexes } from "#kube/sandbox-cache/indexes.ts";
+import { podIndexes } from "#read-model/indexes.ts";
 import { heapBytes, percentile, timed } from "../lib/measure.ts";
 import { samplePod, sampleStatus } from "./sample-pod.ts";
 

@@ -4,7 +4,7 @@
  */
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Counter, Metrics } from "#lib/metrics.ts";

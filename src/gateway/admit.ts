@@ -1,5 +1,5 @@
 /** Whether a request goes on to a sandbox, and where to; or what it is answered instead. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";

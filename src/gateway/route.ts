@@ -1,5 +1,5 @@
 /** Where a sandbox's traffic goes: one look into an index of the shared cache per request. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";

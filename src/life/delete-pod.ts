@@ -1,7 +1,7 @@
 /** The end of a pod, in its two steps: somebody deletes it in the state that was looked at, and whoever has kept what was to be kept lets go. */
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import { finalizers } from "#model/keys.ts";
 import type { JsonPatch } from "#model/patch.ts";

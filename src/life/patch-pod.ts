@@ -1,6 +1,6 @@
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 

@@ -16,7 +16,7 @@ import { type Controller, type ControllerDeps, type ControllerOptions, startCont
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
-import { podsByPoolAndSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
+import { podsByPoolAndSlot, slotValue } from "#read-model/indexes.ts";
 import { poolOf, sandboxPhaseOf, sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";

@@ -1,5 +1,5 @@
 /** How many sandboxes run for whom, kept up to date by every change of a pod; nothing is ever counted anew. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Labels, Metrics } from "#lib/metrics.ts";
 import { isClaimed, poolOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
 import { labelKeys } from "#model/keys.ts";

@@ -4,7 +4,7 @@
  */
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { Secrets } from "#model/core-kinds.ts";
 import type { EnvClusterMember, MemberMetadata } from "#model/env-member.ts";
 import { instanceTypeFault, multiplierFault } from "#model/instance-types.ts";

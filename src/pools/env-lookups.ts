@@ -1,6 +1,6 @@
 /** What an Env is checked against, read off the cache. */
-import { envsByMember, envValue } from "#kube/sandbox-cache/indexes.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { envsByMember, envValue } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { EnvLookups } from "#sandbox/envs/check-env.ts";
 import { membersIn } from "#sandbox/envs/env-members.ts";
 

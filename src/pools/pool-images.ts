@@ -1,6 +1,6 @@
 /** What the pods of a pool are made from: its template as it is now, and what the tags in it mean. */
 import type { ImageCommand } from "#images/image-config.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type ContainerImages, idleContainerImages, type TargetImages, targetsOf } from "#sandbox/images/images.ts";

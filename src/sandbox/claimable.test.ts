@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkReady } from "#kube/wait/sandbox-checkers.ts";
+import { checkReady } from "#read-model/sandbox-checkers.ts";
 import { annotationKeys, labelKeys, podConditions, sandboxPhases } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { aPoolPod } from "../../test/world/pool-pods.ts";

@@ -35,7 +35,7 @@ export function useCountOf(pod: Pod): number | undefined {
   return text === undefined ? 0 : parseCount(text);
 }
 
-/** What `kube/wait` calls ready: the pod runs, is awake, answers, and has an address. */
+/** What `read-model/sandbox-checkers.ts` calls ready: the pod runs, is awake, answers, and has an address. */
 function isAnswering(pod: Pod): boolean {
   const { phase, podIP } = pod.status ?? {};
   if (phase !== "Running" || podIP === undefined || podIP === "") return false;

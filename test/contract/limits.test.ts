@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import type { Caller } from "#services/caller.ts";

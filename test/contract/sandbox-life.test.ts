@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";
 import { isClaimBeside } from "#model/claim-lease.ts";

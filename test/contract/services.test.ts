@@ -1,6 +1,6 @@
 /** What the use cases make of a server's answers, on every server: the places of mistakes, races, events. */
 import { expect, onTestFinished, test } from "vitest";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { leaseAbout } from "#model/claim-lease.ts";
 import { Events, Leases } from "#model/core-kinds.ts";

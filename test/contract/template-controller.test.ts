@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, expect, test } from "vitest";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";

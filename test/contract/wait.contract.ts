@@ -1,7 +1,7 @@
 /** What the sandbox cache and its wait tasks do on any API server. Nobody runs the pods: the test writes what a node would. */
 import { expect, test } from "vitest";
-import { isLookupError } from "#kube/sandbox-cache/lookup-error.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { isLookupError } from "#read-model/lookup-error.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isWaitError } from "#kube/wait/wait-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { systemClock } from "#lib/clock.ts";

@@ -19,7 +19,7 @@ import type { MonotonicClock } from "#lib/clock.ts";
 import { noTracing } from "#lib/tracing.ts";
 import { startLeaderElection } from "#kube/leader/leader-election.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { restingPods } from "#life/recycle/resting.ts";
 import type { Plugin } from "#plugins/plugin.ts";
 import { openPluginChain } from "#plugins/plugin-chain.ts";

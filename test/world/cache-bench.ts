@@ -1,5 +1,5 @@
 /** A cache on a scripted server with a stepped clock, and what tests put there. */
-import { SandboxCache, type SandboxCacheOptions } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache, type SandboxCacheOptions } from "#read-model/sandbox-cache.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
 import { leaseAbout } from "#model/claim-lease.ts";
 import { Leases } from "#model/core-kinds.ts";

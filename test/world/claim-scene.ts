@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import type { ImageCommand } from "#images/image-config.ts";
 import { pressureOf, startControlPlane } from "#cmd/parts/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { noTracing } from "#lib/tracing.ts";

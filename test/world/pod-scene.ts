@@ -11,7 +11,7 @@ import { reconcilePod } from "#life/reconcile-pod.ts";
 import { type DaemonClient, DaemonError, type DaemonHealth } from "#daemon-client/daemon-client.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { type Metrics, prometheusMetrics } from "#lib/metrics.ts";

@@ -10,7 +10,7 @@ import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";

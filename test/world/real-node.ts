@@ -11,7 +11,7 @@ import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import type { ExecCommand } from "#kube/pod-access.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { openObjectStore, type ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
 import { systemClock } from "#lib/clock.ts";

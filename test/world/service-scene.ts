@@ -1,7 +1,7 @@
 /** The use cases over the embedded store, a history in memory and stepped time, with sandboxes that a test puts there as they are to be. */
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { Namespaces } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";

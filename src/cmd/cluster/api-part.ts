@@ -15,7 +15,7 @@ import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
 import type { NodeAgents } from "./node-agents.ts";
 import type { TrafficLog } from "#gateway/activity.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
 

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import type { TrafficLog } from "#gateway/activity.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Tracer } from "#lib/tracing.ts";

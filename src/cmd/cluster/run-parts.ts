@@ -18,7 +18,7 @@ import type { ServePart, ServePartsRequest, TextSink } from "#cli/context.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";

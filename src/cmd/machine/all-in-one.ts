@@ -24,7 +24,7 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { type ApiAddress, apiAddressOf } from "#gateway/api-host.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import { endsWithin, type MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";

@@ -9,7 +9,7 @@ import { openPodHttp } from "#daemon-client/pod-http.ts";
 import type { TeamOfPool } from "#engines/embedded/node/agent/run/pod-places.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";

@@ -10,7 +10,7 @@ import { keyRoutes } from "#api/native/key-routes.ts";
 import { limitRoutes } from "#api/native/limit-routes.ts";
 import { CliError } from "#cli/failure.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { defaultQueueLimits } from "#scheduling/claim-queue.ts";

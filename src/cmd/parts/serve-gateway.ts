@@ -8,7 +8,7 @@ import { type GatewayServer, listen } from "#gateway/listen.ts";
 import { type Certificate, localCertificates } from "#gateway/local-certificates.ts";
 import { Newcomers } from "#gateway/newcomers.ts";
 import { OpenOfTeams, usualOpenLimits } from "#gateway/open-limits.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { type Clock, sleep, type Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";

@@ -3,7 +3,7 @@ import type { Key } from "#kube/controller/key.ts";
 import { formatKey } from "#kube/controller/key.ts";
 import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MemberRefusal } from "#pools/admit-member.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { PluginChain } from "#plugins/plugin.ts";

@@ -17,7 +17,7 @@ import { type Controller, startController } from "#kube/controller/controller.ts
 import { formatKey, type Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
-import { envsByMember, envsByTemplateName, envValue } from "#kube/sandbox-cache/indexes.ts";
+import { envsByMember, envsByTemplateName, envValue } from "#read-model/indexes.ts";
 import { envLookups } from "#pools/env-lookups.ts";
 import { envOwnerKind, labelKeys } from "#model/keys.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";

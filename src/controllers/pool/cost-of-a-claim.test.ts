@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { Expectations } from "#kube/controller/expectations.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { annotationKeys, finalizers } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";

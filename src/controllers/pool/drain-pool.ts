@@ -3,7 +3,7 @@
  * The pool itself goes with its last pod.
  */
 import { isApiError } from "#kube/api-error.ts";
-import { type PoolSlot, podsByPoolAndSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
+import { type PoolSlot, podsByPoolAndSlot, slotValue } from "#read-model/indexes.ts";
 import { Limiter } from "#lib/limiter.ts";
 import { finalizers } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";

@@ -1,6 +1,6 @@
 /** Which Env a pool belongs to, as which member, and what its scaling group says. Read off the cache. */
 import type { Key } from "#kube/controller/key.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
 import type { EnvClusterMember } from "#model/env-member.ts";
 import { labelKeys } from "#model/keys.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { closeToClaims } from "#life/claim/write-claim.ts";
 import { conditionIn } from "#model/conditions.ts";
 import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";

@@ -1,5 +1,5 @@
 /** What the keeping of a pool has to know of one of its pods: read off the pod once, whenever it changes. Pure. */
-import { type PoolSlot, slotOf } from "#kube/sandbox-cache/indexes.ts";
+import { type PoolSlot, slotOf } from "#read-model/indexes.ts";
 import { podCondition } from "#model/claimed-pod.ts";
 import { annotationKeys, finalizers, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";

@@ -1,5 +1,5 @@
 /** What the pods of a pool are to be like now: its template with its own fields in front, and the hash that tells pods of it from others. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { templateOf } from "#pools/pool-images.ts";
 import { poolConditionReasons } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";

@@ -2,7 +2,7 @@ import type { Expectations } from "#kube/controller/expectations.ts";
 import type { Key } from "#kube/controller/key.ts";
 import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Backoff } from "#lib/backoff.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";

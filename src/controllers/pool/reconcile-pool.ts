@@ -28,7 +28,7 @@ import type { Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
-import { poolsByTemplateName } from "#kube/sandbox-cache/indexes.ts";
+import { poolsByTemplateName } from "#read-model/indexes.ts";
 import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";

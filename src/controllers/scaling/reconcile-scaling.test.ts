@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { podCondition, poolOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";

@@ -1,7 +1,7 @@
 import type { ControllerDeps } from "#kube/controller/controller.ts";
 import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
 import type { PoolRefusals } from "#controllers/pool/status/pool-refusals.ts";
 import type { PluginChain } from "#plugins/plugin.ts";

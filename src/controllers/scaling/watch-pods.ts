@@ -4,7 +4,7 @@
  */
 import { envKeyOf, groupNameOf, membershipOf } from "#controllers/pool/env-membership.ts";
 import { formatKey } from "#kube/controller/key.ts";
-import { slotOf } from "#kube/sandbox-cache/indexes.ts";
+import { slotOf } from "#read-model/indexes.ts";
 import { podCondition, poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { Namespaces } from "#model/core-kinds.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { openObjectStore } from "#engines/embedded/store/object-store.ts";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";

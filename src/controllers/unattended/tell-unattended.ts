@@ -7,7 +7,7 @@ import { changesOf } from "#kube/controller/source.ts";
 import type { Informer } from "#kube/informer/informer.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { kubernetesTime, type MonotonicClock } from "#lib/clock.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
 import { notImplemented } from "#model/keys.ts";

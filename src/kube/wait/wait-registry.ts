@@ -6,7 +6,7 @@
  * - `wait-limit.ts`           the time that a wait has
  * - `wait-error.ts`           what it can end with
  * - `verdict.ts`              what an object says about a state
- * - `sandbox-checkers.ts`, `checkpoint-checker.ts`   pause, resume, ready; checkpoint (pure)
+ * - `read-model/sandbox-checkers.ts`, `read-model/checkpoint-checker.ts`   what is waited for: pause, resume, ready; checkpoint (pure)
  *
  * There is one registry per kind, so a pod and a checkpoint of one name never meet. The rule holds in one process; between processes
  * the conditional write decides.

@@ -6,7 +6,7 @@ import { type Pod, Pods } from "#model/pod.ts";
 import type { SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { pauseAskedAt, WaitBench } from "../../../test/world/wait-bench.ts";
-import { checkPaused, checkReady, checkResumed } from "./sandbox-checkers.ts";
+import { checkPaused, checkReady, checkResumed } from "#read-model/sandbox-checkers.ts";
 import type { Checker } from "./verdict.ts";
 import { isWaitError } from "./wait-error.ts";
 

@@ -5,7 +5,7 @@ import { annotationKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { pauseAskedAt, WaitBench } from "../../../test/world/wait-bench.ts";
-import { checkPaused, checkReady, checkResumed } from "./sandbox-checkers.ts";
+import { checkPaused, checkReady, checkResumed } from "#read-model/sandbox-checkers.ts";
 import { isWaitError, type WaitError } from "./wait-error.ts";
 import { WaitRegistry } from "./wait-registry.ts";
 

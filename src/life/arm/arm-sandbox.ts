@@ -7,7 +7,7 @@ import { type DaemonAddress, type DaemonClient, DaemonError, type InitOrder } fr
 import type { InitBody } from "#envd-protocol/arming.ts";
 import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { ClaimedPod } from "#life/claim/claim-pod.ts";

@@ -10,7 +10,7 @@ import type { DaemonClient, DaemonHealth } from "#daemon-client/daemon-client.ts
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { Logger } from "#lib/log.ts";
 import { type DeletePodDeps, deletePodAsSeen } from "#life/delete-pod.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Pod } from "#model/pod.ts";
 import { whyNotClaimable } from "#sandbox/claimable.ts";
 import { daemonAddress } from "./ask-daemon.ts";

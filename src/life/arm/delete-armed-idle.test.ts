@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { addressOf } from "../../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
 import { waysToClaim } from "../../../test/world/meddled-writes.ts";

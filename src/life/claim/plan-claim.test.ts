@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkReady } from "#kube/wait/sandbox-checkers.ts";
+import { checkReady } from "#read-model/sandbox-checkers.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { closedEgress } from "#model/egress-policy.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";

@@ -1,6 +1,6 @@
 /** The end of pods whose claims stand on Leases; all that is the same for both is in reconcile-pod.test.ts. */
 import { describe, expect, test } from "vitest";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { writeClaim } from "#life/claim/write-claim.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import { Leases } from "#model/core-kinds.ts";

@@ -1,5 +1,5 @@
 /** What becomes of a pod after its use, as its pool is now. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Logger } from "#lib/log.ts";
 import { poolOf, sandboxIdOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";

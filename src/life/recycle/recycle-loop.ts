@@ -10,15 +10,7 @@ import { type Controller, type ControllerDeps, type ControllerOptions, startCont
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
-import {
-  podsByPoolAndSlot,
-  podsByRenewal,
-  poolValue,
-  readyIdlePods,
-  renewalValue,
-  slotOf,
-  slotValue,
-} from "#kube/sandbox-cache/indexes.ts";
+import { podsByPoolAndSlot, podsByRenewal, poolValue, readyIdlePods, renewalValue, slotOf, slotValue } from "#read-model/indexes.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { deletePodAsSeen } from "#life/delete-pod.ts";
 import { fateOfPod } from "./fate-of-pod.ts";

@@ -3,8 +3,8 @@
  * containers, which costs a node some twenty times what a create does, waits (`life/recycle/recycle-loop.ts`).
  */
 import { type DaemonClient, DaemonError } from "#daemon-client/daemon-client.ts";
-import { podsByRenewal, type RenewalStage, renewalValue } from "#kube/sandbox-cache/indexes.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { podsByRenewal, type RenewalStage, renewalValue } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { ChildAbort } from "#lib/abortable.ts";
 import type { Clock } from "#lib/clock.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";

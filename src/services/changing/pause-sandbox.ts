@@ -7,7 +7,7 @@
  * timeout begins anew.
  */
 import type { Clock } from "#lib/clock.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isWaitError, type WaitError } from "#kube/wait/wait-error.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";

@@ -3,7 +3,7 @@ import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Random } from "#lib/backoff.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";

@@ -1,6 +1,6 @@
 /** What a create names: an Env, or a pool. An Env goes before a pool of the same name. */
 import { keyOf } from "#kube/informer/indexed-store.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";

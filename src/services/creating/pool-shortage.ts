@@ -1,6 +1,6 @@
 /** Why there is no pod for a create, and when trying again makes sense. Pure but for the cache that it reads. */
-import { podsByPoolAndSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { podsByPoolAndSlot, slotValue } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { ErrorDetails } from "#model/error-codes.ts";
 import { conditionIn } from "#model/conditions.ts";
 import { annotationKeys, poolConditionReasons as reasons, poolConditions } from "#model/keys.ts";

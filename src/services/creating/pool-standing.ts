@@ -1,7 +1,7 @@
 /** How the pools stand that could serve a create: pods by what they do, requests that wait, and whether more pods may come. */
 import { keyOf } from "#kube/informer/indexed-store.ts";
-import { podsByPoolAndSlot, type PoolSlot, slotValue } from "#kube/sandbox-cache/indexes.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { podsByPoolAndSlot, type PoolSlot, slotValue } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { PoolStanding } from "#model/error-codes.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";

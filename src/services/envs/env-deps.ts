@@ -1,6 +1,6 @@
 /** What the use cases of Envs are given, and what they are asked. */
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { EnvClusterMemberConfig } from "#model/env-member.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { PluginChain } from "#plugins/plugin.ts";

@@ -8,7 +8,7 @@ import { type Clock, sleep } from "#lib/clock.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { ExecSession } from "#kube/pod-access.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { patchPodAsSeen } from "#life/patch-pod.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";

@@ -1,6 +1,6 @@
 import type crypto from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { Namespaces, Secrets } from "#model/core-kinds.ts";
 import { apiKeySecretType } from "#model/keys.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { apiKeySecretType, labelKeys } from "#model/keys.ts";
 import { countUse } from "./count-use.ts";
 

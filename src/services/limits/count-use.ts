@@ -2,7 +2,7 @@
  * How much teams have of what is limited, from the cache. What goes away counts until it is gone: its pods are there as long. A member of an
  * Env counts from the moment that it is written, as the pool that is going to be made of it.
  */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { apiKeySecretType, labelKeys, localClusterID } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";

@@ -1,5 +1,5 @@
 /** What a create will take of its team's cpu and memory. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { noAmounts } from "#plugins/pod-amounts.ts";
 import { poolsIn } from "#plugins/pool-spec.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";

@@ -5,7 +5,7 @@
  * - `limit-guard.ts`    places, and the refusal           - `count-use.ts`     how much there is, from the cache
  * - `limit-service.ts`  seeing and setting limits         - `create-rate.ts`   how often, instead of how much
  */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import {
   type ServerLimit,
   serverLimit,

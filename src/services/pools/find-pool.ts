@@ -1,5 +1,5 @@
 /** Which pool a caller means, and whether the caller may change it. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { hasEnvOwner, labelKeys } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type Caller, mayUse, owns } from "#services/caller.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
 import { poolSize } from "./pool-size.ts";

@@ -1,4 +1,4 @@
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { podDisk, podResources } from "#sandbox/pods/pod-resources.ts";
 import { resolveTemplate } from "#sandbox/pools/resolve-template.ts";

@@ -1,6 +1,6 @@
 /** The sizes of pools over the last hour, in memory, for charts. */
 import { type Clock, type Timer } from "#lib/clock.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 
 export interface PoolSize {

@@ -3,7 +3,7 @@ import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { labelKeys } from "#model/keys.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { type Caller, mayUse } from "#services/caller.ts";

@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Informer } from "#kube/informer/informer.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import { isClaimed, sandboxIdOf } from "#model/claimed-pod.ts";
 import type { ApiObject } from "#model/meta.ts";

@@ -3,7 +3,7 @@
  * is passed over, and the history, asked with the caller's own scope, has nothing.
  */
 import type { ObjectClient } from "#kube/object-client.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";

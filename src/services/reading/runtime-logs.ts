@@ -4,7 +4,7 @@
  */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { ExecSession } from "#kube/pod-access.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRuntime } from "#model/sandbox-runtime.ts";

@@ -1,5 +1,5 @@
 /** Seeing the catalogue of instance types. All callers see what there is; what is wrong with the catalogue is an admin's to see. */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { InstanceType } from "#model/instance-types.ts";
 import type { Caller } from "#services/caller.ts";
 

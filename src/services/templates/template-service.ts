@@ -1,8 +1,8 @@
 /** The use cases of templates: everybody sees those that are meant for him (template-visibility.ts), admins make and change them. */
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { poolsByTemplateName } from "#kube/sandbox-cache/indexes.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { poolsByTemplateName } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { ObjectMeta } from "#model/meta.ts";
 import { apiVersionOf } from "#model/resource.ts";

@@ -1,5 +1,5 @@
 /** What a caller's sandboxes use. What is not his is as if it did not exist (I8). */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { Caller } from "../caller.ts";
 import { findPod, noSuchSandbox } from "#services/reading/find-sandbox.ts";

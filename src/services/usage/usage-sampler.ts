@@ -6,7 +6,7 @@
  * - `sandbox-usage.ts`  who may see it               - `pod-limits.ts`  what a sandbox may use at most
  * - `pod-use.ts`        whoever knows what pods use; `daemon-use.ts` asks the daemons
  */
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import { Limiter } from "#lib/limiter.ts";
 import type { Counter, Metrics } from "#lib/metrics.ts";

@@ -4,7 +4,7 @@
  */
 import type { ChangeSource } from "#kube/controller/source.ts";
 import type { Clock } from "#lib/clock.ts";
-import { slotOf } from "#kube/sandbox-cache/indexes.ts";
+import { slotOf } from "#read-model/indexes.ts";
 import { podCondition, poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 

@@ -2,7 +2,7 @@
  * How many of the missing pods the quotas of the pool's team and user leave: cpu, memory and idle stock. As with other limits
  * (pool-allotment.ts), the oldest pools have theirs first, and nothing that is there is taken away.
  */
-import { poolsByTeam } from "#kube/sandbox-cache/indexes.ts";
+import { poolsByTeam } from "#read-model/indexes.ts";
 import { labelKeys, poolConditionReasons } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { poolsIn } from "#plugins/pool-spec.ts";

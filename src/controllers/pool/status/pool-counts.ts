@@ -1,6 +1,6 @@
 import type { Key } from "#kube/controller/key.ts";
-import { podsByPoolAndSlot, type PoolSlot, poolValue, readyIdlePods, slotValue, unschedulablePods } from "#kube/sandbox-cache/indexes.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import { podsByPoolAndSlot, type PoolSlot, poolValue, readyIdlePods, slotValue, unschedulablePods } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 
 /** How many pods of a pool stand where. */
 export interface PoolCounts {

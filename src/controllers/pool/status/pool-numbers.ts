@@ -1,6 +1,6 @@
 /** The sizes of pools, for Prometheus. Read when somebody looks, so that a claim costs nothing here. */
 import { formatKey, type Key } from "#kube/controller/key.ts";
-import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Gauge, Labels, Metrics } from "#lib/metrics.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";

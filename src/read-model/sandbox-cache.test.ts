@@ -5,8 +5,8 @@ import { isWaitError } from "#kube/wait/wait-error.ts";
 import { ConfigMaps, Secrets } from "#model/core-kinds.ts";
 import { Pods } from "#model/pod.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
-import { CacheBench, names } from "../../../test/world/cache-bench.ts";
-import { settle } from "../../../test/world/stepped-clock.ts";
+import { CacheBench, names } from "../../test/world/cache-bench.ts";
+import { settle } from "../../test/world/stepped-clock.ts";
 import { isLookupError, LookupError } from "./lookup-error.ts";
 
 const pauseAskedAt = "2026-01-01T10:00:00Z";

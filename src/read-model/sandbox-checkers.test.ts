@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { annotationKeys } from "#model/keys.ts";
 import { freezeFailedMessage } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
-import { aSandboxPod, type SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
+import { aSandboxPod, type SandboxPodShape } from "../../test/world/sandbox-pods.ts";
 import * as checkers from "./sandbox-checkers.ts";
-import type { Verdict } from "./verdict.ts";
+import type { Verdict } from "#kube/wait/verdict.ts";
 
 const wish = "2026-01-01T10:00:00Z";
 const now = Date.parse(wish);

@@ -6,8 +6,8 @@ import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Leases } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
-import { CacheBench, inUse, names } from "../../../test/world/cache-bench.ts";
-import { settle } from "../../../test/world/stepped-clock.ts";
+import { CacheBench, inUse, names } from "../../test/world/cache-bench.ts";
+import { settle } from "../../test/world/stepped-clock.ts";
 
 const onLeases = { claimsOnLeases: true };
 const keyA = { namespace: "ns", name: "a" };

@@ -4,7 +4,7 @@ import { labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import { aSandboxPod, type SandboxPodShape } from "../../../test/world/sandbox-pods.ts";
+import { aSandboxPod, type SandboxPodShape } from "../../test/world/sandbox-pods.ts";
 import {
   checkpointIndexes,
   checkpointsById,

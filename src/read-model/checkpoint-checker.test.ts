@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Checkpoint } from "#model/checkpoint.ts";
 import { checkCheckpointTaken } from "./checkpoint-checker.ts";
-import type { Verdict } from "./verdict.ts";
+import type { Verdict } from "#kube/wait/verdict.ts";
 
 function aCheckpoint(status?: Checkpoint["status"], metadata: Partial<Checkpoint["metadata"]> = {}): Checkpoint {
   return { metadata: { name: "c", ...metadata }, spec: { sandboxID: "i1" }, ...(status === undefined ? {} : { status }) };

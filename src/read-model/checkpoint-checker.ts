@@ -1,5 +1,5 @@
 import type { Checkpoint } from "#model/checkpoint.ts";
-import { failed, satisfied, type Verdict, waiting } from "./verdict.ts";
+import { failed, satisfied, type Verdict, waiting } from "#kube/wait/verdict.ts";
 
 /** Taken, and known by an id that sandboxes can be made from. */
 export function checkCheckpointTaken({ metadata, status }: Checkpoint): Verdict {

@@ -8,7 +8,7 @@ import { podCondition, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { freezeFailure, isFrozen, pauseWish } from "#model/pause.ts";
 import type { ContainerStatus, Pod } from "#model/pod.ts";
-import { failed, satisfied, type Verdict, waiting } from "./verdict.ts";
+import { failed, satisfied, type Verdict, waiting } from "#kube/wait/verdict.ts";
 
 /** Why a container will not start however long one waits. Pull errors are not among them: registries come back. */
 const startFailures: ReadonlySet<string> = new Set([
