@@ -1,12 +1,11 @@
 /** Looks at this machine and at the data folder for `agentbox doctor`. Nothing is changed, and what cannot be looked at is left out. */
-import { execFile } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { readFile, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { release } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import type { MachineProbe } from "#cli/doctor/checks.ts";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { findRuntime } from "#engines/embedded/node/runtime/find-command.ts";
 import { judgeRunc } from "#engines/embedded/node/runtime/known-escapes.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
@@ -139,7 +138,7 @@ async function runcOf(env: Readonly<Record<string, string | undefined>>): Promis
 
 async function run(program: string, args: readonly string[]): Promise<string | undefined> {
   try {
-    return (await promisify(execFile)(program, args, { timeout: patienceMs })).stdout;
+    return await runCommand([program, ...args], { signal: AbortSignal.timeout(patienceMs) });
   } catch {
     return undefined;
   }

@@ -1,8 +1,7 @@
 /** The lists of trusted authorities of Debian and Fedora, and of those who do as they do. */
-import { execFile } from "node:child_process";
 import { access, constants, copyFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import type { SystemTrust, TrustStore } from "#cli/system-trust.ts";
 import { authorityFileIn } from "#gateway/local-certificates.ts";
 import { isConstrained } from "#gateway/name-constraints.ts";
@@ -43,7 +42,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-const runProgram = async (program: string, args: readonly string[]): Promise<unknown> => promisify(execFile)(program, [...args]);
+const runProgram = (program: string, args: readonly string[]): Promise<string> => runCommand([program, ...args]);
 
 export async function systemTrust(options: SystemTrustOptions): Promise<SystemTrust> {
   const { certificateFolder, root = "/" } = options;

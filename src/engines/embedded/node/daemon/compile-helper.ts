@@ -1,11 +1,8 @@
 /** The helper is the one part of the daemon that is compiled (ADR 73): static, so that it runs in every image. */
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
+import { CommandError, runCommand } from "#engines/embedded/node/linux/run-command.ts";
 
 export const warnings: readonly string[] = ["-std=gnu17", "-Wall", "-Wextra", "-Werror"];
 /** Clients that are not ours speak to it. Neither the machine nor the day is in it: the same source makes the same program, and so the same image. */
@@ -17,8 +14,8 @@ export async function helperKey(sources: string, compiler = "cc"): Promise<strin
   const hash = createHash("sha256").update(release.join(" "));
   for (const file of await filesOf(sources, /\.[ch]$/)) hash.update(file).update(await readFile(join(sources, file)));
   for (const library of ["libsodium.a", "libc.a"]) {
-    const path = await orExplained(compiler, () => run(compiler, [`-print-file-name=${library}`]));
-    hash.update(await readFile(path.stdout.trim()).catch(() => library));
+    const path = await orExplained(compiler, () => runCommand([compiler, `-print-file-name=${library}`]));
+    hash.update(await readFile(path.trim()).catch(() => library));
   }
   return hash.digest("hex");
 }
@@ -32,7 +29,7 @@ export interface CompileOptions {
 /** `sources`: the folder. */
 export async function compileHelper(sources: string, to: string, { compiler = "cc", flags = release }: CompileOptions = {}): Promise<void> {
   const files = (await filesOf(sources, /\.c$/)).map((file) => join(sources, file));
-  await orExplained(compiler, () => run(compiler, [...flags, "-o", to, ...files, "-lsodium"]));
+  await orExplained(compiler, () => runCommand([compiler, ...flags, "-o", to, ...files, "-lsodium"]));
 }
 
 async function filesOf(folder: string, ending: RegExp): Promise<string[]> {
@@ -43,8 +40,7 @@ async function orExplained<T>(compiler: string, act: () => Promise<T>): Promise<
   try {
     return await act();
   } catch (error) {
-    const { code, stderr } = error as { code?: unknown; stderr?: string };
-    const why = code === "ENOENT" ? `there is no ${compiler}` : stderr;
+    const why = error instanceof CommandError && error.stderr !== "" ? error.stderr : (error as Error).message;
     const install = "apt-get install -y --no-install-recommends gcc libc6-dev libsodium-dev";
     throw new Error(`the daemon's helper cannot be compiled; what it needs is installed with: ${install}\n${why}`, { cause: error });
   }

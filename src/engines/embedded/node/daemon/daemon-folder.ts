@@ -10,15 +10,13 @@
  *   /.envd/launch.cjs                starts a program for callers that can pass only a command line (envd/launch)
  *   /.envd/*.py                      runs the Python code of the interpreter (envd/interpreter)
  */
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
+import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { compileHelper, helperKey } from "./compile-helper.ts";
 
-const run = promisify(execFile);
 const envd = join(import.meta.dirname, "../../../../envd");
 const runners = join(envd, "interpreter/runners");
 const helper = join(envd, "helper");
@@ -86,7 +84,7 @@ async function copy(from: string, to: string): Promise<void> {
 
 /** What the loader would load for a binary, as it says itself. */
 async function linkedLibraries(binary: string): Promise<{ loader: string; libraries: string[] }> {
-  const { stdout } = await run("ldd", [binary]);
+  const stdout = await runCommand(["ldd", binary]);
   const libraries = [...stdout.matchAll(/=> (\/\S+)/g)].flatMap(([, path]) => path ?? []);
   const loader = /^\s*(\/\S*ld-linux\S*)/m.exec(stdout)?.[1];
   if (loader === undefined) throw new Error(`ldd names no loader for ${binary}:\n${stdout}`);

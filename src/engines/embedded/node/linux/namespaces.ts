@@ -1,7 +1,9 @@
 /** New user and network namespaces. A process cannot give itself one while it has threads, so a helper is born into it. */
 import { closeSync, openSync, writeFileSync } from "node:fs";
+import { systemClock } from "#lib/clock.ts";
+import { progressOfTree, withinHostDeadline } from "./host-deadline.ts";
 import { systemCall } from "./libc.ts";
-import { withSmallShell } from "./small-shell.ts";
+import { type SmallShell, withSmallShell } from "./small-shell.ts";
 
 const networkKind = 0x4000_0000;
 
@@ -29,15 +31,20 @@ export function withNewNamespaces<T>({ network, idMap, owner }: NamespaceOptions
     shell.send(
       `${owner === undefined ? "" : asUser(owner)} unshare --user ${network ? "--net" : ""} sh -c 'echo $$; read end' 2>&1\necho over\n`,
     );
-    const pid = await shell.line();
+    const pid = await lineOf(shell);
     if (!/^\d+$/.test(pid)) throw new Error(`no new namespace: ${pid}`);
     writeFileSync(`/proc/${pid}/uid_map`, idMap);
     writeFileSync(`/proc/${pid}/gid_map`, idMap);
     const result = use(`/proc/${pid}/ns`);
     shell.send("\n");
-    await shell.line();
+    await lineOf(shell);
     return result;
   });
+}
+
+function lineOf(shell: SmallShell): Promise<string> {
+  const progress = (): string => progressOfTree(shell.pid);
+  return withinHostDeadline(shell.line(), { what: "unshare", clock: systemClock, progress, kill: () => shell.kill() });
 }
 
 /**

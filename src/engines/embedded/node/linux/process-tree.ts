@@ -45,7 +45,8 @@ function stopTree(root: ProcessIdentity): HeldProcess[] {
   return found;
 }
 
-function childrenOf(parents: ReadonlySet<number>): number[] {
+/** Of all processes of the machine, those with one of these parents. */
+export function childrenOf(parents: ReadonlySet<number>): number[] {
   const pids = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
   return pids.filter((pid) => parents.has(readStat(pid)?.parent ?? -1));
 }

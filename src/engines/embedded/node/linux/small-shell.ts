@@ -33,6 +33,10 @@ export class SmallShell {
     this.#child.on("exit", () => this.#end(new Error("the shell that starts commands has ended")));
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get isGone(): boolean {
     return this.#isGone;
   }
