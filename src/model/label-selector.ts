@@ -12,12 +12,12 @@ export type LabelRequirement =
 export class LabelSelectorError extends Error {
   override readonly name = "LabelSelectorError";
 
-  constructor(
-    selector: string,
-    /** What the API server answers to this selector. */
-    readonly complaint: string,
-  ) {
+  /** What the API server answers to this selector. */
+  readonly complaint: string;
+
+  constructor(selector: string, complaint: string) {
     super(`label selector ${JSON.stringify(selector)}: ${complaint}`);
+    this.complaint = complaint;
   }
 }
 
