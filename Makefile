@@ -218,10 +218,16 @@ images: $(STAMP) ## Build the container images and push them: REGISTRY=host:port
 	@node tools/build-images.ts $(if $(REGISTRY),--registry="$(REGISTRY)") $(if $(TAG),--tag="$(TAG)") $(if $(IMAGES),--images="$(IMAGES)") $(if $(OUTPUT),--output="$(OUTPUT)") $(if $(CREDENTIALS),--credentials="$(CREDENTIALS)") $(if $(REGISTRIES),--registries="$(REGISTRIES)") $(if $(BASE_PACKAGES),--base-packages="$(BASE_PACKAGES)")
 
 .PHONY: generate
-generate: $(STAMP) ## Write deploy/crds from src/model, docs/openapi.json from src/api/native, and the Grafana dashboard
+generate: $(STAMP) ## Write deploy/crds and docs/openapi.json from src, the shapes of Kubernetes' kinds, and the Grafana dashboard
+	@node tools/generate-kubernetes-shapes.ts
 	@node tools/generate-crds.ts
 	@node tools/generate-openapi.ts
 	@node tools/generate-dashboard.ts
+
+.PHONY: kubernetes-shapes
+kubernetes-shapes: $(STAMP) ## Record anew what the API server of test-kubernetes says of its kinds, and write what is generated from it
+	@tools/kubernetes-bed/build.sh >/dev/null
+	@node tools/record-kubernetes-shapes.ts
 
 .PHONY: manifests
 manifests: $(STAMP) ## Write deploy/manifests from the Helm chart

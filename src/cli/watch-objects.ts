@@ -27,27 +27,27 @@ export async function watchObjects(context: CliContext, client: ObjectClient, re
   // A name that does not exist is an error, not something to wait for.
   if (names?.[0] !== undefined) await client.get(type, { namespace: options.namespace, name: names[0] }, { signal: context.signal });
   const list = await client.list(type, options);
-  print(list.items);
+  await print(list.items);
   let from = list.resourceVersion;
   // Servers end watches from time to time; the next watch continues where the last one ended.
   for (;;) {
     for await (const event of client.watch(type, { ...options, resourceVersion: from, bookmarks: true })) {
       from = event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? from);
-      if (event.type !== "BOOKMARK") print([event.object]);
+      if (event.type !== "BOOKMARK") await print([event.object]);
     }
   }
 }
 
-function printerFor(context: CliContext, request: WatchRequest): (objects: readonly ApiObject[]) => void {
+function printerFor(context: CliContext, request: WatchRequest): (objects: readonly ApiObject[]) => Promise<void> {
   const { output } = request;
   if (output === "table" || output === "wide") {
     const table = new ObjectTable(request.selection.type, request);
-    return (objects) => context.stdout.write(table.rows(objects, context.clock.now()));
+    return async (objects) => void context.stdout.write(table.rows(objects, context.clock.now()));
   }
   let separator = "";
-  return (objects) => {
+  return async (objects) => {
     for (const object of objects) {
-      context.stdout.write(separator + printObjects([object], output, true));
+      context.stdout.write(separator + (await printObjects([object], output, true)));
       separator = output === "yaml" ? "---\n" : "";
     }
   };

@@ -1,64 +1,10 @@
 /** The kinds of Kubernetes that AgentBox uses beside pods and its own. */
-import type { ApiObject } from "./meta.ts";
+import type { ConfigMap, Event, Lease, Namespace, Secret } from "./kubernetes.generated.ts";
 import { Pods } from "./pod.ts";
 import type { ResourceType } from "./resource.ts";
 
-export interface Namespace extends ApiObject {
-  readonly spec?: { readonly finalizers?: readonly string[] };
-  readonly status?: { readonly phase?: "Active" | "Terminating" };
-}
-
-export interface Secret extends ApiObject {
-  readonly type?: string;
-  /** Base64. */
-  readonly data?: Readonly<Record<string, string>>;
-  /** Write-only: the server folds it into `data`. */
-  readonly stringData?: Readonly<Record<string, string>>;
-  readonly immutable?: boolean;
-}
-
-export interface ConfigMap extends ApiObject {
-  readonly data?: Readonly<Record<string, string>>;
-  readonly binaryData?: Readonly<Record<string, string>>;
-  readonly immutable?: boolean;
-}
-
-export interface ObjectReference {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly fieldPath?: string;
-}
-
-/** v1 Event: something that happened to an object, for people. */
-export interface ObjectEvent extends ApiObject {
-  readonly involvedObject: ObjectReference;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly type?: string;
-  readonly count?: number;
-  readonly firstTimestamp?: string | null;
-  readonly lastTimestamp?: string | null;
-  readonly eventTime?: string | null;
-  readonly source?: { readonly component?: string; readonly host?: string };
-  readonly reportingComponent?: string;
-  readonly reportingInstance?: string;
-  readonly action?: string;
-}
-
-export interface Lease extends ApiObject {
-  readonly spec?: {
-    readonly holderIdentity?: string;
-    readonly leaseDurationSeconds?: number;
-    /** RFC 3339 with microseconds. */
-    readonly acquireTime?: string;
-    readonly renewTime?: string;
-    readonly leaseTransitions?: number;
-  };
-}
+// An Event is something else in browsers and in Node.
+export type { ConfigMap, Event as ObjectEvent, Lease, Namespace, ObjectReference, Secret } from "./kubernetes.generated.ts";
 
 export const Namespaces: ResourceType<Namespace> = {
   group: "",
@@ -93,7 +39,7 @@ export const ConfigMaps: ResourceType<ConfigMap> = {
   statusSubresource: false,
 };
 
-export const Events: ResourceType<ObjectEvent> = {
+export const Events: ResourceType<Event> = {
   group: "",
   version: "v1",
   kind: "Event",

@@ -69,7 +69,7 @@ export interface ConfigMap {
   readonly data?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
   readonly kind?: string;
-  readonly metadata?: ObjectMeta;
+  readonly metadata: ObjectMeta;
 }
 export interface ConfigMapEnvSource {
   readonly name?: string;
@@ -176,7 +176,7 @@ export interface ContainerStatus {
   readonly restartCount: number;
   readonly started?: boolean;
   readonly state?: ContainerState;
-  readonly stopSignal?: "SIGABRT" | "SIGALRM" | "SIGBUS" | "SIGCHLD" | "SIGCLD" | "SIGCONT" | "SIGFPE" | "SIGHUP" | "SIGILL" | "SIGINT" | "SIGIO" | "SIGIOT" | "SIGKILL" | "SIGPIPE" | "SIGPOLL" | "SIGPROF" | "SIGPWR" | "SIGQUIT" | "SIGRTMAX" | "SIGRTMAX-1" | "SIGRTMAX-10" | "SIGRTMAX-11" | "SIGRTMAX-12" | "SIGRTMAX-13" | "SIGRTMAX-14" | "SIGRTMAX-2" | "SIGRTMAX-3" | "SIGRTMAX-4" | "SIGRTMAX-5" | "SIGRTMAX-6" | "SIGRTMAX-7" | "SIGRTMAX-8" | "SIGRTMAX-9" | "SIGRTMIN" | "SIGRTMIN+1" | "SIGRTMIN+10" | "SIGRTMIN+11" | "SIGRTMIN+12" | "SIGRTMIN+13" | "SIGRTMIN+14" | "SIGRTMIN+15" | "SIGRTMIN+2" | "SIGRTMIN+3" | "SIGRTMIN+4" | "SIGRTMIN+5" | "SIGRTMIN+6" | "SIGRTMIN+7" | "SIGRTMIN+8" | "SIGRTMIN+9" | "SIGSEGV" | "SIGSTKFLT" | "SIGSTOP" | "SIGSYS" | "SIGTERM" | "SIGTRAP" | "SIGTSTP" | "SIGTTIN" | "SIGTTOU" | "SIGURG" | "SIGUSR1" | "SIGUSR2" | "SIGVTALRM" | "SIGWINCH" | "SIGXCPU" | "SIGXFSZ";
+  readonly stopSignal?: string;
   readonly user?: ContainerUser;
   readonly volumeMounts?: readonly VolumeMountStatus[];
 }
@@ -375,13 +375,13 @@ export interface LabelSelector {
 }
 export interface LabelSelectorRequirement {
   readonly key: string;
-  readonly operator: string;
+  readonly operator: "DoesNotExist" | "Exists" | "In" | "NotIn";
   readonly values?: readonly string[];
 }
 export interface Lease {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata?: ObjectMeta;
+  readonly metadata: ObjectMeta;
   readonly spec?: LeaseSpec;
 }
 export interface LeaseSpec {
@@ -396,7 +396,7 @@ export interface LeaseSpec {
 export interface Lifecycle {
   readonly postStart?: LifecycleHandler;
   readonly preStop?: LifecycleHandler;
-  readonly stopSignal?: "SIGABRT" | "SIGALRM" | "SIGBUS" | "SIGCHLD" | "SIGCLD" | "SIGCONT" | "SIGFPE" | "SIGHUP" | "SIGILL" | "SIGINT" | "SIGIO" | "SIGIOT" | "SIGKILL" | "SIGPIPE" | "SIGPOLL" | "SIGPROF" | "SIGPWR" | "SIGQUIT" | "SIGRTMAX" | "SIGRTMAX-1" | "SIGRTMAX-10" | "SIGRTMAX-11" | "SIGRTMAX-12" | "SIGRTMAX-13" | "SIGRTMAX-14" | "SIGRTMAX-2" | "SIGRTMAX-3" | "SIGRTMAX-4" | "SIGRTMAX-5" | "SIGRTMAX-6" | "SIGRTMAX-7" | "SIGRTMAX-8" | "SIGRTMAX-9" | "SIGRTMIN" | "SIGRTMIN+1" | "SIGRTMIN+10" | "SIGRTMIN+11" | "SIGRTMIN+12" | "SIGRTMIN+13" | "SIGRTMIN+14" | "SIGRTMIN+15" | "SIGRTMIN+2" | "SIGRTMIN+3" | "SIGRTMIN+4" | "SIGRTMIN+5" | "SIGRTMIN+6" | "SIGRTMIN+7" | "SIGRTMIN+8" | "SIGRTMIN+9" | "SIGSEGV" | "SIGSTKFLT" | "SIGSTOP" | "SIGSYS" | "SIGTERM" | "SIGTRAP" | "SIGTSTP" | "SIGTTIN" | "SIGTTOU" | "SIGURG" | "SIGUSR1" | "SIGUSR2" | "SIGVTALRM" | "SIGWINCH" | "SIGXCPU" | "SIGXFSZ";
+  readonly stopSignal?: string;
 }
 export interface LifecycleHandler {
   readonly exec?: ExecAction;
@@ -429,7 +429,7 @@ export interface NFSVolumeSource {
 export interface Namespace {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata?: ObjectMeta;
+  readonly metadata: ObjectMeta;
   readonly spec?: NamespaceSpec;
   readonly status?: NamespaceStatus;
 }
@@ -437,7 +437,7 @@ export interface NamespaceCondition {
   readonly lastTransitionTime?: string | null;
   readonly message?: string;
   readonly reason?: string;
-  readonly status: string;
+  readonly status: "False" | "True" | "Unknown";
   readonly type: string;
 }
 export interface NamespaceSpec {
@@ -532,7 +532,7 @@ export interface PhotonPersistentDiskVolumeSource {
 export interface Pod {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata?: ObjectMeta;
+  readonly metadata: ObjectMeta;
   readonly spec: PodSpec;
   readonly status?: PodStatus;
 }
@@ -567,7 +567,7 @@ export interface PodCondition {
   readonly message?: string;
   readonly observedGeneration?: number;
   readonly reason?: string;
-  readonly status: string;
+  readonly status: "False" | "True" | "Unknown";
   readonly type: string;
 }
 export interface PodDNSConfig {
@@ -782,7 +782,7 @@ export interface Secret {
   readonly data?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
   readonly kind?: string;
-  readonly metadata?: ObjectMeta;
+  readonly metadata: ObjectMeta;
   readonly stringData?: Readonly<Record<string, string>>;
   readonly type?: string;
 }

@@ -123,7 +123,9 @@ test("defaults are those of the specification", () => {
 test("types of Kubernetes are the same by schema and by hand", () => {
   expectTypeOf<Frozen<Static<typeof conditionSchema>>>().toEqualTypeOf<Condition>();
   expectTypeOf<Frozen<Static<typeof labelSelectorSchema>>>().toEqualTypeOf<LabelSelector>();
-  expectTypeOf<Frozen<Static<typeof probeSchema>>>().toExtend<Omit<Probe, "exec">>();
+  expectTypeOf<Frozen<Static<typeof probeSchema>>>().toExtend<Omit<Probe, "httpGet">>();
+  // Our schema takes any text as the scheme, as the OpenAPI of a CustomResourceDefinition for pods would.
+  expectTypeOf<NonNullable<Frozen<Static<typeof probeSchema>>["httpGet"]>>().toExtend<Omit<NonNullable<Probe["httpGet"]>, "scheme">>();
   expectTypeOf<Frozen<Static<ReturnType<typeof resourceRequirements>>>>().toExtend<ResourceRequirements>();
   expectTypeOf(scaleUpDefaults).toExtend<Required<NonNullable<EnvAutoscalingGroup["scaleUpPolicy"]>>>();
   expectTypeOf(scaleDownDefaults).toExtend<Required<NonNullable<EnvAutoscalingGroup["scaleDownPolicy"]>>>();

@@ -32,7 +32,8 @@ const known = new Map<string, Parts>();
 const maxKnown = 1000;
 
 /** Throws a QuantityError. */
-export function parseQuantity(text: string): Quantity {
+export function parseQuantity(amount: string | number): Quantity {
+  const text = String(amount);
   const before = known.get(text);
   if (before !== undefined) return before;
   const quantity = parse(text);
@@ -45,7 +46,7 @@ export function parseQuantity(text: string): Quantity {
 export function quantityNumber(quantity: string | number | undefined): number | undefined {
   if (quantity === undefined) return undefined;
   try {
-    const { nanos } = parseQuantity(String(quantity));
+    const { nanos } = parseQuantity(quantity);
     // The whole part by itself: with nine more digits a large number of bytes would be rounded.
     return Number(nanos / unitNanos) + Number(nanos % unitNanos) / Number(unitNanos);
   } catch (error) {

@@ -11,7 +11,7 @@ import { type ForeignChoice, foreignChoice } from "./image-choice.ts";
 export interface ImagePuller {
   readonly namespace: string;
   readonly serviceAccountName?: string;
-  readonly imagePullSecrets?: readonly { readonly name: string }[];
+  readonly imagePullSecrets?: readonly { readonly name?: string }[];
   /** Left out for images that the pool's admin chose (image-choice.ts). */
   readonly choice?: ForeignChoice;
 }

@@ -41,7 +41,7 @@ export class PullSecrets {
   /** In the order in which they are tried. `fresh`: what was known did not do. */
   async of(puller: ImagePuller, fresh = false): Promise<readonly PullSecret[]> {
     const { namespace, imagePullSecrets = [], serviceAccountName = usualAccount } = puller;
-    const own = imagePullSecrets.map(({ name }) => name);
+    const own = imagePullSecrets.flatMap(({ name }) => name ?? []);
     // The server gives a pod its account's secrets only if it has none of its own.
     const isEnough = own.length > 0 || this.#deps.hasAccounts === false;
     const names = isEnough ? own : await this.#ofAccount(namespace, serviceAccountName, fresh);

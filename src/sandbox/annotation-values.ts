@@ -10,8 +10,8 @@ export function formatTime(ms: number): string {
 }
 
 /** Milliseconds since the epoch. Takes any RFC 3339, because API servers write whole seconds. */
-export function parseTime(text: string | undefined): number | undefined {
-  if (text === undefined || !rfc3339.test(text)) return undefined;
+export function parseTime(text: string | null | undefined): number | undefined {
+  if (typeof text !== "string" || !rfc3339.test(text)) return undefined;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ClusterNodes } from "#model/cluster-kinds.ts";
+import type { Toleration } from "#model/kubernetes.generated.ts";
 import { Pods } from "#model/pod.ts";
 import { deathOf } from "#sandbox/health/death.ts";
 import { fateAfterUse } from "#life/recycle/plan-fate.ts";
@@ -18,7 +19,7 @@ test("a sandbox whose node is lost has failed for that, when the cluster has giv
   await client.patch(ClusterNodes, { name: node }, { type: "merge", body: { status: { conditions } } }, { subresource: "status" });
 
   const lost = "node.kubernetes.io/unreachable";
-  const tolerations = [
+  const tolerations: readonly Toleration[] = [
     { key: lost, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 },
     { operator: "Exists", effect: "NoSchedule" },
   ];

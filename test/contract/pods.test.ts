@@ -251,7 +251,7 @@ describeServers("pods", (server) => {
     const { client } = server();
     const namespace = await server().namespace();
     const made = await client.create(Pods, aPod(namespace, "tolerant"));
-    const tolerations = [...(made.spec.tolerations ?? []), { key: "example.com/x", operator: "Exists" }];
+    const tolerations = [...(made.spec.tolerations ?? []), { key: "example.com/x", operator: "Exists" as const }];
     const next = await client.update(Pods, { ...made, spec: { ...made.spec, tolerations } });
     expect(next.spec.tolerations).toHaveLength(3);
     expect((await refusal(client.update(Pods, { ...next, spec: { ...next.spec, tolerations: [] } }))).reason).toBe("Invalid");

@@ -2,14 +2,15 @@
 import type { PodFacts } from "#engines/embedded/node/agent/container/field-value.ts";
 import { renderContainer } from "#engines/embedded/node/agent/container/render-container.ts";
 import type { Sources } from "#engines/embedded/node/agent/container/sources.ts";
-import type { ContainerFields, NodePod, PodSpecFields } from "#engines/embedded/node/agent/pod-fields.ts";
+import type { StoredContainer, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { NodePod } from "#engines/embedded/node/agent/node-pod.ts";
 import type { ContainerPlan } from "#engines/embedded/node/pod-runtime.ts";
 import type { ImageConfig } from "#images/image-config.ts";
 import type { ObjectMeta } from "#model/meta.ts";
 
 export interface Written {
-  readonly container?: Partial<ContainerFields>;
-  readonly spec?: Partial<PodSpecFields>;
+  readonly container?: Partial<StoredContainer>;
+  readonly spec?: Partial<StoredPodSpec>;
   readonly metadata?: Partial<ObjectMeta>;
   readonly image?: Partial<ImageConfig>;
   readonly configMaps?: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -17,14 +18,22 @@ export interface Written {
   readonly secrets?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-export function factsOf({ container, spec, metadata }: Written): PodFacts & { readonly container: ContainerFields } {
-  const own: ContainerFields = { name: "main", image: "registry.invalid/app:1", ...container };
+export function factsOf({ container, spec, metadata }: Written): PodFacts & { readonly container: StoredContainer } {
+  const own: StoredContainer = {
+    name: "main",
+    image: "registry.invalid/app:1",
+    resources: {},
+    terminationMessagePolicy: "File",
+    ...container,
+  };
   const pod: NodePod = {
     metadata: { name: "box", namespace: "ns", uid: "uid-1", ...metadata },
     spec: {
       containers: [own],
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
+      dnsPolicy: "ClusterFirst",
+      schedulerName: "default-scheduler",
       securityContext: {},
       nodeName: "node-1",
       ...spec,

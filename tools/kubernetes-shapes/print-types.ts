@@ -34,7 +34,7 @@ const scalarTypes: Readonly<Record<string, string>> = {
 function typeText(type: FieldType): string {
   switch (type.sort) {
     case "scalar":
-      return type.values?.map((value) => JSON.stringify(value)).join(" | ") ?? scalarTypes[type.type] ?? "string";
+      return valuesText(type.values ?? []) ?? scalarTypes[type.type] ?? "string";
     case "object":
       return type.type;
     case "list":
@@ -44,6 +44,13 @@ function typeText(type: FieldType): string {
     case "any":
       return "object";
   }
+}
+
+/** All signals of Linux are no help to a reader. */
+const mostValues = 16;
+
+function valuesText(values: readonly string[]): string | undefined {
+  return values.length === 0 || values.length > mostValues ? undefined : values.map((value) => JSON.stringify(value)).join(" | ");
 }
 
 function inList(type: FieldType): string {

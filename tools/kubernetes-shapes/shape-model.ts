@@ -32,10 +32,18 @@ const scalars: Readonly<Record<string, string>> = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "intOrString",
 };
 
+/** What a field may say where the OpenAPI of the server lists no values: the server takes these and refuses others. */
+const conditionStatus = ["False", "True", "Unknown"];
+const unlistedValues: Readonly<Record<string, readonly string[]>> = {
+  "LabelSelectorRequirement.operator": ["DoesNotExist", "Exists", "In", "NotIn"],
+  "NamespaceCondition.status": conditionStatus,
+  "PodCondition.status": conditionStatus,
+};
+
 export function shapeTypes(record: RecordedShapes): readonly ShapeType[] {
   const types = Object.entries(record.schemas)
     .filter(([, { properties }]) => properties !== undefined)
-    .map(([name, schema]) => ({ name: shortName(name), fields: fieldsOf(schema, record.go[name] ?? {}, record) }))
+    .map(([name, schema]) => ({ name: shortName(name), fields: fieldsOf(shortName(name), schema, { record, go: record.go[name] ?? {} }) }))
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));
   const twice = types.find(({ name }, index) => types[index + 1]?.name === name);
   if (twice !== undefined) throw new Error(`two types of Kubernetes are called ${twice.name}: shape-model.ts must name one of them`);
@@ -46,25 +54,34 @@ function shortName(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
-function fieldsOf(schema: OpenApiSchema, go: GoFields, record: RecordedShapes): readonly ShapeField[] {
+interface Sources {
+  readonly record: RecordedShapes;
+  readonly go: GoFields;
+}
+
+function fieldsOf(owner: string, schema: OpenApiSchema, { record, go }: Sources): readonly ShapeField[] {
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const isWritten = go.always?.includes(name) === true;
     const isPointer = go.pointers?.includes(name) === true;
     const fallback = fallbackOf(property, isPointer);
+    const type = fieldType(property, record);
+    const values = unlistedValues[`${owner}.${name}`];
     return {
       name,
-      type: fieldType(property, record),
-      required: schema.required?.includes(name) === true || (isWritten && hasRequired(property, record)),
+      type: values === undefined ? type : { sort: "scalar", type: "string", values },
+      required: schema.required?.includes(name) === true || (isWritten && isNeeded(property, schema, record)),
       empty: isWritten ? "written" : isPointer ? "kept" : "left out",
       ...(fallback !== undefined && { fallback }),
     };
   });
 }
 
-/** A pod is refused without a spec, though OpenAPI does not say so: a spec must have containers. */
-function hasRequired(property: OpenApiSchema, { schemas }: RecordedShapes): boolean {
+/** OpenAPI lets every kind be without metadata, and a pod without a spec, though a spec must have containers. The server refuses both. */
+function isNeeded(property: OpenApiSchema, owner: OpenApiSchema, { schemas }: RecordedShapes): boolean {
   const reference = referenceOf(property);
-  return reference !== undefined && (schemas[reference]?.required ?? []).length > 0;
+  if (reference === undefined) return false;
+  const isOfKind = shortName(reference) === "ObjectMeta" && owner.properties?.["kind"] !== undefined;
+  return isOfKind || (schemas[reference]?.required ?? []).length > 0;
 }
 
 /** For a field that is no pointer the server also says `{}`, `""`, 0 and false, which is what an empty field is without a default. */

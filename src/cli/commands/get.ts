@@ -68,7 +68,7 @@ async function show(context: CliContext, client: ObjectClient, request: GetReque
     if (empty && errors.length === 0 && !request.ignoreNotFound) context.stderr.write(nothingText(request));
   } else if (!empty || !(isSingle(request) || request.ignoreNotFound)) {
     const objects = found.flatMap((group) => group.objects);
-    context.stdout.write(printObjects(objects, request.output, isSingle(request)));
+    context.stdout.write(await printObjects(objects, request.output, isSingle(request)));
   }
   throwCollected(errors);
 }

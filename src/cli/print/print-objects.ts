@@ -3,12 +3,11 @@ import type { ApiObject } from "#model/meta.ts";
 import { kindName } from "../kind-name.ts";
 import { goJson } from "./go-json.ts";
 import { jsonPathText } from "./json-path-text.ts";
-import { yamlText } from "./yaml-text.ts";
 
 export type ObjectFormat = "yaml" | "json" | "name" | `jsonpath=${string}`;
 
-/** Whole objects: a single one as itself if only one was requested, otherwise a List. */
-export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, single: boolean): string {
+/** Objects as a whole: a single one as itself when only one could be meant, else as a List. */
+export async function printObjects(objects: readonly ApiObject[], format: ObjectFormat, single: boolean): Promise<string> {
   if (format === "name") return objects.map(nameLine).join("");
   const [first] = objects;
   const shown =
@@ -16,10 +15,13 @@ export function printObjects(objects: readonly ApiObject[], format: ObjectFormat
       ? tidy(first)
       : { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: objects.map(tidy) };
   if (format.startsWith("jsonpath=")) return `${jsonPathText(format.slice("jsonpath=".length), shown)}\n`;
-  return format === "yaml" ? yamlText(shown) : `${goJson(shown, "    ")}\n`;
+  if (format === "json") return `${goJson(shown, "    ")}\n`;
+  // The library takes longer to load than a table to print.
+  const { yamlText } = await import("./yaml-text.ts");
+  return yamlText(shown);
 }
 
-/** Removes managedFields, which readers of the object do not need. */
+/** Without the record of which client set which field, which is longer than the object. */
 function tidy(object: ApiObject): ApiObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

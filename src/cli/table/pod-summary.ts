@@ -100,7 +100,7 @@ function tallyOf(statuses: readonly ContainerStatus[]): Tally {
   return {
     ready: 0,
     restarts: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
-    lastRestart: statuses.map(({ lastState }) => lastState?.terminated?.finishedAt).reduce(later, undefined),
+    lastRestart: statuses.map(({ lastState }) => lastState?.terminated?.finishedAt ?? undefined).reduce(later, undefined),
   };
 }
 

@@ -29,7 +29,7 @@ describe("a template that names an unprivileged user", () => {
     expect(contextOf({ securityContext: { runAsUser: 1000 } }, { securityContext: { runAsNonRoot: true } })).not.toHaveProperty(
       "runAsNonRoot",
     );
-    const seccompProfile = { type: "Localhost", localhostProfile: "x.json" };
+    const seccompProfile = { type: "Localhost", localhostProfile: "x.json" } as const;
     expect(secured({}, { securityContext: { seccompProfile } }).securityContext).toEqual({ seccompProfile });
   });
 
@@ -90,7 +90,7 @@ describe("users of its own", () => {
 });
 
 test("what a template says of where and how its pods run is passed through", () => {
-  const own = {
+  const own: Partial<PodSpec> = {
     runtimeClassName: "gvisor",
     priorityClassName: "low",
     tolerations: [{ key: "sandboxes", operator: "Exists" }],

@@ -5,18 +5,16 @@
  * A template that names an unprivileged user and does not ask for escalation is "restricted". One that leaves the user to its image may
  * mean root, who needs some of root's powers for the user to be changed and files to be given away: it is "baseline".
  */
-import type { Json } from "#model/meta.ts";
+import type { PodSecurityContext, SecurityContext } from "#model/kubernetes.generated.ts";
 import type { Container, PodSpec } from "#model/pod.ts";
 import { rootCapabilities } from "#model/root-capabilities.ts";
 
-type SecurityContext = { readonly [key: string]: Json };
-
-/** Of a container that asks for nothing. */
+/** The bounds of a container that asks for nothing. */
 export const boundSecurity: SecurityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
 
 /** The pod with bounds wherever its template has set none. */
 export function withSecurity(spec: PodSpec): PodSpec {
-  const pod: SecurityContext = { seccompProfile: { type: "RuntimeDefault" }, ...spec.securityContext };
+  const pod: PodSecurityContext = { seccompProfile: { type: "RuntimeDefault" }, ...spec.securityContext };
   const bounded = (container: Container): Container => ({ ...container, securityContext: containerSecurity(container, pod) });
   const { initContainers } = spec;
   return {
@@ -32,22 +30,22 @@ export function withSecurity(spec: PodSpec): PodSpec {
  * devices cannot have users of its own.
  */
 export function mayHaveOwnUsers(spec: PodSpec): boolean {
-  const isShared = ["hostNetwork", "hostPID", "hostIPC"].some((field) => spec[field] === true);
-  const hasDevices = spec.containers.some(({ volumeDevices }) => Array.isArray(volumeDevices) && volumeDevices.length > 0);
+  const isShared = (["hostNetwork", "hostPID", "hostIPC"] as const).some((field) => spec[field] === true);
+  const hasDevices = spec.containers.some(({ volumeDevices = [] }) => volumeDevices.length > 0);
   return spec.hostUsers === undefined && spec.runtimeClassName === undefined && !isShared && !hasDevices && !isPrivileged(spec);
 }
 
 function isPrivileged({ containers }: PodSpec): boolean {
-  return containers.some(({ securityContext }) => securityContext?.["privileged"] === true);
+  return containers.some(({ securityContext }) => securityContext?.privileged === true);
 }
 
-function containerSecurity({ securityContext: own = {} }: Container, pod: SecurityContext): SecurityContext {
+function containerSecurity({ securityContext: own = {} }: Container, pod: PodSecurityContext): SecurityContext {
   // The server refuses a privileged container that must not escalate, and there is nothing left to bound in one.
-  if (own["privileged"] === true) return own;
-  const user = own["runAsUser"] ?? pod["runAsUser"];
-  const isUnprivileged = typeof user === "number" && user > 0;
-  const mayEscalate = own["allowPrivilegeEscalation"] === true;
-  const isStated = own["runAsNonRoot"] !== undefined || pod["runAsNonRoot"] !== undefined;
+  if (own.privileged === true) return own;
+  const user = own.runAsUser ?? pod.runAsUser;
+  const isUnprivileged = user !== undefined && user > 0;
+  const mayEscalate = own.allowPrivilegeEscalation === true;
+  const isStated = own.runAsNonRoot !== undefined || pod.runAsNonRoot !== undefined;
   return {
     ...boundSecurity,
     ...(isUnprivileged && !mayEscalate ? {} : { capabilities: { drop: ["ALL"], add: rootCapabilities } }),

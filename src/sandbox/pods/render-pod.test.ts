@@ -257,7 +257,7 @@ describe("the hash of a template", () => {
   });
 
   test("can be taken of a template with a null in it", () => {
-    expect(hashOf(aTemplate({}, { somethingNew: null }))).not.toBe(hashOf(aTemplate({}, { somethingNew: {} })));
+    expect(hashOf(aTemplate({}, { somethingNew: null } as object))).not.toBe(hashOf(aTemplate({}, { somethingNew: {} } as object)));
   });
 
   test("changes with the key that arms the pods: the old ones could not be armed", () => {

@@ -105,7 +105,7 @@ function mergeMaps<Value>(base: Readonly<Record<string, Value>>, own: Readonly<R
 }
 
 /** The base's entries in their order, then those that only the other has: the first container stays the sandbox. */
-function mergeNamed<Entry extends { readonly name: string }>(
+function mergeNamed<Entry extends { readonly name?: string }>(
   base: readonly Entry[],
   own: readonly Entry[],
   mergeEntries: (left: Entry, right: Entry) => Entry = (_, right) => right,

@@ -7,7 +7,7 @@ import { isApiError, type StatusCause } from "#kube/api-error.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { Pod } from "#model/pod.ts";
-import { nodePod } from "../node/agent/pod-fields.ts";
+import { nodePod } from "../node/agent/node-pod.ts";
 import { unsupported } from "../node/agent/plan/unsupported.ts";
 import { podRules } from "./builtin/pod-rules.ts";
 import { Causes } from "./causes.ts";

@@ -3,13 +3,14 @@ import type { Causes } from "../causes.ts";
 import { dnsLabelMistakes, portNameMistakes, portNumberMistakes } from "#model/names.ts";
 import { validateEnvironment } from "./environment-validation.ts";
 import { validateLifecycle, validateProbes } from "./handler-validation.ts";
-import type { ContainerFields, MountFields, PodSpecFields, PortFields } from "./pod-fields.ts";
+import type { StoredContainer, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { ContainerPort, VolumeMount } from "#model/kubernetes.generated.ts";
 import { validateResources } from "./resource-validation.ts";
 import { validateContainerSecurity } from "./security-validation.ts";
 
 /** What the containers of a pod must know of each other. */
 export interface PodScope {
-  readonly spec: PodSpecFields;
+  readonly spec: StoredPodSpec;
   /** Volumes that can be mounted. */
   readonly volumes: ReadonlySet<string>;
   readonly containerNames: Set<string>;
@@ -33,7 +34,7 @@ export function validateContainers(scope: PodScope, causes: Causes): void {
   }
 }
 
-function validateContainer(scope: PodScope, container: ContainerFields, path: string, causes: Causes): void {
+function validateContainer(scope: PodScope, container: StoredContainer, path: string, causes: Causes): void {
   validateName(scope, container.name, path, causes);
   validateImage(container.image ?? "", `${path}.image`, causes);
   validatePorts(scope, container.ports ?? [], `${path}.ports`, causes);
@@ -44,7 +45,7 @@ function validateContainer(scope: PodScope, container: ContainerFields, path: st
   validateContainerSecurity(container.securityContext, `${path}.securityContext`, causes);
 }
 
-function validateHandlers(scope: PodScope, container: ContainerFields, path: string, causes: Causes): void {
+function validateHandlers(scope: PodScope, container: StoredContainer, path: string, causes: Causes): void {
   validateLifecycle(container, path, scope.spec.terminationGracePeriodSeconds, causes);
   validateProbes(container, path, causes);
 }
@@ -62,7 +63,7 @@ export function validateImage(image: string, path: string, causes: Causes): void
   else if (image.trim() !== image) causes.invalid(path, image, "must not have leading or trailing whitespace");
 }
 
-function validatePorts(scope: PodScope, ports: readonly PortFields[], path: string, causes: Causes): void {
+function validatePorts(scope: PodScope, ports: readonly ContainerPort[], path: string, causes: Causes): void {
   const names = new Set<string>();
   for (const [index, port] of ports.entries()) {
     const at = `${path}[${index}]`;
@@ -70,7 +71,8 @@ function validatePorts(scope: PodScope, ports: readonly PortFields[], path: stri
     if (port.containerPort === 0) causes.required(`${at}.containerPort`);
     else for (const mistake of portNumberMistakes(port.containerPort)) causes.invalid(`${at}.containerPort`, port.containerPort, mistake);
     validateHostPort(scope, port, `${at}.hostPort`, causes);
-    if (!["TCP", "UDP", "SCTP"].includes(port.protocol)) causes.notSupported(`${at}.protocol`, port.protocol, ["SCTP", "TCP", "UDP"]);
+    const { protocol = "TCP" } = port;
+    if (!["TCP", "UDP", "SCTP"].includes(protocol)) causes.notSupported(`${at}.protocol`, protocol, ["SCTP", "TCP", "UDP"]);
   }
 }
 
@@ -81,7 +83,7 @@ function validatePortName(name: string, names: Set<string>, path: string, causes
   else names.add(name);
 }
 
-function validateHostPort(scope: PodScope, { hostPort, containerPort }: PortFields, path: string, causes: Causes): void {
+function validateHostPort(scope: PodScope, { hostPort, containerPort }: ContainerPort, path: string, causes: Causes): void {
   if (hostPort === undefined) return;
   for (const mistake of portNumberMistakes(hostPort)) causes.invalid(path, hostPort, mistake);
   if (scope.spec.hostNetwork === true && hostPort !== containerPort) {
@@ -90,7 +92,7 @@ function validateHostPort(scope: PodScope, { hostPort, containerPort }: PortFiel
 }
 
 /** Two containers cannot have the same port of their node. */
-function validateHostPorts(containers: readonly ContainerFields[], causes: Causes): void {
+function validateHostPorts(containers: readonly StoredContainer[], causes: Causes): void {
   const taken = new Set<string>();
   for (const [index, { ports = [] }] of containers.entries()) {
     for (const [portIndex, { protocol, hostIP = "", hostPort }] of ports.entries()) {
@@ -104,7 +106,7 @@ function validateHostPorts(containers: readonly ContainerFields[], causes: Cause
 
 const propagations = ["Bidirectional", "HostToContainer", "None"];
 
-function validateMounts(scope: PodScope, mounts: readonly MountFields[], path: string, causes: Causes): void {
+function validateMounts(scope: PodScope, mounts: readonly VolumeMount[], path: string, causes: Causes): void {
   const paths = new Set<string>();
   for (const [index, mount] of mounts.entries()) {
     const at = `${path}[${index}]`;
@@ -134,7 +136,7 @@ export function validateRelativePath(path: string | undefined, field: string, ca
   if (path.split("/").includes("..")) causes.invalid(field, path, "must not contain '..'");
 }
 
-function validatePolicies(container: ContainerFields, path: string, causes: Causes): void {
+function validatePolicies(container: StoredContainer, path: string, causes: Causes): void {
   const { terminationMessagePolicy, imagePullPolicy = "", restartPolicy, resizePolicy = [] } = container;
   if (!["File", "FallbackToLogsOnError"].includes(terminationMessagePolicy)) {
     causes.notSupported(`${path}.terminationMessagePolicy`, terminationMessagePolicy, ["File", "FallbackToLogsOnError"]);
@@ -155,7 +157,7 @@ function validateChoice(value: string, choices: readonly string[], field: string
 }
 
 /** A container that is done before the others start cannot be asked whether it is well. */
-function validateRunsOnce(container: ContainerFields, path: string, causes: Causes): void {
+function validateRunsOnce(container: StoredContainer, path: string, causes: Causes): void {
   for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {
     if (container[field] !== undefined)
       causes.forbidden(`${path}.${field}`, "may not be set for init containers without restartPolicy=Always");

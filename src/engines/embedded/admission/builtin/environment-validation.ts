@@ -1,6 +1,7 @@
 import type { Causes } from "../causes.ts";
 import { configKeyMistakes, dnsSubdomainMistakes, environmentNameMistakes, qualifiedNameMistakes } from "#model/names.ts";
-import type { ContainerFields, EnvFields, EnvFromFields, FieldReference, ObjectKey } from "./pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { ConfigMapKeySelector, EnvFromSource, EnvVar, ObjectFieldSelector } from "#model/kubernetes.generated.ts";
 
 const environmentFields = [
   "metadata.name",
@@ -26,12 +27,12 @@ const environmentResources = [
   "requests.memory",
 ];
 
-export function validateEnvironment(container: ContainerFields, path: string, causes: Causes): void {
+export function validateEnvironment(container: StoredContainer, path: string, causes: Causes): void {
   for (const [index, variable] of (container.env ?? []).entries()) validateVariable(variable, `${path}.env[${index}]`, causes);
   for (const [index, source] of (container.envFrom ?? []).entries()) validateSource(source, `${path}.envFrom`, index, causes);
 }
 
-function validateVariable(variable: EnvFields, path: string, causes: Causes): void {
+function validateVariable(variable: EnvVar, path: string, causes: Causes): void {
   if (variable.name === "") causes.required(`${path}.name`);
   else causes.invalidEach(`${path}.name`, variable.name, environmentNameMistakes(variable.name));
   const from = variable.valueFrom;
@@ -49,7 +50,7 @@ function validateVariable(variable: EnvFields, path: string, causes: Causes): vo
   } else if (sources > 1) causes.invalid(at, "", "may not have more than one field specified at a time");
 }
 
-function validateObjectKey({ name = "", key }: ObjectKey, path: string, causes: Causes): void {
+function validateObjectKey({ name = "", key }: ConfigMapKeySelector, path: string, causes: Causes): void {
   causes.invalidEach(`${path}.name`, name, dnsSubdomainMistakes(name));
   if (key === "") causes.required(`${path}.key`);
   else causes.invalidEach(`${path}.key`, key, configKeyMistakes(key));
@@ -63,7 +64,7 @@ function validateResourceReference(resource: string, path: string, causes: Cause
 }
 
 /** A field of the pod that its containers can read. `usable` are those that fit where it is read. */
-export function validateFieldReference(reference: FieldReference, usable: readonly string[], path: string, causes: Causes): void {
+export function validateFieldReference(reference: ObjectFieldSelector, usable: readonly string[], path: string, causes: Causes): void {
   const { apiVersion, fieldPath } = reference;
   if (apiVersion === "") causes.required(`${path}.apiVersion`);
   else if (fieldPath === "") causes.required(`${path}.fieldPath`);
@@ -85,7 +86,7 @@ export function validateFieldReference(reference: FieldReference, usable: readon
 /** What a file in a volume can be filled with. */
 export const downwardFileFields = ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
-function validateSource(source: EnvFromFields, path: string, index: number, causes: Causes): void {
+function validateSource(source: EnvFromSource, path: string, index: number, causes: Causes): void {
   const at = `${path}[${index}]`;
   if (source.prefix !== undefined) causes.invalidEach(`${at}.prefix`, source.prefix, environmentNameMistakes(source.prefix));
   const { configMapRef, secretRef } = source;

@@ -1,12 +1,12 @@
 import type { Causes } from "../causes.ts";
 import { httpHeaderMistakes, portNameMistakes, portNumberMistakes } from "#model/names.ts";
-import type { ContainerFields, HandlerFields, ProbeFields } from "./pod-fields.ts";
+import type { Handler, StoredContainer, StoredProbe } from "#engines/embedded/stored-pod.ts";
 
 const probeHandlers = ["exec", "httpGet", "tcpSocket", "grpc"] as const;
 const lifecycleHandlers = ["exec", "httpGet", "tcpSocket", "sleep"] as const;
 type HandlerName = (typeof probeHandlers | typeof lifecycleHandlers)[number];
 
-export function validateProbes(container: ContainerFields, path: string, causes: Causes): void {
+export function validateProbes(container: StoredContainer, path: string, causes: Causes): void {
   const { livenessProbe, readinessProbe, startupProbe } = container;
   if (livenessProbe !== undefined) {
     validateProbe(livenessProbe, `${path}.livenessProbe`, causes);
@@ -25,7 +25,7 @@ export function validateProbes(container: ContainerFields, path: string, causes:
   }
 }
 
-function validateProbe(probe: ProbeFields, path: string, causes: Causes): void {
+function validateProbe(probe: StoredProbe, path: string, causes: Causes): void {
   validateHandler(probe, probeHandlers, path, causes);
   for (const field of ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"] as const) {
     const value = probe[field] ?? 0;
@@ -36,16 +36,16 @@ function validateProbe(probe: ProbeFields, path: string, causes: Causes): void {
 }
 
 /** What restarts a container, or lets it start, is decided by one success. */
-function validateSingleSuccess(probe: ProbeFields, path: string, causes: Causes): void {
+function validateSingleSuccess(probe: StoredProbe, path: string, causes: Causes): void {
   if (probe.successThreshold !== 1) causes.invalid(`${path}.successThreshold`, probe.successThreshold, "must be 1");
 }
 
-export function validateLifecycle({ lifecycle }: ContainerFields, path: string, graceSeconds: number, causes: Causes): void {
+export function validateLifecycle({ lifecycle }: StoredContainer, path: string, graceSeconds: number, causes: Causes): void {
   if (lifecycle?.postStart !== undefined) validateHook(lifecycle.postStart, `${path}.lifecycle.postStart`, graceSeconds, causes);
   if (lifecycle?.preStop !== undefined) validateHook(lifecycle.preStop, `${path}.lifecycle.preStop`, graceSeconds, causes);
 }
 
-function validateHook(hook: HandlerFields, path: string, graceSeconds: number, causes: Causes): void {
+function validateHook(hook: Handler, path: string, graceSeconds: number, causes: Causes): void {
   const isOnly = validateHandler(hook, lifecycleHandlers, path, causes) === "sleep";
   const seconds = hook.sleep?.seconds;
   if (!isOnly || seconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return;
@@ -53,7 +53,7 @@ function validateHook(hook: HandlerFields, path: string, graceSeconds: number, c
 }
 
 /** Exactly one handler, and that a sound one. Returns which. */
-function validateHandler(handler: HandlerFields, names: readonly HandlerName[], path: string, causes: Causes): HandlerName | undefined {
+function validateHandler(handler: Handler, names: readonly HandlerName[], path: string, causes: Causes): HandlerName | undefined {
   const [chosen, ...others] = names.filter((name) => handler[name] !== undefined);
   if (chosen === undefined) {
     causes.required(path, "must specify a handler type");
@@ -64,14 +64,14 @@ function validateHandler(handler: HandlerFields, names: readonly HandlerName[], 
   return chosen;
 }
 
-function validateAction({ exec, httpGet, tcpSocket, grpc }: HandlerFields, chosen: HandlerName, path: string, causes: Causes): void {
+function validateAction({ exec, httpGet, tcpSocket, grpc }: Handler, chosen: HandlerName, path: string, causes: Causes): void {
   if (chosen === "exec" && (exec?.command ?? []).length === 0) causes.required(`${path}.command`);
   if (chosen === "tcpSocket" && tcpSocket !== undefined) validatePort(tcpSocket.port, `${path}.port`, causes);
   if (chosen === "grpc" && grpc !== undefined) validatePort(grpc.port, `${path}.port`, causes);
   if (chosen === "httpGet" && httpGet !== undefined) validateHttpGet(httpGet, path, causes);
 }
 
-function validateHttpGet(request: NonNullable<HandlerFields["httpGet"]>, path: string, causes: Causes): void {
+function validateHttpGet(request: NonNullable<Handler["httpGet"]>, path: string, causes: Causes): void {
   const { port, scheme, httpHeaders = [] } = request;
   validatePort(port, `${path}.port`, causes);
   if (scheme !== "HTTP" && scheme !== "HTTPS") causes.notSupported(`${path}.scheme`, scheme, ["HTTP", "HTTPS"]);

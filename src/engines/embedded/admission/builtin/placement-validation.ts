@@ -1,20 +1,20 @@
 /** Where a pod may run: tolerations, affinity and spreading. */
 import type { Causes } from "../causes.ts";
 import { labelValueMistakes, qualifiedNameMistakes } from "#model/names.ts";
+import type { StoredPodSpec } from "#engines/embedded/stored-pod.ts";
 import type {
-  AffinityFields,
-  NodeTerm,
-  PodAffinityFields,
-  PodSpecFields,
-  PodTerm,
-  Requirement,
-  SpreadConstraint,
+  Affinity,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  PodAffinity,
+  PodAffinityTerm,
   Toleration,
-} from "./pod-fields.ts";
+  TopologySpreadConstraint,
+} from "#model/kubernetes.generated.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-export function validatePlacement(spec: PodSpecFields, causes: Causes): void {
+export function validatePlacement(spec: StoredPodSpec, causes: Causes): void {
   for (const [index, toleration] of (spec.tolerations ?? []).entries())
     validateToleration(toleration, `spec.tolerations[${index}]`, causes);
   if (spec.affinity !== undefined) validateAffinity(spec.affinity, causes);
@@ -42,7 +42,7 @@ function validateToleratedValue({ operator = "Equal", value = "" }: Toleration, 
   else if (value !== "") causes.invalid(field, value, "value must be empty when `operator` is 'Exists'");
 }
 
-function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: AffinityFields, causes: Causes): void {
+function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity, causes: Causes): void {
   const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (required !== undefined) {
     const path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
@@ -62,14 +62,14 @@ function validateWeight(weight: number, path: string, causes: Causes): void {
   if (weight < 1 || weight > 100) causes.invalid(`${path}.weight`, weight, "must be in the range 1-100");
 }
 
-function validateNodeTerm({ matchExpressions = [], matchFields = [] }: NodeTerm, path: string, causes: Causes): void {
+function validateNodeTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, path: string, causes: Causes): void {
   for (const [index, requirement] of matchExpressions.entries())
     validateRequirement(requirement, `${path}.matchExpressions[${index}]`, causes);
   for (const [index, requirement] of matchFields.entries()) validateFieldRequirement(requirement, `${path}.matchFields[${index}]`, causes);
 }
 
 /** The one field of a node that can be asked for is its name. */
-function validateFieldRequirement({ key, operator, values = [] }: Requirement, path: string, causes: Causes): void {
+function validateFieldRequirement({ key, operator, values = [] }: NodeSelectorRequirement, path: string, causes: Causes): void {
   if (operator !== "In" && operator !== "NotIn") causes.invalid(`${path}.operator`, operator, "not a valid selector operator");
   else if (values.length !== 1) {
     causes.required(`${path}.values`, "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
@@ -77,7 +77,7 @@ function validateFieldRequirement({ key, operator, values = [] }: Requirement, p
   if (key !== "metadata.name") causes.invalid(`${path}.key`, key, "not a valid field selector key");
 }
 
-function validateRequirement({ key, operator, values = [] }: Requirement, path: string, causes: Causes): void {
+function validateRequirement({ key, operator, values = [] }: NodeSelectorRequirement, path: string, causes: Causes): void {
   const field = `${path}.values`;
   if (operator === "In" || operator === "NotIn") {
     if (values.length === 0) causes.required(field, "must be specified when `operator` is 'In' or 'NotIn'");
@@ -89,7 +89,7 @@ function validateRequirement({ key, operator, values = [] }: Requirement, path: 
   causes.invalidEach(`${path}.key`, key, qualifiedNameMistakes(key));
 }
 
-function validatePodAffinity(affinity: PodAffinityFields, path: string, causes: Causes): void {
+function validatePodAffinity(affinity: PodAffinity, path: string, causes: Causes): void {
   for (const [index, term] of (affinity.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
     validatePodTerm(term, `${path}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`, causes);
   }
@@ -100,12 +100,12 @@ function validatePodAffinity(affinity: PodAffinityFields, path: string, causes: 
   }
 }
 
-function validatePodTerm({ topologyKey }: PodTerm, path: string, causes: Causes): void {
+function validatePodTerm({ topologyKey }: PodAffinityTerm, path: string, causes: Causes): void {
   if (topologyKey === "") causes.required(`${path}.topologyKey`, "can not be empty");
   causes.invalidEach(`${path}.topologyKey`, topologyKey, qualifiedNameMistakes(topologyKey));
 }
 
-function validateSpreading(constraints: readonly SpreadConstraint[], causes: Causes): void {
+function validateSpreading(constraints: readonly TopologySpreadConstraint[], causes: Causes): void {
   const pairs = constraints.map(({ topologyKey, whenUnsatisfiable }) => `{${topologyKey}, ${whenUnsatisfiable}}`);
   for (const [index, { maxSkew, topologyKey, whenUnsatisfiable }] of constraints.entries()) {
     const path = `spec.topologySpreadConstraints[${index}]`;

@@ -1,14 +1,15 @@
 /** The defaults of a pod that depend on other fields; those that do not are in kubernetes-shape.ts. */
 import { mapList, withProperties } from "../json.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
-import type { ContainerFields, PodFields, PodSpecFields, PodStatusFields, PortFields, ResourceFields, VolumeFields } from "./pod-fields.ts";
+import type { StoredContainer, StoredPod, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { ContainerPort, PodStatus, ResourceRequirements, Volume } from "#model/kubernetes.generated.ts";
 import { volumeSources } from "./kubernetes-shape.ts";
 
-export function completePod(pod: PodFields): PodFields {
+export function completePod(pod: StoredPod): StoredPod {
   return withProperties(pod, { spec: completeSpec(pod.spec), status: completeStatus(pod.status) });
 }
 
-function completeSpec(spec: PodSpecFields): PodSpecFields {
+function completeSpec(spec: StoredPodSpec): StoredPodSpec {
   const account = spec.serviceAccountName ?? spec.serviceAccount;
   return withProperties(spec, {
     containers: completeContainers(spec.containers, spec),
@@ -23,13 +24,13 @@ function completeSpec(spec: PodSpecFields): PodSpecFields {
 }
 
 function completeContainers(
-  containers: readonly ContainerFields[] | undefined,
-  spec: PodSpecFields,
-): readonly ContainerFields[] | undefined {
+  containers: readonly StoredContainer[] | undefined,
+  spec: StoredPodSpec,
+): readonly StoredContainer[] | undefined {
   return containers && mapList(containers, (container) => completeContainer(container, spec));
 }
 
-function completeContainer(container: ContainerFields, spec: PodSpecFields): ContainerFields {
+function completeContainer(container: StoredContainer, spec: StoredPodSpec): StoredContainer {
   return withProperties(container, {
     imagePullPolicy: container.imagePullPolicy ?? defaultPullPolicy(container.image ?? ""),
     resources: requestLimits(container.resources),
@@ -37,19 +38,19 @@ function completeContainer(container: ContainerFields, spec: PodSpecFields): Con
   });
 }
 
-function openOnHost(port: PortFields): PortFields {
+function openOnHost(port: ContainerPort): ContainerPort {
   return port.hostPort === undefined && port.containerPort !== 0 ? { ...port, hostPort: port.containerPort } : port;
 }
 
 /** A limit without a request sets the request to the limit. */
-function requestLimits(resources: ResourceFields): ResourceFields {
+function requestLimits(resources: ResourceRequirements): ResourceRequirements {
   const { limits, requests } = resources;
   if (limits === undefined || Object.keys(limits).every((name) => requests !== undefined && Object.hasOwn(requests, name)))
     return resources;
   return { ...resources, requests: { ...limits, ...requests } };
 }
 
-function completeVolume(volume: VolumeFields): VolumeFields {
+function completeVolume(volume: Volume): Volume {
   if (!volumeSources.some((source) => Object.hasOwn(volume, source))) return { ...volume, emptyDir: {} };
   const { image } = volume;
   if (image === undefined || image.pullPolicy !== undefined) return volume;
@@ -57,7 +58,7 @@ function completeVolume(volume: VolumeFields): VolumeFields {
 }
 
 /** One address and the list of addresses say the same; the single one wins. */
-function completeStatus(status: PodStatusFields): PodStatusFields {
+function completeStatus(status: PodStatus): PodStatus {
   const { podIP, podIPs } = status;
   const first = podIPs?.[0]?.ip;
   if (podIP === first) return status;

@@ -1,21 +1,22 @@
 /** What the admission plugins that every API server runs do to pods: tolerations for lost nodes, and priorities. */
 import { ApiError } from "#kube/api-error.ts";
 import { withProperties } from "../json.ts";
-import type { PodFields, PodSpecFields, Toleration } from "./pod-fields.ts";
+import type { StoredPod, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { Toleration } from "#model/kubernetes.generated.ts";
 
 const nodeTroubles = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /** How long a pod stays bound to a node that has gone silent: five minutes, unless it says otherwise. */
-export function addNodeTolerations(spec: PodSpecFields): PodSpecFields {
+export function addNodeTolerations(spec: StoredPodSpec): StoredPodSpec {
   const given = spec.tolerations ?? [];
   const added = nodeTroubles
     .filter((key) => !given.some((toleration) => covers(toleration, key)))
-    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }));
+    .map((key) => ({ key, operator: "Exists" as const, effect: "NoExecute" as const, tolerationSeconds: 300 }));
   return added.length === 0 ? spec : withProperties(spec, { tolerations: [...given, ...added] });
 }
 
-function covers({ key = "", effect = "" }: Toleration, trouble: string): boolean {
-  return (key === "" || key === trouble) && (effect === "" || effect === "NoExecute");
+function covers({ key, effect }: Toleration, trouble: string): boolean {
+  return (key === undefined || key === trouble) && (effect === undefined || effect === "NoExecute");
 }
 
 const systemPriorities: Readonly<Record<string, number>> = {
@@ -27,7 +28,7 @@ const systemPriorities: Readonly<Record<string, number>> = {
  * The number behind the pod's priority class. There is no kind PriorityClass here, so a class that only a cluster could have
  * counts as the default one instead of being refused: a template that names one must run on both engines.
  */
-export function resolvePriority(pod: PodFields): PodSpecFields {
+export function resolvePriority(pod: StoredPod): StoredPodSpec {
   const { spec, metadata } = pod;
   const priority = systemPriorities[spec.priorityClassName ?? ""] ?? 0;
   const preemptionPolicy = "PreemptLowerPriority";

@@ -1,7 +1,7 @@
 /**
  * Pods. They are the one kind of Kubernetes that AgentBox takes from its users nearly whole, so all of it is known here:
  *
- * - `pod-shape.ts` its fields with their fixed defaults, `pod-fields.ts` the same as TypeScript types,
+ * - `kubernetes-shape.ts` its fields with their fixed defaults, `../../stored-pod.ts` a pod that has them, as a type,
  * - `pod-defaults.ts` defaults that follow from other fields, `pod-plugins.ts` what the server's plugins add, `pod-qos.ts` its class of service,
  * - `pod-validation.ts` what it may say, `pod-updates.ts` what of it may change.
  *
@@ -17,7 +17,8 @@ import { metadataFields, validateMetadata, validateMetadataUpdate } from "../met
 import { builtInMetadata } from "./built-in-metadata.ts";
 import { kindShape } from "./kubernetes-shape.ts";
 import { completePod } from "./pod-defaults.ts";
-import type { PodFields, PodSpecFields, PodStatusFields } from "./pod-fields.ts";
+import type { StoredPod, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { PodStatus } from "#model/kubernetes.generated.ts";
 import { addNodeTolerations, resolvePriority } from "./pod-plugins.ts";
 import { qosClass } from "./pod-qos.ts";
 import { keepForStatus, validateSpecUpdate, validateStatusUpdate } from "./pod-updates.ts";
@@ -29,11 +30,11 @@ const metadata = builtInMetadata(Pods);
 const podShape = kindShape(Pods);
 
 /** Objects that reach the rules below have been through `normalize`, now or when they were stored. */
-function asPod(object: ApiObject): PodFields {
-  return object as unknown as PodFields;
+function asPod(object: ApiObject): StoredPod {
+  return object as unknown as StoredPod;
 }
 
-function asObject(pod: PodFields): ApiObject {
+function asObject(pod: StoredPod): ApiObject {
   return pod;
 }
 
@@ -87,12 +88,12 @@ export const podRules: KindRules = {
   },
 
   selectableFields(object) {
-    const { spec, status } = object as Partial<PodFields>;
+    const { spec, status } = object as Partial<StoredPod>;
     return { ...metadataFields(Pods, object.metadata), ...specFields(spec), ...statusFields(status) };
   },
 };
 
-function specFields(spec?: PodSpecFields): Readonly<Record<string, string>> {
+function specFields(spec?: StoredPodSpec): Readonly<Record<string, string>> {
   const { nodeName = "", restartPolicy = "", schedulerName = "", serviceAccountName = "", hostNetwork = false } = spec ?? {};
   return {
     "spec.nodeName": nodeName,
@@ -103,6 +104,6 @@ function specFields(spec?: PodSpecFields): Readonly<Record<string, string>> {
   };
 }
 
-function statusFields({ phase = "", podIP = "", nominatedNodeName = "" }: PodStatusFields = {}): Readonly<Record<string, string>> {
-  return { "status.phase": phase, "status.podIP": podIP, "status.podIPs": podIP, "status.nominatedNodeName": nominatedNodeName };
+function statusFields({ phase, podIP = "", nominatedNodeName = "" }: PodStatus = {}): Readonly<Record<string, string>> {
+  return { "status.phase": phase ?? "", "status.podIP": podIP, "status.podIPs": podIP, "status.nominatedNodeName": nominatedNodeName };
 }

@@ -4,7 +4,8 @@ import { type Causes, immutable } from "../causes.ts";
 import { asRecord, jsonEqual, type JsonRecord, withProperties } from "../json.ts";
 import { dnsSubdomainMistakes, qualifiedNameMistakes, rangeMistakes } from "#model/names.ts";
 import { validateImage } from "./container-validation.ts";
-import type { ContainerFields, ContainerStatusFields, PodFields, PodSpecFields, PodStatusFields, Toleration } from "./pod-fields.ts";
+import type { StoredContainer, StoredPod, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { ContainerStatus, PodStatus, Toleration } from "#model/kubernetes.generated.ts";
 import { notAnAddress } from "./pod-validation.ts";
 
 const changeable = [
@@ -15,7 +16,7 @@ const changeable = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ].join(",");
 
-export function validateSpecUpdate(next: PodSpecFields, current: PodSpecFields, causes: Causes): void {
+export function validateSpecUpdate(next: StoredPodSpec, current: StoredPodSpec, causes: Causes): void {
   for (const field of ["containers", "initContainers"] as const) {
     const containers = next[field] ?? [];
     if (containers.length !== (current[field] ?? []).length) {
@@ -57,7 +58,7 @@ function withoutSeconds(toleration: Toleration): Toleration {
   return withProperties(toleration, { tolerationSeconds: undefined });
 }
 
-function validateGates(next: PodSpecFields, current: PodSpecFields, causes: Causes): void {
+function validateGates(next: StoredPodSpec, current: StoredPodSpec, causes: Causes): void {
   const before = new Set(current.schedulingGates?.map((gate) => gate.name));
   for (const [index, { name }] of (next.schedulingGates ?? []).entries()) {
     if (before.has(name)) continue;
@@ -66,7 +67,7 @@ function validateGates(next: PodSpecFields, current: PodSpecFields, causes: Caus
 }
 
 /** `next` with everything that may change put back to what it was. */
-function withoutChangeable(next: PodSpecFields, current: PodSpecFields): PodSpecFields {
+function withoutChangeable(next: StoredPodSpec, current: StoredPodSpec): StoredPodSpec {
   const graceCorrected = current.terminationGracePeriodSeconds < 0 && next.terminationGracePeriodSeconds === 1;
   // A pod that waits for its gates has not been placed: where it may go can still be narrowed.
   const gated = current.schedulingGates !== undefined;
@@ -85,11 +86,11 @@ function containsAll(next: JsonRecord = {}, current: JsonRecord = {}): boolean {
   return Object.entries(current).every(([key, value]) => next[key] === value);
 }
 
-function withImagesOf(next?: readonly ContainerFields[], current?: readonly ContainerFields[]): readonly ContainerFields[] | undefined {
+function withImagesOf(next?: readonly StoredContainer[], current?: readonly StoredContainer[]): readonly StoredContainer[] | undefined {
   return next?.map((container, index) => withProperties(container, { image: current?.[index]?.image }));
 }
 
-function changedFields(next: PodSpecFields, current: PodSpecFields): readonly string[] {
+function changedFields(next: StoredPodSpec, current: StoredPodSpec): readonly string[] {
   const left = asRecord(next);
   const right = asRecord(current);
   const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
@@ -97,7 +98,7 @@ function changedFields(next: PodSpecFields, current: PodSpecFields): readonly st
 }
 
 /** What a status write leaves alone: the spec, the owners, the quality of service, and whether the pod is being deleted. */
-export function keepForStatus(next: PodFields, current: PodFields): PodFields {
+export function keepForStatus(next: StoredPod, current: StoredPod): StoredPod {
   return {
     ...next,
     metadata: withProperties(next.metadata, {
@@ -109,7 +110,7 @@ export function keepForStatus(next: PodFields, current: PodFields): PodFields {
   };
 }
 
-export function validateStatusUpdate(next: PodFields, current: PodFields, causes: Causes): void {
+export function validateStatusUpdate(next: StoredPod, current: StoredPod, causes: Causes): void {
   const { status } = next;
   const before = current.status;
   if (status === before) return;
@@ -127,32 +128,32 @@ export function validateStatusUpdate(next: PodFields, current: PodFields, causes
 }
 
 interface RestartRules {
-  readonly spec: PodSpecFields;
+  readonly spec: StoredPodSpec;
   readonly path: string;
 }
 
 /** A container that has ended for good stays ended. */
 function validateRestarts(
-  next: readonly ContainerStatusFields[],
-  current: readonly ContainerStatusFields[],
+  next: readonly ContainerStatus[],
+  current: readonly ContainerStatus[],
   { spec, path }: RestartRules,
   causes: Causes,
 ): void {
   for (const [index, { name, state }] of current.entries()) {
-    if (state.terminated === undefined) continue;
+    if (state?.terminated === undefined) continue;
     const now = next.find((status) => status.name === name);
-    if (now === undefined || now.state.terminated !== undefined || mayRestart(spec, name, state.terminated.exitCode)) continue;
+    if (now === undefined || now.state?.terminated !== undefined || mayRestart(spec, name, state.terminated.exitCode)) continue;
     causes.forbidden(`${path}[${index}].state`, "may not be transitioned to non-terminated state");
   }
 }
 
-function mayRestart(spec: PodSpecFields, name: string, exitCode: number): boolean {
+function mayRestart(spec: StoredPodSpec, name: string, exitCode: number): boolean {
   const container = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].find((one) => one.name === name);
   const policy = container?.restartPolicy ?? spec.restartPolicy;
   return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
 }
 
-function validateAddresses({ podIPs = [], hostIP, hostIPs = [] }: PodStatusFields, causes: Causes): void {
+function validateAddresses({ podIPs = [], hostIP, hostIPs = [] }: PodStatus, causes: Causes): void {
   for (const [index, { ip }] of podIPs.entries()) if (isIP(ip) === 0) causes.invalid(`status.podIPs[${index}]`, ip, notAnAddress);
   const families = podIPs.map(({ ip }) => isIP(ip));
   if (families.length > 1 && new Set(families).size < families.length) {

@@ -7,7 +7,7 @@ import type { Causes } from "../causes.ts";
 import { validateLabels } from "../metadata-rules.ts";
 import { dnsLabelMistakes, dnsSubdomainMistakes, qualifiedNameMistakes, rangeMistakes, searchDomainMistakes } from "#model/names.ts";
 import { validateContainers } from "./container-validation.ts";
-import type { PodSpecFields } from "./pod-fields.ts";
+import type { StoredPodSpec } from "#engines/embedded/stored-pod.ts";
 import { validatePlacement } from "./placement-validation.ts";
 import { validatePodSecurity } from "./security-validation.ts";
 import { validateVolumes } from "./volume-validation.ts";
@@ -16,7 +16,7 @@ const restartPolicies = ["Always", "OnFailure", "Never"];
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 export const notAnAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-export function validatePodSpec(spec: PodSpecFields, causes: Causes): void {
+export function validatePodSpec(spec: StoredPodSpec, causes: Causes): void {
   const volumes = validateVolumes(spec, causes);
   validateContainers({ spec, volumes, containerNames: new Set() }, causes);
   if (!restartPolicies.includes(spec.restartPolicy)) causes.notSupported("spec.restartPolicy", spec.restartPolicy, restartPolicies);
@@ -36,7 +36,7 @@ export function validatePodSpec(spec: PodSpecFields, causes: Causes): void {
   }
 }
 
-function validateNames(spec: PodSpecFields, causes: Causes): void {
+function validateNames(spec: StoredPodSpec, causes: Causes): void {
   const { serviceAccountName, nodeName, hostname, subdomain } = spec;
   if (serviceAccountName !== undefined)
     causes.invalidEach("spec.serviceAccountName", serviceAccountName, dnsSubdomainMistakes(serviceAccountName));
@@ -45,7 +45,7 @@ function validateNames(spec: PodSpecFields, causes: Causes): void {
   if (subdomain !== undefined) causes.invalidEach("spec.subdomain", subdomain, dnsLabelMistakes(subdomain));
 }
 
-function validateNetwork({ dnsPolicy, dnsConfig, hostAliases = [] }: PodSpecFields, causes: Causes): void {
+function validateNetwork({ dnsPolicy, dnsConfig, hostAliases = [] }: StoredPodSpec, causes: Causes): void {
   if (!dnsPolicies.includes(dnsPolicy)) causes.notSupported("spec.dnsPolicy", dnsPolicy, dnsPolicies);
   if (dnsConfig !== undefined) validateDns(dnsConfig, "spec.dnsConfig", causes);
   else if (dnsPolicy === "None") causes.required("spec.dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
@@ -57,7 +57,7 @@ function validateNetwork({ dnsPolicy, dnsConfig, hostAliases = [] }: PodSpecFiel
   }
 }
 
-function validateDns(config: NonNullable<PodSpecFields["dnsConfig"]>, path: string, causes: Causes): void {
+function validateDns(config: NonNullable<StoredPodSpec["dnsConfig"]>, path: string, causes: Causes): void {
   const { nameservers = [], searches = [], options = [] } = config;
   for (const [index, server] of nameservers.entries()) validateAddress(server, `${path}.nameservers[${index}]`, causes);
   for (const [index, domain] of searches.entries()) {
@@ -72,7 +72,7 @@ function validateAddress(address: string, field: string, causes: Causes): void {
   if (isIP(address) === 0) causes.invalid(field, address, notAnAddress);
 }
 
-function validateScheduling(spec: PodSpecFields, causes: Causes): void {
+function validateScheduling(spec: StoredPodSpec, causes: Causes): void {
   for (const [index, { conditionType }] of (spec.readinessGates ?? []).entries()) {
     causes.invalidEach(`spec.readinessGates[${index}].conditionType`, conditionType, qualifiedNameMistakes(conditionType));
   }

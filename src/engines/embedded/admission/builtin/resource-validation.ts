@@ -1,7 +1,10 @@
 import type { Causes } from "../causes.ts";
 import { qualifiedNameMistakes } from "#model/names.ts";
 import { parseQuantity } from "#model/quantity.ts";
-import type { PodSpecFields, ResourceFields } from "./pod-fields.ts";
+import type { StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { ResourceRequirements } from "#model/kubernetes.generated.ts";
+
+type Amount = string | number;
 
 const containerResources = new Set(["cpu", "memory", "ephemeral-storage"]);
 
@@ -12,7 +15,7 @@ const otherResources = new Set(
   ),
 );
 
-export function validateResources(resources: ResourceFields, containerPath: string, spec: PodSpecFields, causes: Causes): void {
+export function validateResources(resources: ResourceRequirements, containerPath: string, spec: StoredPodSpec, causes: Causes): void {
   const { limits = {}, requests = {}, claims = [] } = resources;
   const path = `${containerPath}.resources`;
   for (const [name, amount] of Object.entries(limits)) validateAmount(name, amount, `${path}.limits[${name}]`, causes);
@@ -27,7 +30,7 @@ export function validateResources(resources: ResourceFields, containerPath: stri
   validateClaims(claims, `${path}.claims`, spec, causes);
 }
 
-function validateClaims(claims: NonNullable<ResourceFields["claims"]>, path: string, spec: PodSpecFields, causes: Causes): void {
+function validateClaims(claims: NonNullable<ResourceRequirements["claims"]>, path: string, spec: StoredPodSpec, causes: Causes): void {
   const known = new Set(spec.resourceClaims?.map((claim) => claim.name));
   for (const [index, { name }] of claims.entries()) {
     if (name === "") causes.required(`${path}[${index}]`);
@@ -35,7 +38,7 @@ function validateClaims(claims: NonNullable<ResourceFields["claims"]>, path: str
   }
 }
 
-function validateAmount(name: string, amount: string, field: string, causes: Causes): void {
+function validateAmount(name: string, amount: Amount, field: string, causes: Causes): void {
   validateResourceName(name, field, causes);
   const { nanos } = parseQuantity(amount);
   if (nanos < 0n) causes.invalid(field, amount, "must be greater than or equal to 0");
@@ -62,7 +65,7 @@ function isHugePages(name: string): boolean {
   return name.startsWith("hugepages-");
 }
 
-function validateHugePages(name: string, amount: string, field: string, causes: Causes): void {
+function validateHugePages(name: string, amount: Amount, field: string, causes: Causes): void {
   const page = parseQuantity(name.slice("hugepages-".length)).nanos;
   if (page > 0n && parseQuantity(amount).nanos % page === 0n) return;
   causes.invalid(field, amount, `${amount} is not positive integer multiple of ${name}`);
@@ -70,8 +73,8 @@ function validateHugePages(name: string, amount: string, field: string, causes: 
 
 interface Request {
   readonly name: string;
-  readonly amount: string;
-  readonly limit: string | undefined;
+  readonly amount: Amount;
+  readonly limit: Amount | undefined;
 }
 
 /** What comes in pieces cannot be promised to more containers than there are pieces: request and limit are the same number. */

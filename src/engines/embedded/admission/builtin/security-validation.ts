@@ -1,14 +1,15 @@
 import type { Causes } from "../causes.ts";
 import { rangeMistakes } from "#model/names.ts";
-import type { CommonSecurityFields, PodSecurityFields, PodSpecFields, SecurityFields } from "./pod-fields.ts";
+import type { StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { PodSecurityContext, SecurityContext } from "#model/kubernetes.generated.ts";
 
 const maxId = 2 ** 31 - 1;
 const profileTypes = ["Localhost", "RuntimeDefault", "Unconfined"];
 const sysctlForm = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 const isSysctl = new RegExp(sysctlForm);
 
-export function validatePodSecurity(spec: PodSpecFields, causes: Causes): void {
-  const context: PodSecurityFields = spec.securityContext;
+export function validatePodSecurity(spec: StoredPodSpec, causes: Causes): void {
+  const context: PodSecurityContext = spec.securityContext;
   const path = "spec.securityContext";
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     causes.invalid(`${path}.shareProcessNamespace`, true, "ShareProcessNamespace and HostPID cannot both be enabled");
@@ -26,12 +27,12 @@ export function validatePodSecurity(spec: PodSpecFields, causes: Causes): void {
 }
 
 /** A pod with users of its own cannot share what belongs to the users of its node. */
-function validateOwnUsers(spec: PodSpecFields, causes: Causes): void {
+function validateOwnUsers(spec: StoredPodSpec, causes: Causes): void {
   const shared = { "spec.hostNetwork": spec.hostNetwork, "spec.HostPID": spec.hostPID, "spec.HostIPC": spec.hostIPC };
   for (const [field, isShared] of Object.entries(shared)) if (isShared === true) causes.forbidden(field, "when `hostUsers` is false");
 }
 
-export function validateContainerSecurity(context: SecurityFields | undefined, path: string, causes: Causes): void {
+export function validateContainerSecurity(context: SecurityContext | undefined, path: string, causes: Causes): void {
   if (context === undefined) return;
   validateCommon(context, path, causes);
   const { procMount, privileged, allowPrivilegeEscalation, capabilities } = context;
@@ -45,16 +46,18 @@ export function validateContainerSecurity(context: SecurityFields | undefined, p
   }
 }
 
-function validateCommon(context: CommonSecurityFields, path: string, causes: Causes): void {
+function validateCommon(context: PodSecurityContext | SecurityContext, path: string, causes: Causes): void {
   validateId(context.runAsUser, `${path}.runAsUser`, causes);
   validateId(context.runAsGroup, `${path}.runAsGroup`, causes);
   validateProfile(context.seccompProfile, `${path}.seccompProfile`, "seccomp type", causes);
   validateProfile(context.appArmorProfile, `${path}.appArmorProfile`, "AppArmor type", causes);
 }
 
-function validateProfile(profile: CommonSecurityFields["seccompProfile"], path: string, what: string, causes: Causes): void {
+function validateProfile(profile: SecurityContext["seccompProfile"], path: string, what: string, causes: Causes): void {
   if (profile === undefined) return;
-  const { type, localhostProfile } = profile;
+  const { localhostProfile } = profile;
+  // What a client wrote, which may be none of the types.
+  const type: string = profile.type;
   if (type === "") causes.required(`${path}.type`, "type is required when seccompProfile is set");
   else if (!profileTypes.includes(type)) causes.notSupported(`${path}.type`, type, profileTypes);
   if (type === "Localhost" && localhostProfile === undefined) {
@@ -64,7 +67,7 @@ function validateProfile(profile: CommonSecurityFields["seccompProfile"], path: 
   }
 }
 
-function validateSysctls(context: PodSecurityFields, path: string, causes: Causes): void {
+function validateSysctls(context: PodSecurityContext, path: string, causes: Causes): void {
   const names = new Set<string>();
   for (const [index, { name }] of (context.sysctls ?? []).entries()) {
     const field = `${path}[${index}].name`;

@@ -1,16 +1,17 @@
 import type { Causes } from "../causes.ts";
-import { isRecord } from "../json.ts";
+import { asRecord, isRecord } from "../json.ts";
 import { dnsLabelMistakes } from "#model/names.ts";
 import { parseQuantity } from "#model/quantity.ts";
 import { pullPolicies, validateRelativePath } from "./container-validation.ts";
 import { downwardFileFields, validateFieldReference } from "./environment-validation.ts";
-import type { DownwardFile, KeyToPath, ObjectFiles, PodSpecFields, ProjectionFields, VolumeFields } from "./pod-fields.ts";
+import type { StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection } from "#model/kubernetes.generated.ts";
 import { volumeSources } from "./kubernetes-shape.ts";
 
 const hostPathTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
 /** Returns the names of volumes that can be mounted: those about which there is nothing to complain. */
-export function validateVolumes(spec: PodSpecFields, causes: Causes): ReadonlySet<string> {
+export function validateVolumes(spec: StoredPodSpec, causes: Causes): ReadonlySet<string> {
   const usable = new Set<string>();
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
     const path = `spec.volumes[${index}]`;
@@ -25,13 +26,13 @@ export function validateVolumes(spec: PodSpecFields, causes: Causes): ReadonlySe
   return usable;
 }
 
-function validateSources(volume: VolumeFields, path: string, spec: PodSpecFields, causes: Causes): void {
-  const [chosen, ...others] = volumeSources.filter((source) => volume[source] !== undefined);
+function validateSources(volume: Volume, path: string, spec: StoredPodSpec, causes: Causes): void {
+  const [chosen, ...others] = volumeSources.filter((source) => asRecord(volume)[source] !== undefined);
   if (chosen !== undefined) checks[chosen]?.(volume, `${path}.${chosen}`, causes, spec);
   for (const other of others) causes.forbidden(`${path}.${other}`, "may not specify more than 1 volume type");
 }
 
-type SourceCheck = (volume: VolumeFields, path: string, causes: Causes, spec: PodSpecFields) => void;
+type SourceCheck = (volume: Volume, path: string, causes: Causes, spec: StoredPodSpec) => void;
 
 const checks: Readonly<Record<string, SourceCheck>> = {
   emptyDir: ({ emptyDir }, path, causes) => {
@@ -43,7 +44,8 @@ const checks: Readonly<Record<string, SourceCheck>> = {
   hostPath: ({ hostPath }, path, causes) => {
     if (hostPath?.path === "") causes.required(`${path}.path`);
     else if (hostPath?.path.split("/").includes("..") === true) causes.invalid(`${path}.path`, hostPath.path, "must not contain '..'");
-    if (hostPath !== undefined && !hostPathTypes.includes(hostPath.type)) causes.notSupported(`${path}.type`, hostPath.type, hostPathTypes);
+    if (hostPath?.type !== undefined && !hostPathTypes.includes(hostPath.type))
+      causes.notSupported(`${path}.type`, hostPath.type, hostPathTypes);
   },
   secret: ({ secret }, path, causes) => {
     if (secret?.secretName === undefined) causes.required(`${path}.secretName`);
@@ -90,7 +92,7 @@ const checks: Readonly<Record<string, SourceCheck>> = {
 };
 
 /** The files that a source puts into a volume, each with the name of the object it comes from. */
-function projectedFiles({ secret, configMap }: ProjectionFields): readonly (readonly [name: string, file: string])[] {
+function projectedFiles({ secret, configMap }: VolumeProjection): readonly (readonly [name: string, file: string])[] {
   return [secret, configMap].flatMap((object) => (object?.items ?? []).map(({ path }) => [object?.name ?? "", path] as const));
 }
 
@@ -106,7 +108,13 @@ function validateClaimTemplate(template: unknown, path: string, causes: Causes):
   if (!isRecord(requests) || requests["storage"] === undefined) causes.required(`${path}.spec.resources[storage]`);
 }
 
-function validateFiles(files: ObjectFiles | undefined, path: string, causes: Causes): void {
+/** What secrets and config maps have in common as volumes and as parts of one. */
+interface Files {
+  readonly items?: readonly KeyToPath[];
+  readonly defaultMode?: number;
+}
+
+function validateFiles(files: Files | undefined, path: string, causes: Causes): void {
   validateMode(files?.defaultMode, `${path}.defaultMode`, causes);
   for (const [index, item] of (files?.items ?? []).entries()) validateFile(item, `${path}.items[${index}]`, causes);
 }
@@ -118,7 +126,7 @@ function validateFile({ key, path, mode }: KeyToPath, at: string, causes: Causes
   validateMode(mode, `${at}.mode`, causes);
 }
 
-function validateDownwardFile(file: DownwardFile, path: string, causes: Causes): void {
+function validateDownwardFile(file: DownwardAPIVolumeFile, path: string, causes: Causes): void {
   if (file.path === "") causes.required(`${path}.path`);
   validateRelativePath(file.path, `${path}.path`, causes);
   if (file.fieldRef !== undefined) {
@@ -130,7 +138,7 @@ function validateDownwardFile(file: DownwardFile, path: string, causes: Causes):
   validateMode(file.mode, `${path}.mode`, causes);
 }
 
-function validateProjection(source: ProjectionFields, path: string, spec: PodSpecFields, causes: Causes): void {
+function validateProjection(source: VolumeProjection, path: string, spec: StoredPodSpec, causes: Causes): void {
   const { secret, configMap, serviceAccountToken } = source;
   for (const [name, files] of Object.entries({ secret, configMap })) {
     if (files === undefined) continue;
@@ -140,7 +148,7 @@ function validateProjection(source: ProjectionFields, path: string, spec: PodSpe
   if (serviceAccountToken !== undefined) {
     const field = `${path}.serviceAccountToken`;
     const { expirationSeconds } = serviceAccountToken;
-    if (expirationSeconds < 600) {
+    if (expirationSeconds !== undefined && expirationSeconds < 600) {
       causes.invalid(`${field}.expirationSeconds`, expirationSeconds, "may not specify a duration less than 10 minutes");
     }
     if (serviceAccountToken.path === "") causes.required(`${path.replace(/\.sources\[\d+\]$/, "")}.path`);

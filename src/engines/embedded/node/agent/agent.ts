@@ -8,7 +8,7 @@
  * - `container/`     turns a pod's spec into a container for the runtime (render-container.ts)
  * - `probe/`, `event/`, `log/`   probes and hooks; events; logs
  * - `pod-access.ts`  logs of pods, and commands run in them
- * - `ports.ts`, `pod-fields.ts`  the interfaces that the agent needs; readers for fields of a pod
+ * - `ports.ts`, `node-pod.ts`  the interfaces that the agent needs; a pod as the store keeps it
  *
  * The agent keeps no state that it cannot lose. It may be killed at any instant; the next agent takes over what runs, finishes what
  * was begun and removes what no pod owns any more (I7, I11).

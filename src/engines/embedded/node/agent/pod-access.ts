@@ -7,7 +7,7 @@ import { restWish } from "#model/rest.ts";
 import type { ContainerStateOnNode, PodRuntime } from "../pod-runtime.ts";
 import type { ContainerLogs } from "./log/container-logs.ts";
 import { ownerOf, type TeamOfPool } from "./run/pod-places.ts";
-import { type NodePod, nodePod } from "./pod-fields.ts";
+import { type NodePod, nodePod } from "./node-pod.ts";
 
 export interface PodAccessDeps {
   readonly informer: Informer<Pod>;

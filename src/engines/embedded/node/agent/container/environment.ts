@@ -1,12 +1,13 @@
 /** The variables of a container, by Kubernetes' rules: whole objects first, then single ones, each of which may use those before it. */
-import type { ContainerFields, EnvFields, EnvFromFields, KeyReference } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { ConfigMapKeySelector, EnvFromSource, EnvVar } from "#model/kubernetes.generated.ts";
 import { expand } from "./expand.ts";
 import { fieldValue, type PodFacts, resourceValue } from "./field-value.ts";
 import { RenderError } from "./render-error.ts";
 import type { Sources } from "./sources.ts";
 
 /** What the pod says; the image's own variables are not among them. */
-export function containerVariables(facts: PodFacts, container: ContainerFields, sources: Sources): ReadonlyMap<string, string> {
+export function containerVariables(facts: PodFacts, container: StoredContainer, sources: Sources): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const from of container.envFrom ?? []) {
     for (const [name, value] of wholeObject(from, sources)) variables.set(name, value);
@@ -18,7 +19,7 @@ export function containerVariables(facts: PodFacts, container: ContainerFields, 
   return variables;
 }
 
-function wholeObject({ prefix = "", configMapRef, secretRef }: EnvFromFields, sources: Sources): readonly (readonly [string, string])[] {
+function wholeObject({ prefix = "", configMapRef, secretRef }: EnvFromSource, sources: Sources): readonly (readonly [string, string])[] {
   const kind = configMapRef === undefined ? "secret" : "configmap";
   const { name = "", optional = false } = configMapRef ?? secretRef ?? {};
   const data = dataOf(sources, kind, name);
@@ -51,7 +52,7 @@ interface Known {
 }
 
 /** Undefined for an optional value that is not there. */
-function valueOf(facts: PodFacts, container: ContainerFields, variable: EnvFields, { sources, variables }: Known): string | undefined {
+function valueOf(facts: PodFacts, container: StoredContainer, variable: EnvVar, { sources, variables }: Known): string | undefined {
   const { value, valueFrom } = variable;
   if (valueFrom?.fieldRef !== undefined) return fieldValue(facts, valueFrom.fieldRef.fieldPath);
   if (valueFrom?.resourceFieldRef !== undefined) return resourceValue(facts, container, valueFrom.resourceFieldRef);
@@ -60,7 +61,7 @@ function valueOf(facts: PodFacts, container: ContainerFields, variable: EnvField
   return expand(value ?? "", variables);
 }
 
-function keyOf(sources: Sources, kind: "configmap" | "secret", { name = "", key, optional }: KeyReference): string | undefined {
+function keyOf(sources: Sources, kind: "configmap" | "secret", { name = "", key, optional }: ConfigMapKeySelector): string | undefined {
   const data = dataOf(sources, kind, name);
   const value = data?.[key];
   if (value !== undefined || optional === true) return value;

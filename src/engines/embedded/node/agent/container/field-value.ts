@@ -1,6 +1,8 @@
 /** The downward API: what a pod can be told about itself. */
 import { parseQuantity } from "#model/quantity.ts";
-import type { ContainerFields, DownwardFile, NodePod, ResourceFieldReference } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { DownwardAPIVolumeFile, ResourceFieldSelector } from "#model/kubernetes.generated.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { NodeCapacity } from "./node-capacity.ts";
 import { RenderError } from "./render-error.ts";
 
@@ -42,18 +44,22 @@ function lines(map: Readonly<Record<string, string>> = {}): string {
 }
 
 /** Rounded up to whole divisors. A limit that is not set is the machine's. */
-export function resourceValue(facts: PodFacts, own: ContainerFields, { resource, divisor, containerName }: ResourceFieldReference): string {
+export function resourceValue(facts: PodFacts, own: StoredContainer, { resource, divisor, containerName }: ResourceFieldSelector): string {
   const containers = [...facts.pod.spec.containers, ...(facts.pod.spec.initContainers ?? [])];
   const container = containerName === undefined ? own : containers.find(({ name }) => name === containerName);
   if (container === undefined) throw new RenderError("config", `the pod has no container ${containerName} whose ${resource} could be told`);
   const [list = "", name = ""] = resource.split(/\.(.*)/s);
   const amounts = list === "limits" ? { ...facts.capacity, ...container.resources?.limits } : { ...container.resources?.requests };
-  const amount = parseQuantity(String((amounts as Readonly<Record<string, string | number>>)[name] ?? "0")).nanos;
+  const amount = parseQuantity((amounts as Readonly<Record<string, string | number>>)[name] ?? "0").nanos;
   const unit = parseQuantity(divisor ?? "0").nanos || parseQuantity("1").nanos;
   return String((amount + unit - 1n) / unit);
 }
 
-export function downwardContent(facts: PodFacts, own: ContainerFields, { fieldRef, resourceFieldRef, path }: DownwardFile): string {
+export function downwardContent(
+  facts: PodFacts,
+  own: StoredContainer,
+  { fieldRef, resourceFieldRef, path }: DownwardAPIVolumeFile,
+): string {
   if (fieldRef !== undefined) return fieldValue(facts, fieldRef.fieldPath);
   if (resourceFieldRef !== undefined) return resourceValue(facts, own, resourceFieldRef);
   throw new RenderError("volume", `the file ${path} names nothing to be written into it`);

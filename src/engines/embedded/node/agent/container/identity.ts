@@ -1,13 +1,13 @@
 /** A container's identity: what it was made from, and which attempt it is. A later agent reads it from the container itself. */
 import { createHash } from "node:crypto";
 import type { ContainerStateOnNode } from "../../pod-runtime.ts";
-import type { ContainerFields } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
 
 /**
  * What makes a container another one: its name and the text of its image, as the kubelet has it. Two texts with the same
  * digest are two containers, so writing a fresh tag beside a digest restarts it.
  */
-export function containerHash({ name, image = "" }: Pick<ContainerFields, "name" | "image">): string {
+export function containerHash({ name, image = "" }: Pick<StoredContainer, "name" | "image">): string {
   return createHash("sha256")
     .update(JSON.stringify([name, image]))
     .digest("hex")

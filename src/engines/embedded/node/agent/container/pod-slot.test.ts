@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotationKeys } from "#model/keys.ts";
 import { factsOf } from "../../../../../../test/world/rendered-container.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
-import type { ContainerFields } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
 import { hostnameOf, podSlot } from "./pod-slot.ts";
 
 describe("the host name", () => {
@@ -16,11 +16,12 @@ describe("the host name", () => {
 const usual = { pids: 100, ephemeralStorageBytes: 5 * 1024 ** 3 };
 
 describe("the disk limit of the pod", () => {
-  const limited = { name: "main", resources: { limits: { "ephemeral-storage": "1Gi" } } };
+  const silent = { name: "main", resources: {}, terminationMessagePolicy: "File" } as const;
+  const limited = { ...silent, resources: { limits: { "ephemeral-storage": "1Gi" } } };
 
   test.each([
     ["is that of its containers together", [limited, { ...limited, name: "side" }], 2],
-    ["is the node's own for a container that states none", [limited, { name: "side" }], 6],
+    ["is the node's own for a container that states none", [limited, { ...silent, name: "side" }], 6],
   ])("%s", (_, containers, gibibytes) => {
     const { limits } = podSlot(factsOf({ spec: { containers } }).pod, usual);
     expect(limits).toMatchObject({ pids: 100, ephemeralStorageBytes: gibibytes * 1024 ** 3 });
@@ -28,7 +29,7 @@ describe("the disk limit of the pod", () => {
 });
 
 describe("the pod's weight", () => {
-  const asking = (resources: ResourceRequirements): ContainerFields => ({ name: "main", resources });
+  const asking = (resources: ResourceRequirements): StoredContainer => ({ name: "main", terminationMessagePolicy: "File", resources });
   test.each([
     ["is what its containers request together", [asking({ requests: { cpu: "250m" } }), asking({ requests: { cpu: 1 } })], 1280],
     ["is the limit where nothing is requested", [asking({ limits: { cpu: "2" } })], 2048],

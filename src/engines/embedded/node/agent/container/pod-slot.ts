@@ -2,7 +2,7 @@
 import { parseQuantity } from "#model/quantity.ts";
 import type { PodPlan } from "../../pod-runtime.ts";
 import { wantedEgress } from "../plan/egress.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 
 const maxHostname = 63;
 
@@ -49,5 +49,5 @@ function cpuShares({ spec }: NodePod): number {
 }
 
 function amount(quantity: string | number): number {
-  return Number(parseQuantity(String(quantity)).nanos) / 1e9;
+  return Number(parseQuantity(quantity).nanos) / 1e9;
 }

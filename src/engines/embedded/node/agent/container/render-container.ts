@@ -13,7 +13,8 @@ import type { ResolvedImage } from "#images/resolved-image.ts";
 import { daemonCommand } from "#model/daemon-command.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { ContainerPlan } from "../../pod-runtime.ts";
-import type { ContainerFields, NodePod } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { NodePod } from "../node-pod.ts";
 import { containerVariables } from "./environment.ts";
 import { expand } from "./expand.ts";
 import type { PodFacts } from "./field-value.ts";
@@ -26,7 +27,7 @@ import { hostnameOf } from "./pod-slot.ts";
 
 export interface ContainerToRender {
   readonly facts: PodFacts;
-  readonly container: ContainerFields;
+  readonly container: StoredContainer;
   readonly id: string;
   readonly attempt: number;
   readonly image: ResolvedImage;
@@ -75,14 +76,14 @@ export function renderContainer(wanted: ContainerToRender): ContainerPlan {
 }
 
 /** The daemon is in the first container of every pod that a pool made: that is where its sandbox lives. */
-export function runsDaemon({ metadata, spec }: NodePod, container: ContainerFields): boolean {
+export function runsDaemon({ metadata, spec }: NodePod, container: StoredContainer): boolean {
   return metadata.labels?.[labelKeys.sandboxPool] !== undefined && spec.containers[0]?.name === container.name;
 }
 
 /** What of the pod's own command the daemon is to run, as a kubelet would hand it over; the image's comes when it is armed. */
 function forDaemon(
   { metadata }: NodePod,
-  { command = [], args = [] }: ContainerFields,
+  { command = [], args = [] }: StoredContainer,
   variables: ReadonlyMap<string, string>,
 ): readonly string[] {
   if (metadata.annotations?.[annotationKeys.runEntrypoint] !== "true") return [];
@@ -91,7 +92,7 @@ function forDaemon(
 
 /** The image's entrypoint and command, as far as the pod leaves them in place. */
 function ownCommand(
-  { command = [], args = [] }: ContainerFields,
+  { command = [], args = [] }: StoredContainer,
   { config }: ResolvedImage,
   variables: ReadonlyMap<string, string>,
 ): readonly string[] {
@@ -100,7 +101,7 @@ function ownCommand(
   return [...config.entrypoint, ...(args.length > 0 ? ours(args) : config.cmd)];
 }
 
-function required(argv: readonly string[], { name, image }: ContainerFields): readonly string[] {
+function required(argv: readonly string[], { name, image }: StoredContainer): readonly string[] {
   if (argv.length > 0) return argv;
   throw new RenderError("config", `the image "${image ?? ""}" has no command and the container ${name} gives none`);
 }

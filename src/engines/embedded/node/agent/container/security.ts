@@ -1,11 +1,12 @@
 /** The user and the rights that a container runs with. The container's settings override the pod's, and both override the image's. */
 import type { ContainerSecurity } from "../../pod-runtime.ts";
-import type { ContainerFields, NodePod } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { NodePod } from "../node-pod.ts";
 import { RenderError } from "./render-error.ts";
 
 export function containerSecurity(
   { spec }: NodePod,
-  { name, securityContext = {} }: ContainerFields,
+  { name, securityContext = {} }: StoredContainer,
   imageUser: string,
 ): ContainerSecurity {
   const { securityContext: pod } = spec;

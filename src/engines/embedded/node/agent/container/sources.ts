@@ -2,7 +2,9 @@
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { type ConfigMap, ConfigMaps, type Secret, Secrets } from "#model/core-kinds.ts";
-import type { ContainerFields, NodePod, ProjectionFields, VolumeFields } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { Volume, VolumeProjection } from "#model/kubernetes.generated.ts";
+import type { NodePod } from "../node-pod.ts";
 
 /** By name; those that do not exist are left out. */
 export interface Sources {
@@ -15,7 +17,7 @@ interface Names {
   readonly secrets: ReadonlySet<string>;
 }
 
-export async function readSources(client: ObjectClient, pod: NodePod, container: ContainerFields, signal: AbortSignal): Promise<Sources> {
+export async function readSources(client: ObjectClient, pod: NodePod, container: StoredContainer, signal: AbortSignal): Promise<Sources> {
   const { configMaps, secrets } = namesIn(pod, container);
   const { namespace } = pod.metadata;
   return {
@@ -36,7 +38,7 @@ async function found<T>(names: ReadonlySet<string>, get: (name: string) => Promi
   return objects;
 }
 
-function namesIn(pod: NodePod, container: ContainerFields): Names {
+function namesIn(pod: NodePod, container: StoredContainer): Names {
   const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));
   const volumes = (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name));
   const env = (container.env ?? []).map(({ valueFrom }) => valueFrom);
@@ -60,7 +62,7 @@ function given(all: readonly (string | undefined)[]): ReadonlySet<string> {
 }
 
 /** A volume of one source is a projection of one source. */
-export function projections({ configMap, secret, downwardAPI, projected }: VolumeFields): readonly ProjectionFields[] {
+export function projections({ configMap, secret, downwardAPI, projected }: Volume): readonly VolumeProjection[] {
   return [
     ...(configMap === undefined ? [] : [{ configMap }]),
     ...(secret === undefined ? [] : [{ secret: { ...secret, name: secret.secretName ?? "" } }]),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { factsOf, sourcesOf, type Written } from "../../../../../../test/world/rendered-container.ts";
 import type { ContainerMount } from "../../pod-runtime.ts";
-import type { VolumeFields } from "../pod-fields.ts";
+import type { Volume } from "#model/kubernetes.generated.ts";
 import { containerMounts } from "./volumes.ts";
 
-function mount(volume: Omit<VolumeFields, "name">, more: Omit<Written, "container"> = {}): ContainerMount | undefined {
+function mount(volume: Omit<Volume, "name">, more: Omit<Written, "container"> = {}): ContainerMount | undefined {
   const written: Written = {
     ...more,
     container: { volumeMounts: [{ name: "v", mountPath: "/v" }] },
@@ -14,7 +14,7 @@ function mount(volume: Omit<VolumeFields, "name">, more: Omit<Written, "containe
   return containerMounts(facts, container, sourcesOf(written))[0];
 }
 
-function files(volume: Omit<VolumeFields, "name">, more: Omit<Written, "container"> = {}): Record<string, string> {
+function files(volume: Omit<Volume, "name">, more: Omit<Written, "container"> = {}): Record<string, string> {
   const found = mount(volume, more);
   if (found?.kind !== "files") throw new Error("no files");
   return Object.fromEntries(found.files.map(({ path, content, mode }) => [path, `${Buffer.from(content).toString()} ${mode.toString(8)}`]));
@@ -81,7 +81,7 @@ describe("files", () => {
     expect(files({ secret: { secretName: "s", optional: true, items: [{ key: "k", path: "p" }] } })).toEqual({});
   });
 
-  test.each<[string, Omit<VolumeFields, "name">, string]>([
+  test.each<[string, Omit<Volume, "name">, string]>([
     ["an object that is missing", { configMap: { name: "c" } }, 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'],
     ["a key that is missing", { secret: { secretName: "s", items: [{ key: "k", path: "p" }] } }, 'secret "s" has no key "k"'],
     [

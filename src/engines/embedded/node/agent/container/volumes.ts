@@ -1,14 +1,16 @@
 /** The volumes of a container as the runtime mounts them: folders of the pod, and files that are written here. */
 import { parseQuantity } from "#model/quantity.ts";
 import type { ContainerMount, ProjectedFile } from "../../pod-runtime.ts";
-import type { ContainerFields, DownwardFile, KeyToPath, MountFields, NodePod, ProjectionFields, VolumeFields } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeMount, VolumeProjection } from "#model/kubernetes.generated.ts";
+import type { NodePod } from "../node-pod.ts";
 import { downwardContent, type PodFacts } from "./field-value.ts";
 import { RenderError } from "./render-error.ts";
 import { projections, type Sources } from "./sources.ts";
 
 const unitNanos = 1_000_000_000n;
 
-export function containerMounts(facts: PodFacts, container: ContainerFields, sources: Sources): readonly ContainerMount[] {
+export function containerMounts(facts: PodFacts, container: StoredContainer, sources: Sources): readonly ContainerMount[] {
   return (container.volumeMounts ?? []).map((mount) => {
     const volume = facts.pod.spec.volumes?.find(({ name }) => name === mount.name);
     if (volume === undefined) throw new RenderError("volume", `the pod has no volume "${mount.name}" to mount at ${mount.mountPath}`);
@@ -18,7 +20,7 @@ export function containerMounts(facts: PodFacts, container: ContainerFields, sou
   });
 }
 
-function folderMount({ spec }: NodePod, emptyDir: NonNullable<VolumeFields["emptyDir"]>, mount: MountFields): ContainerMount {
+function folderMount({ spec }: NodePod, emptyDir: NonNullable<Volume["emptyDir"]>, mount: VolumeMount): ContainerMount {
   return {
     kind: "emptyDir",
     name: mount.name,
@@ -36,11 +38,11 @@ function ownerOf(group: number | undefined): { readonly group?: number } {
 
 interface Rendering {
   readonly facts: PodFacts;
-  readonly container: ContainerFields;
+  readonly container: StoredContainer;
   readonly sources: Sources;
 }
 
-function filesMount(rendering: Rendering, volume: VolumeFields, { name, mountPath }: MountFields): ContainerMount {
+function filesMount(rendering: Rendering, volume: Volume, { name, mountPath }: VolumeMount): ContainerMount {
   const { fsGroup } = rendering.facts.pod.spec.securityContext;
   const defaultMode =
     [volume.configMap, volume.secret, volume.downwardAPI, volume.projected].find((one) => one !== undefined)?.defaultMode ?? 0o644;
@@ -69,7 +71,7 @@ interface SourceFile {
   readonly mode: number | undefined;
 }
 
-function sourceFiles({ facts, container, sources }: Rendering, source: ProjectionFields, volume: string): readonly SourceFile[] {
+function sourceFiles({ facts, container, sources }: Rendering, source: VolumeProjection, volume: string): readonly SourceFile[] {
   if (source.configMap !== undefined) {
     const object = sources.configMaps.get(source.configMap.name ?? "");
     const data = object && { ...mapValues(object.data, (text) => Buffer.from(text)), ...mapValues(object.binaryData, fromBase64) };
@@ -79,7 +81,7 @@ function sourceFiles({ facts, container, sources }: Rendering, source: Projectio
     const object = sources.secrets.get(source.secret.name ?? "");
     return objectFiles({ kind: "secret", volume, ...source.secret }, object && mapValues(object.data, fromBase64));
   }
-  return (source.downwardAPI?.items ?? []).map((item: DownwardFile) => ({
+  return (source.downwardAPI?.items ?? []).map((item: DownwardAPIVolumeFile) => ({
     path: item.path,
     content: Buffer.from(downwardContent(facts, container, item)),
     mode: item.mode,

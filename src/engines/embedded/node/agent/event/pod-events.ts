@@ -1,7 +1,7 @@
 /** What a node tells about its pods. */
 import { EventRecorder, type EventRecorderDeps } from "#kube/events/event-recorder.ts";
 import type { PlannedEvent } from "../plan/action.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 
 export interface PodEventsDeps extends Omit<EventRecorderDeps, "component" | "host"> {
   readonly nodeName: string;

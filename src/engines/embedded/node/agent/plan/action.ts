@@ -2,25 +2,25 @@
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import type { PodStatus } from "#model/pod.ts";
 import type { ContainerSignal } from "../../pod-runtime.ts";
-import type { ContainerFields, ProbeFields } from "../pod-fields.ts";
+import type { StoredContainer, StoredProbe } from "#engines/embedded/stored-pod.ts";
 import type { ProbeKind } from "./observed.ts";
 
 export type Action =
   | { readonly kind: "ensure-pod" }
   /** Goes on in the background. */
-  | { readonly kind: "pull"; readonly container: ContainerFields; readonly id: string; readonly failures: number }
+  | { readonly kind: "pull"; readonly container: StoredContainer; readonly id: string; readonly failures: number }
   | CreateAction
   /** For a container that an agent made and did not live to start. */
-  | { readonly kind: "start"; readonly container: ContainerFields; readonly id: string }
+  | { readonly kind: "start"; readonly container: StoredContainer; readonly id: string }
   | {
       readonly kind: "begin-stop";
-      readonly container: ContainerFields;
+      readonly container: StoredContainer;
       readonly id: string;
       readonly graceMs: number;
       readonly why: string;
     }
   /** Goes on in the background. */
-  | { readonly kind: "pre-stop"; readonly container: ContainerFields; readonly id: string; readonly withinMs: number }
+  | { readonly kind: "pre-stop"; readonly container: StoredContainer; readonly id: string; readonly withinMs: number }
   | { readonly kind: "signal"; readonly id: string; readonly signal: ContainerSignal }
   | { readonly kind: "remove-container"; readonly id: string }
   /** Freezes the pod for a wish to pause or to rest; thaws it without one. */
@@ -32,7 +32,7 @@ export type Action =
 /** Makes a container and starts it. */
 export interface CreateAction {
   readonly kind: "create";
-  readonly container: ContainerFields;
+  readonly container: StoredContainer;
   readonly isInit: boolean;
   readonly id: string;
   readonly attempt: number;
@@ -53,8 +53,8 @@ export interface PlannedEvent {
 export interface ProbeTarget {
   readonly id: string;
   readonly kind: ProbeKind;
-  readonly container: ContainerFields;
-  readonly probe: ProbeFields;
+  readonly container: StoredContainer;
+  readonly probe: StoredProbe;
   readonly address: string;
   readonly startedAt: number;
   /** What is believed until the first answer. */

@@ -3,11 +3,12 @@ import type { ContainerState, ContainerStatus } from "#model/pod.ts";
 import type { LostEnd } from "../../node-life.ts";
 import type { ContainerStateOnNode } from "../../pod-runtime.ts";
 import { containerHash, containerReference } from "../container/identity.ts";
-import type { ContainerFields, NodePod } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { Observed, PodMemoryView, StartFailure } from "./observed.ts";
 
 export interface ContainerView {
-  readonly spec: ContainerFields;
+  readonly spec: StoredContainer;
   readonly isInit: boolean;
   readonly hash: string;
   readonly stored: ContainerStatus | undefined;
@@ -40,7 +41,7 @@ export interface Ended {
 
 export function viewContainers(pod: NodePod, observed: Observed): readonly ContainerView[] {
   const { spec, status } = pod;
-  const view = (isInit: boolean, stored: readonly ContainerStatus[]) => (container: ContainerFields) =>
+  const view = (isInit: boolean, stored: readonly ContainerStatus[]) => (container: StoredContainer) =>
     viewContainer({ spec: container, isInit, stored: stored.find(({ name }) => name === container.name) }, observed);
   return [
     ...(spec.initContainers ?? []).map(view(true, status.initContainerStatuses ?? [])),

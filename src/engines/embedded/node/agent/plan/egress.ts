@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { closedEgress, type EgressPolicy, egressWish, invalidEgressMessage, parseEgressPolicy } from "#model/egress-policy.ts";
 import { podConditionReasons, podConditions } from "#model/keys.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { PlannedEvent } from "./action.ts";
 import type { Move, Scene } from "./move.ts";
 import type { Finding } from "./pod-conditions.ts";

@@ -1,5 +1,5 @@
 /** Why a pod must not run any more, and the next steps of its end. */
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { Moves, Scene } from "./move.ts";
 import type { Observed } from "./observed.ts";
 import { stopMove } from "./stop-container.ts";

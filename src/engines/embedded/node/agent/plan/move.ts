@@ -1,4 +1,4 @@
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { Action } from "./action.ts";
 import type { ContainerView } from "./container-view.ts";
 import type { Observed } from "./observed.ts";

@@ -1,5 +1,6 @@
 /** Whether a pod that has no node may come to this one. With one node there is nothing to choose, only to refuse. */
-import type { NodePod, NodeRequirement, NodeSelectorTerm } from "../pod-fields.ts";
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "#model/kubernetes.generated.ts";
+import type { NodePod } from "../node-pod.ts";
 
 export type NodeLabels = Readonly<Record<string, string>>;
 
@@ -41,7 +42,7 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTe
   return matchExpressions.every((one) => matches(one, labels)) && matchFields.every((one) => matches(one, fields));
 }
 
-function matches({ key, operator, values = [] }: NodeRequirement, labels: NodeLabels): boolean {
+function matches({ key, operator, values = [] }: NodeSelectorRequirement, labels: NodeLabels): boolean {
   const value = labels[key];
   switch (operator) {
     case "In":

@@ -16,7 +16,7 @@
  * P3 How a container ended is in the stored status before anything that knows it is removed from the machine.
  * P4 The object of a deleted pod goes last, when nothing of it is left on the machine.
  */
-import type { NodePod } from "#engines/embedded/node/agent/pod-fields.ts";
+import type { NodePod } from "#engines/embedded/node/agent/node-pod.ts";
 import type { Action, Plan, PlannedEvent } from "./action.ts";
 import { viewContainers, type ContainerView, isRecorded } from "./container-view.ts";
 import { egressMove, egressEvents } from "./egress.ts";

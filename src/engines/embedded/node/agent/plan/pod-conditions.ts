@@ -1,7 +1,7 @@
 /** The conditions of a pod, as a kubelet writes them; those of others are left as they are. */
 import { kubernetesTime } from "#lib/clock.ts";
 import type { ContainerStatus, PodCondition, PodPhase } from "#model/pod.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 
 export type Finding = Pick<PodCondition, "status" | "reason" | "message">;
 

@@ -1,5 +1,5 @@
 /** What probes mean: whether a container has started and is ready, whether it must go, and which of its probes should run. */
-import type { ProbeFields } from "../pod-fields.ts";
+import type { StoredProbe } from "#engines/embedded/stored-pod.ts";
 import type { ProbeTarget } from "./action.ts";
 import { type ContainerView, isRecorded } from "./container-view.ts";
 import type { Scene } from "./move.ts";
@@ -36,7 +36,7 @@ export function isReady(observed: Observed, view: ContainerView): boolean {
 export function failedProbe(
   observed: Observed,
   view: ContainerView,
-): { readonly kind: ProbeKind; readonly probe: ProbeFields } | undefined {
+): { readonly kind: ProbeKind; readonly probe: StoredProbe } | undefined {
   const { startupProbe, livenessProbe } = view.spec;
   if (startupProbe !== undefined && verdict(observed, view, "startup") === "failure") return { kind: "startup", probe: startupProbe };
   if (livenessProbe !== undefined && verdict(observed, view, "liveness") === "failure") return { kind: "liveness", probe: livenessProbe };
@@ -55,7 +55,7 @@ function targetsOf(observed: Observed, view: ContainerView): readonly ProbeTarge
   const hook = observed.memory.postStarts.get(id);
   if (observed.memory.stops.has(id) || hook === "running" || hook === "failed") return [];
   const { ip: address } = observed.runtime;
-  const target = (kind: ProbeKind, probe: ProbeFields | undefined): readonly ProbeTarget[] =>
+  const target = (kind: ProbeKind, probe: StoredProbe | undefined): readonly ProbeTarget[] =>
     probe === undefined ? [] : [{ id, kind, container: spec, probe, address, startedAt, initial: verdict(observed, view, kind) }];
   if (!hasStarted(observed, view)) return target("startup", spec.startupProbe);
   return [...target("liveness", spec.livenessProbe), ...target("readiness", spec.readinessProbe)];

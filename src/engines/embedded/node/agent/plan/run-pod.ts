@@ -1,6 +1,6 @@
 /** The next steps of a pod that is to run: its init containers one after the other, then the others side by side. */
 import { readNote } from "../container/identity.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { ContainerView } from "./container-view.ts";
 import type { Move, Moves, Scene } from "./move.ts";
 import { failedProbe } from "./probing.ts";

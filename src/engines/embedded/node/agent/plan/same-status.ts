@@ -11,8 +11,9 @@ const optional = ["reason", "message", "startTime", "podIP", "podIPs", "initCont
 /** What of the status has to be written: fields that differ, and null for those that go. */
 export function statusPatch(wanted: PodStatus, stored: PodStatus): Readonly<Record<string, unknown>> {
   const patch: Record<string, unknown> = {};
+  const before: Readonly<Record<string, unknown>> = { ...stored };
   for (const [field, value] of Object.entries(wanted)) {
-    if (!isSame(value, stored[field])) patch[field] = value;
+    if (!isSame(value, before[field])) patch[field] = value;
   }
   for (const field of optional) {
     if (wanted[field] === undefined && stored[field] !== undefined) patch[field] = null;

@@ -1,7 +1,7 @@
 /** Stops a container: first the hook, then the stop signal, and SIGKILL when its grace period is over. */
 import type { ContainerSignal, ContainerStateOnNode } from "../../pod-runtime.ts";
 import { readNote } from "../container/identity.ts";
-import type { ContainerFields } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
 import type { Move, Scene } from "./move.ts";
 import type { StopProgress } from "./observed.ts";
 import { isHeld } from "./resting.ts";
@@ -21,7 +21,7 @@ const forceAfterMs = 10_000;
 
 const stopSignals: ReadonlySet<string> = new Set(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"]);
 
-export function stopMove(scene: Scene, container: ContainerFields, state: ContainerStateOnNode, asked: Stop): Move {
+export function stopMove(scene: Scene, container: StoredContainer, state: ContainerStateOnNode, asked: Stop): Move {
   const { id } = state;
   // Its time is over since its sandbox ended: it is killed as it stands.
   const stop = isHeld(scene) ? { ...asked, graceMs: 0 } : asked;
@@ -42,7 +42,7 @@ function deadlineOf({ beganAt, graceMs }: StopProgress, { graceMs: now, notAfter
 
 function beforeSignal(
   { now }: Scene,
-  container: ContainerFields,
+  container: StoredContainer,
   state: ContainerStateOnNode,
   { progress, deadline }: { readonly progress: StopProgress; readonly deadline: number },
 ): Move {

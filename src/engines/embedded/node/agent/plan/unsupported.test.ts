@@ -4,7 +4,7 @@ import { openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { Namespaces } from "#model/core-kinds.ts";
 import { type Container, Pods, type PodSpec } from "#model/pod.ts";
 import { SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
-import { type NodePod, nodePod } from "../pod-fields.ts";
+import { type NodePod, nodePod } from "../node-pod.ts";
 import { unsupported } from "./unsupported.ts";
 
 /** The pod as the store makes it of what somebody wrote. */

@@ -4,7 +4,9 @@
  * one machine fulfils by itself (tolerations, preferred affinity) are not here.
  */
 import { labelKeys } from "#model/keys.ts";
-import type { ContainerFields, HandlerFields, NodePod, PodSpecFields, VolumeFields } from "../pod-fields.ts";
+import type { Handler, StoredContainer, StoredPodSpec } from "#engines/embedded/stored-pod.ts";
+import type { Volume } from "#model/kubernetes.generated.ts";
+import type { NodePod } from "../node-pod.ts";
 import { isStopSignal } from "./stop-container.ts";
 
 /** Each entry names a field. */
@@ -32,7 +34,7 @@ function named(path: string, facts: Readonly<Record<string, boolean>>): readonly
 
 const has = (list: readonly unknown[] | undefined): boolean => (list ?? []).length > 0;
 
-function podFields(spec: PodSpecFields): readonly string[] {
+function podFields(spec: StoredPodSpec): readonly string[] {
   return named("spec", {
     hostNetwork: spec.hostNetwork === true,
     hostPID: spec.hostPID === true,
@@ -49,7 +51,7 @@ function podFields(spec: PodSpecFields): readonly string[] {
   });
 }
 
-function podSecurity({ securityContext }: PodSpecFields): readonly string[] {
+function podSecurity({ securityContext }: StoredPodSpec): readonly string[] {
   const path = "spec.securityContext";
   return [
     ...commonSecurity(securityContext, path),
@@ -73,7 +75,7 @@ function isOther(profile: { readonly type: string } | undefined): boolean {
   return profile !== undefined && profile.type !== "RuntimeDefault";
 }
 
-function commonSecurity(context: NonNullable<ContainerFields["securityContext"]>, path: string): readonly string[] {
+function commonSecurity(context: NonNullable<StoredContainer["securityContext"]>, path: string): readonly string[] {
   return named(path, {
     runAsUser: isForeignId(context.runAsUser),
     runAsGroup: isForeignId(context.runAsGroup),
@@ -86,7 +88,7 @@ function commonSecurity(context: NonNullable<ContainerFields["securityContext"]>
 
 const volumeSources: ReadonlySet<string> = new Set(["name", "emptyDir", "configMap", "secret", "downwardAPI", "projected"]);
 
-function volumeFields(volume: VolumeFields, path: string): readonly string[] {
+function volumeFields(volume: Volume, path: string): readonly string[] {
   const other = Object.keys(volume).filter((source) => !volumeSources.has(source));
   const medium = volume.emptyDir?.medium ?? "";
   return [
@@ -100,7 +102,7 @@ function volumeFields(volume: VolumeFields, path: string): readonly string[] {
   ];
 }
 
-function containerFields(container: ContainerFields, path: string, runsDaemon: boolean): readonly string[] {
+function containerFields(container: StoredContainer, path: string, runsDaemon: boolean): readonly string[] {
   const context = container.securityContext ?? {};
   const { lifecycle } = container;
   return [
@@ -133,12 +135,12 @@ function containerFields(container: ContainerFields, path: string, runsDaemon: b
 
 const resources: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
 
-function resourceFields({ resources: { limits, requests } = {} }: ContainerFields, path: string): readonly string[] {
+function resourceFields({ resources: { limits, requests } = {} }: StoredContainer, path: string): readonly string[] {
   const names = new Set(Object.keys({ ...limits, ...requests }));
   return [...names].filter((name) => !resources.has(name)).map((name) => `${path} ${name}`);
 }
 
-function mountFields({ volumeMounts = [] }: ContainerFields, path: string): readonly string[] {
+function mountFields({ volumeMounts = [] }: StoredContainer, path: string): readonly string[] {
   return volumeMounts.flatMap((mount, index) =>
     named(`${path}[${index}]`, {
       subPath: (mount.subPath ?? "") !== "",
@@ -149,7 +151,7 @@ function mountFields({ volumeMounts = [] }: ContainerFields, path: string): read
 }
 
 /** Probes and hooks ask the pod itself: one that named another host would make the node ask on its behalf. */
-function handlerFields(handler: HandlerFields | undefined, path: string): readonly string[] {
+function handlerFields(handler: Handler | undefined, path: string): readonly string[] {
   if (handler === undefined) return [];
   return named(path, {
     grpc: handler.grpc !== undefined,

@@ -3,7 +3,7 @@ import { SimulatedNetwork } from "../../../../../../test/world/node-world.ts";
 import { SimulatedPodRuntime } from "../../../../../../test/world/simulated-pod-runtime.ts";
 import { settle, SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
 import { rendered } from "../../../../../../test/world/rendered-container.ts";
-import type { ContainerFields, HandlerFields } from "../pod-fields.ts";
+import type { Handler, StoredContainer } from "#engines/embedded/stored-pod.ts";
 import { type Answer, ask } from "./ask.ts";
 
 interface Scene {
@@ -11,8 +11,8 @@ interface Scene {
   readonly runtime: SimulatedPodRuntime;
   readonly network: SimulatedNetwork;
   readonly asking: (
-    handler: HandlerFields,
-    options?: { timeoutMs?: number; signal?: AbortSignal; container?: Partial<ContainerFields> },
+    handler: Handler,
+    options?: { timeoutMs?: number; signal?: AbortSignal; container?: Partial<StoredContainer> },
   ) => Promise<Answer>;
 }
 
@@ -29,10 +29,15 @@ async function scene(): Promise<Scene> {
     runtime,
     network,
     asking: (handler, { timeoutMs, signal = new AbortController().signal, container = {} } = {}) =>
-      ask({ runtime, network, clock }, { id: plan.id, address: "10.88.0.2", container: { name: "main", ...container } }, handler, {
-        signal,
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      }),
+      ask(
+        { runtime, network, clock },
+        { id: plan.id, address: "10.88.0.2", container: { name: "main", resources: {}, terminationMessagePolicy: "File", ...container } },
+        handler,
+        {
+          signal,
+          ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        },
+      ),
   };
 }
 

@@ -1,7 +1,8 @@
 /** Carries out one probe or hook: a command inside the container, a request or a connection to the pod's address, or a pause. */
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
-import type { ContainerFields, HandlerFields, HttpGetFields } from "#engines/embedded/node/agent/pod-fields.ts";
+import type { Handler, StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { HTTPGetAction } from "#model/kubernetes.generated.ts";
 import type { PodNetwork } from "#engines/embedded/node/agent/ports.ts";
 
 export interface AskDeps {
@@ -13,7 +14,7 @@ export interface AskDeps {
 export interface Asked {
   readonly id: string;
   readonly address: string;
-  readonly container: ContainerFields;
+  readonly container: StoredContainer;
 }
 
 export type Answer = { readonly ok: true } | { readonly ok: false; readonly output: string };
@@ -22,7 +23,7 @@ export type Answer = { readonly ok: true } | { readonly ok: false; readonly outp
 export async function ask(
   deps: AskDeps,
   asked: Asked,
-  handler: HandlerFields,
+  handler: Handler,
   { timeoutMs, signal }: { readonly timeoutMs?: number; readonly signal: AbortSignal },
 ): Promise<Answer> {
   const stop = new AbortController();
@@ -46,7 +47,7 @@ export async function ask(
   }
 }
 
-async function answerOf(deps: AskDeps, asked: Asked, handler: HandlerFields, signal: AbortSignal): Promise<Answer> {
+async function answerOf(deps: AskDeps, asked: Asked, handler: Handler, signal: AbortSignal): Promise<Answer> {
   const { exec, httpGet, tcpSocket, sleep: pause } = handler;
   if (exec !== undefined) return runInside(deps, asked.id, exec.command ?? [], signal);
   if (httpGet !== undefined) return get(deps, asked, httpGet, signal);
@@ -67,7 +68,7 @@ async function runInside({ runtime }: AskDeps, id: string, argv: readonly string
   return { ok: false, output: output === "" ? `command ${JSON.stringify(argv)} ended with ${code}` : output };
 }
 
-async function get({ network }: AskDeps, { address, container }: Asked, action: HttpGetFields, signal: AbortSignal): Promise<Answer> {
+async function get({ network }: AskDeps, { address, container }: Asked, action: HTTPGetAction, signal: AbortSignal): Promise<Answer> {
   const status = await network.httpGet(
     {
       scheme: action.scheme === "HTTPS" ? "https" : "http",
@@ -82,7 +83,7 @@ async function get({ network }: AskDeps, { address, container }: Asked, action: 
 }
 
 /** A port by its number or by its name among the container's ports. */
-function portOf({ name, ports = [] }: ContainerFields, port: number | string): number {
+function portOf({ name, ports = [] }: StoredContainer, port: number | string): number {
   if (typeof port === "number" || /^\d+$/.test(port)) return Number(port);
   const found = ports.find((one) => one.name === port)?.containerPort;
   if (found === undefined) throw new Error(`the container ${name} has no port named "${port}"`);

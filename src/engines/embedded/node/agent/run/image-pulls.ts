@@ -5,7 +5,8 @@ import type { Clock } from "#lib/clock.ts";
 import { Secrets } from "#model/core-kinds.ts";
 import type { Action } from "../plan/action.ts";
 import type { PullFailureReason, PullState } from "../plan/observed.ts";
-import type { ContainerFields, NodePod } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { NodeImages } from "../ports.ts";
 import { teamOf, type TeamOfPool } from "./pod-places.ts";
 import type { PodMemory } from "./pod-memory.ts";
@@ -79,7 +80,7 @@ function failureReason(error: unknown): PullFailureReason {
   return isImageError(error, "not_present") ? "ErrImageNeverPull" : "ErrImagePull";
 }
 
-function tellFailure(tell: Tell, container: ContainerFields, reason: PullFailureReason, message: string): void {
+function tellFailure(tell: Tell, container: StoredContainer, reason: PullFailureReason, message: string): void {
   const image = container.image ?? "";
   const said = {
     ErrImagePull: { reason: "Failed", message: `Failed to pull image "${image}": ${message}` },

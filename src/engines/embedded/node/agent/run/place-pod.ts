@@ -5,7 +5,7 @@ import { type Clock, kubernetesTime } from "#lib/clock.ts";
 import type { PlannedEvent } from "../plan/action.ts";
 import type { NodeFacts } from "../plan/observed.ts";
 import { type NodeLabels, placementOf } from "../plan/placement.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 import type { PodBinder } from "../ports.ts";
 import { writeStatus } from "./write-status.ts";
 

@@ -9,7 +9,7 @@ import { podSlot, type UsualLimits } from "#engines/embedded/node/agent/containe
 import type { ContainerLogs } from "#engines/embedded/node/agent/log/container-logs.ts";
 import type { Action } from "#engines/embedded/node/agent/plan/action.ts";
 import type { NodeFacts } from "#engines/embedded/node/agent/plan/observed.ts";
-import type { NodePod } from "#engines/embedded/node/agent/pod-fields.ts";
+import type { NodePod } from "#engines/embedded/node/agent/node-pod.ts";
 import type { NodeImages, PodNetwork } from "#engines/embedded/node/agent/ports.ts";
 import type { Prober } from "#engines/embedded/node/agent/probe/prober.ts";
 import { pullImage } from "./image-pulls.ts";

@@ -18,7 +18,7 @@ import type { PodEvents } from "../event/pod-events.ts";
 import type { ContainerStateOnNode, PodState } from "../../pod-runtime.ts";
 import type { Plan } from "../plan/action.ts";
 import { planPod } from "../plan/plan-pod.ts";
-import { type NodePod, nodePod } from "../pod-fields.ts";
+import { type NodePod, nodePod } from "../node-pod.ts";
 import { placePod, type PlaceDeps } from "./place-pod.ts";
 import { carryOut, type PodActionDeps, type PodAtWork } from "./pod-actions.ts";
 import { PodMemory } from "./pod-memory.ts";

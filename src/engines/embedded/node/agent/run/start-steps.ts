@@ -7,7 +7,7 @@ import { readSources } from "../container/sources.ts";
 import type { CreateAction } from "../plan/action.ts";
 import type { CreateFailure } from "../plan/observed.ts";
 import { afterRestart } from "../plan/restart-backoff.ts";
-import type { ContainerFields } from "../pod-fields.ts";
+import type { StoredContainer } from "#engines/embedded/stored-pod.ts";
 import { ask } from "../probe/ask.ts";
 import type { PodActionDeps, PodAtWork } from "./pod-actions.ts";
 import { messageOf, oneMore } from "./retry-delay.ts";
@@ -15,7 +15,7 @@ import { messageOf, oneMore } from "./retry-delay.ts";
 const createPace = { firstMs: 1_000, maxMs: 30_000 };
 
 interface Made {
-  readonly container: ContainerFields;
+  readonly container: StoredContainer;
   readonly id: string;
 }
 

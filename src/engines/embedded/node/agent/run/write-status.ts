@@ -4,7 +4,7 @@ import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { PodStatus } from "#model/pod.ts";
 import { statusPatch } from "../plan/same-status.ts";
-import type { NodePod } from "../pod-fields.ts";
+import type { NodePod } from "../node-pod.ts";
 
 /** Stores the status if anything of it has changed. Undefined when nothing was written: nothing new, or the pod is gone. */
 export async function writeStatus(

@@ -47,9 +47,9 @@ function quota(limit: number | undefined): { quota?: number; period?: number } {
 }
 
 function cores(amount: string | number | undefined): number | undefined {
-  return amount === undefined ? undefined : Number(parseQuantity(String(amount)).nanos) / 1e9;
+  return amount === undefined ? undefined : Number(parseQuantity(amount).nanos) / 1e9;
 }
 
 function bytes(amount: string | number | undefined): number | undefined {
-  return amount === undefined ? undefined : Number(parseQuantity(String(amount)).nanos / 1_000_000_000n);
+  return amount === undefined ? undefined : Number(parseQuantity(amount).nanos / 1_000_000_000n);
 }
