@@ -156,4 +156,28 @@ export const isolationMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  bugsIn(
+    "src/lib/lanes.ts",
+    ["src/lib/lanes.test.ts", "src/engines/embedded/node/agent/agent-fairness.test.ts"],
+    [["two teams together hold all places", "this.#taken.has(kept.unless) ? kept.count : 0", "0"]],
+  ),
+  bugsIn(
+    "src/engines/embedded/node/network/connection-shares.ts",
+    ["src/engines/embedded/node/network/connection-shares.test.ts"],
+    [
+      [
+        "sandboxes together fill the table of connections",
+        "(entries - entriesOfMachine) / sandboxesOf(room) / 2",
+        "(entries - entriesOfMachine) / 16",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/engines/embedded/node/linux/host-deadline.ts",
+    ["src/engines/embedded/node/linux/host-deadline.test.ts", "src/engines/embedded/node/linux/run-command.test.ts"],
+    [
+      ["a program of the machine may hang for ever", "if (now - seenAt >= quietMs)", "if (now < 0)"],
+      ["a program of the machine may work for ever", "else if (now - started >= longestMs)", "else if (now < 0)"],
+    ],
+  ),
 ].flat();

@@ -34,8 +34,8 @@ function tableOf({ uid }: Sandbox): string {
 }
 
 /** What the firewall allows each sandbox, in each direction, as the kernel shows it; and to how many. */
-function share(box: Sandbox): { readonly open: number; readonly perSecond: number; readonly atOnce: number; readonly slots: number } {
-  const rules = onMachine("nft", `list table inet ${tableOf(box)}`);
+function share(sandbox: Sandbox): { readonly open: number; readonly perSecond: number; readonly atOnce: number; readonly slots: number } {
+  const rules = onMachine("nft", `list table inet ${tableOf(sandbox)}`);
   const number = (pattern: RegExp): number => Number(pattern.exec(rules)?.[1]);
   return {
     open: number(/ct count over (\d+)/),
@@ -46,9 +46,9 @@ function share(box: Sandbox): { readonly open: number; readonly perSecond: numbe
 }
 
 /** Takes the limit of new connections per second away from a sandbox: what is left is the number of open ones. */
-function mayHurry(box: Sandbox, set: string): void {
-  const { ip } = box;
-  const table = tableOf(box);
+function mayHurry(sandbox: Sandbox, set: string): void {
+  const { ip } = sandbox;
+  const table = tableOf(sandbox);
   const element = (verb: "add" | "delete", more = ""): string => `${verb} element inet ${table} ${set} { ${ip}${more} }`;
   // Whether it was there or not, it is there with this limit.
   onMachine("nft", element("add"));
