@@ -287,7 +287,7 @@ test("a team's subscriptions are bounded by what it may have open, and leave oth
   const meta = { "io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {} };
   const body = JSON.stringify(message("subscriptions/listen", { notifications: { toolsListChanged: true }, _meta: meta }));
   const gone = new AbortController();
-  const subscribe = (by: string, signal = gfirst.signal): Promise<Response> => {
+  const subscribe = (by: string, signal = gone.signal): Promise<Response> => {
     const headers = { ...json, authorization: `Bearer ${by}`, "mcp-protocol-version": version, "mcp-method": "subscriptions/listen" };
     return fetch(`http://localhost:${port}/mcp`, { method: "POST", headers, body, signal });
   };
@@ -299,5 +299,5 @@ test("a team's subscriptions are bounded by what it may have open, and leave oth
   expect((await subscribe("eve")).status).toBe(200);
   first.abort();
   await expect.poll(async () => (await subscribe("ann")).status).toBe(200);
-  gfirst.abort();
+  gone.abort();
 });

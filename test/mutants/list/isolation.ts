@@ -20,12 +20,12 @@ export const isolationMutants: readonly Mutant[] = [
       ["every user of the machine reaches sandboxes", "    meta skuid != 0 jump refuse\n", ""],
       [
         "a sandbox fills the table of connections",
-        '    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany} } jump refuse\n',
+        '    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany(share)} } jump refuse\n',
         "",
       ],
       [
         "a sandbox is asked until the table of connections is full",
-        "    ct state new add @asked { ip daddr ${tooMany} } jump refuse\n",
+        "    ct state new add @asked { ip daddr ${tooMany(share)} } jump refuse\n",
         "",
       ],
       ["sandboxes are reached from outside", '    oifname "${bridge}" drop\n', ""],
