@@ -25,6 +25,8 @@ interface Flight<T> {
 }
 
 const maxKept = 1000;
+/** A registry that says more is asked again after this. */
+const longestRetryMs = 3_600_000;
 
 export class KeptAnswers<T> {
   readonly #deps: KeptAnswersDeps;
@@ -80,7 +82,7 @@ export class KeptAnswers<T> {
 
   #negativeTtl(error: ImageError): number {
     const { failedTtlMs = 5_000, refusedTtlMs = 30_000 } = this.#deps;
-    if (error.code === "rate_limited") return Math.max(error.retryAfterMs ?? 0, refusedTtlMs);
+    if (error.code === "rate_limited") return Math.min(Math.max(error.retryAfterMs ?? 0, refusedTtlMs), longestRetryMs);
     return error.code === "unreachable" || error.code === "registry_failed" || error.code === "tls" ? failedTtlMs : refusedTtlMs;
   }
 

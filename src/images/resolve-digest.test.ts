@@ -158,6 +158,15 @@ describe("a refusal", () => {
     expect(registry.requests.length).toBe(1);
   });
 
+  test("for having asked too often counts for an hour at most", async () => {
+    registry.fault = () => ({ status: 429, headers: { "retry-after": "31536000" } });
+    await expect(resolve("app:1")).rejects.toMatchObject({ code: "rate_limited" });
+    registry.fault = () => undefined;
+    registry.add("app", "1", first);
+    await clock.step(3_600_001);
+    expect(await resolve("app:1")).toBe(first.digest);
+  });
+
   test("that is a failure of the registry counts shortly", async () => {
     registry.fault = () => ({ status: 500 });
     await expect(patiently(clock, resolve("app:1"))).rejects.toMatchObject({ code: "registry_failed" });

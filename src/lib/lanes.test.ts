@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Lanes } from "./lanes.ts";
 
 /** Keys are `team/name`; a team has two places, all teams together three. */
@@ -56,4 +56,40 @@ test("what was cleared waits no longer, and places that are taken stay so", () =
   expect(lanes.next()).toBeUndefined();
   lanes.giveBack(first?.places ?? []);
   expect(lanes.next()).toMatchObject({ key: "c" });
+});
+
+describe("places that are kept for owners that have none", () => {
+  /** Four places of all, of which one is kept; an owner has three at most. */
+  const shared = (key: string) => {
+    const own = `team ${key.split("/")[0]}`;
+    return [
+      { name: "all", most: 4, kept: { count: 1, unless: own } },
+      { name: own, most: 3 },
+    ];
+  };
+  const waiting = (...keys: string[]): Lanes => {
+    const lanes = new Lanes(shared);
+    for (const key of keys) lanes.add(key, 0);
+    return lanes;
+  };
+
+  test("are not taken by two owners together, and the third one has its place at once", () => {
+    const lanes = waiting("a/1", "a/2", "a/3", "b/1", "b/2", "b/3");
+    expect(taken(lanes)).toEqual(["a/1", "b/1", "a/2"]);
+    lanes.add("c/1", 0);
+    expect(taken(lanes)).toEqual(["c/1"]);
+  });
+
+  test("go to the next owner in turn when all are taken, and each owner waits for a bounded number of turns", () => {
+    const lanes = waiting("a/1", "a/2", "b/1", "b/2", "c/1", "d/1", "e/1");
+    expect(taken(lanes)).toEqual(["a/1", "b/1", "c/1", "d/1"]);
+    lanes.giveBack(shared("a/1"));
+    expect(taken(lanes)).toEqual(["e/1"]);
+    lanes.giveBack(shared("b/1"));
+    expect(taken(lanes)).toEqual(["a/2"]);
+  });
+
+  test("are for an owner alone on the machine no more than for two", () => {
+    expect(taken(waiting("a/1", "a/2", "a/3", "a/4"))).toEqual(["a/1", "a/2", "a/3"]);
+  });
 });

@@ -6,6 +6,8 @@ export interface Place {
   readonly name: string;
   /** So many keys have one at a time. */
   readonly most: number;
+  /** The last `count` of them are only for keys while no key has the place `unless`: an owner that has nothing yet finds one. */
+  readonly kept?: { readonly count: number; readonly unless: string };
 }
 
 export interface NextKey {
@@ -53,7 +55,7 @@ export class Lanes {
   /** The next key that all places are free for, which it has then. */
   next(): NextKey | undefined {
     for (const [name, lane] of this.#lanes) {
-      if (!lane.places.every((place) => (this.#taken.get(place.name) ?? 0) < place.most)) continue;
+      if (!lane.places.every((place) => this.#isFree(place))) continue;
       const [first] = lane.waiting;
       if (first === undefined) continue;
       const [key, since] = first;
@@ -64,6 +66,11 @@ export class Lanes {
       return { key, since, places: lane.places };
     }
     return undefined;
+  }
+
+  #isFree({ name, most, kept }: Place): boolean {
+    const keptNow = kept !== undefined && this.#taken.has(kept.unless) ? kept.count : 0;
+    return (this.#taken.get(name) ?? 0) < most - keptNow;
   }
 
   giveBack(places: readonly Place[]): void {

@@ -27,13 +27,20 @@ test("200 pods of the first template fit on two cores and 24 GiB", () => {
   const room = machineRoom(deps(), aPool("base", 0, base));
   expect(room).toEqual({
     pods: 200,
-    because: "the machine has cpu for 200 pods of this pool: 0.05 cores each, 10 cores in all, 0 cores of it for other pools",
+    because: "the machine has room for 200 pods of this pool beside the other pools: cpu is short, 0.05 cores each",
   });
 });
 
 test("what other pools want, or have beyond that, is not there for this one", () => {
   const other = { ...aPool("other", 50, base), status: { replicas: 60 } };
   expect(machineRoom(deps(other, aPool("base", 7, base)), aPool("base", 0, base)).pods).toBe(140);
+});
+
+test("a refusal tells of the pool itself only, and not how much other pools hold together", () => {
+  const text = (...others: readonly SandboxPool[]): string => machineRoom(deps(...others), aPool("base", 0, base)).because;
+  // Two mixtures of other pools that leave room for as many pods.
+  expect(text(aPool("one", 50, base), aPool("two", 10, base))).toBe(text(aPool("other", 60, base)));
+  expect(text(aPool("other", 60, base)).match(/\d+(\.\d+)?/g)).toEqual(["140", "0.05"]);
 });
 
 test("a pod without requests counts for a part of its limits, and one that says nothing for what an idle one costs", () => {

@@ -71,12 +71,11 @@ export function machineRoom({ machine, settings, pools, specOf }: MachineCapacit
   const total = roomOf(machine(), settings);
   const fits = resources.map((resource) => {
     const taken = others.reduce((sum, other) => sum + other.pods * other.count[resource], 0);
-    return { resource, taken, pods: Math.max(0, Math.floor((total[resource] - taken) / own[resource])) };
+    return { resource, pods: Math.max(0, Math.floor((total[resource] - taken) / own[resource])) };
   });
-  const { resource, pods, taken } = fits.reduce((least, fit) => (fit.pods < least.pods ? fit : least));
-  const because =
-    `the machine has ${words[resource]} for ${pods} pods of this pool: ${text(resource, own[resource])} each, ` +
-    `${text(resource, total[resource])} in all, ${text(resource, taken)} of it for other pools`;
+  const { resource, pods } = fits.reduce((least, fit) => (fit.pods < least.pods ? fit : least));
+  // Tenants read this: what other pools hold together is not said. Admins see each pool.
+  const because = `the machine has room for ${pods} pods of this pool beside the other pools: ${words[resource]} is short, ${text(resource, own[resource])} each`;
   return { pods, because };
 }
 

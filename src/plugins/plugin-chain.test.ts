@@ -159,6 +159,11 @@ test("a pod comes with its pool, and keeps its containers", async () => {
   expect(await empty.preCreatePod(pod, pool, signal)).toMatchObject({ refusal: { kind: "Internal", plugin: "empty" } });
 });
 
+test("a plugin that says to wait for weeks is asked again after an hour", async () => {
+  const { chain } = scene([refusing("slow", { kind: "InsufficientResources", message: "full", retryAfterMs: 30 * 24 * 3_600_000 })]);
+  expect(await chain.preUpdatePool(pool, signal)).toMatchObject({ refusal: { plugin: "slow", retryAfterMs: 3_600_000 } });
+});
+
 test("a refusal of growth has the smallest number that fits and the longest wait of all plugins", async () => {
   const { chain } = scene([
     refusing("a", { kind: "InsufficientResources", message: "a is full", wouldFit: 9, retryAfterMs: 1000 }),

@@ -1,5 +1,6 @@
 /** What the use cases make of a server's answers, on every server: the places of mistakes, races, events. */
 import { expect, onTestFinished, test } from "vitest";
+import { checkPodTemplate } from "#cmd/cluster/check-pod-template.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { leaseAbout } from "#model/claim-lease.ts";
@@ -8,7 +9,7 @@ import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { ObjectMeta } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { type SandboxPool, SandboxPools, type SandboxPoolSpec } from "#model/sandbox-pool.ts";
-import type { SandboxTemplateSpec } from "#model/sandbox-template.ts";
+import { type SandboxTemplateSpec, SandboxTemplates } from "#model/sandbox-template.ts";
 import { getSandbox } from "#services/reading/get-sandbox.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { isServiceError, type ServiceError } from "#services/service-error.ts";
@@ -96,6 +97,50 @@ describeServers("use cases", (server) => {
     });
     expect((await failureOf(templates.replace(admin, name, body({ version: "v1.0.0", idleImage: "x" })))).code).toBe("invalid_request");
     expect((await templates.replace(admin, name, body({ version: "v2.1.0", idleImage: "x" }))).spec.version).toBe("v2.1.0");
+  });
+});
+
+describeServers("pods inside templates and pools", (server) => {
+  const wrong = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1", ports: [{ containerPort: 99_999 }] }] } };
+  const unknown = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1", imagePolicy: "Never" }] } };
+  const port = {
+    code: "invalid_request",
+    message: expect.stringContaining(
+      "spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535",
+    ),
+    details: { field: "spec.template.spec.containers[0].ports[0].containerPort" },
+  };
+
+  test("are checked whole by the REST API, whichever server keeps them, and nothing is stored", async () => {
+    const deps = { ...(await depsOn(server())), checkPodTemplate };
+    const [templates, pools] = [templateService(deps), poolService(deps)];
+    const name = `t-${deps.namespace}`;
+    const body = (podTemplate: object) => ({ metadata: { name }, spec: { template: podTemplate as typeof template } });
+    expect(await failureOf(templates.create(admin, body(wrong)))).toMatchObject(port);
+    expect(await failureOf(templates.create(admin, body(unknown)))).toMatchObject({
+      details: { field: "spec.template.spec.containers[0].imagePolicy" },
+    });
+    expect(await failureOf(pools.create(admin, aPool("py", { template: wrong })))).toMatchObject(port);
+    await templates.create(admin, body(template));
+    onTestFinished(() => templates.delete(admin, name));
+    await pools.create(admin, aPool("py"));
+    expect(await failureOf(templates.replace(admin, name, body(wrong)))).toMatchObject(port);
+    expect(
+      await failureOf(pools.replace(admin, { namespace: deps.namespace, name: "py" }, aPool("py", { template: wrong }))),
+    ).toMatchObject(port);
+    expect((await templates.get(admin, name)).spec.template).toMatchObject(template);
+  });
+
+  test("that were stored before stay, while something else of the template is changed", async () => {
+    const deps = await depsOn(server());
+    const name = `t-${deps.namespace}`;
+    const body = { metadata: { name }, spec: { template: wrong } };
+    await deps.client.create(SandboxTemplates, body);
+    onTestFinished(() => deps.client.delete(SandboxTemplates, { name }));
+    const templates = templateService({ ...deps, checkPodTemplate });
+    const stored = await deps.client.get(SandboxTemplates, { name });
+    const labelled = await templates.replace(admin, name, { metadata: { name, labels: { seen: "yes" } }, spec: stored.spec });
+    expect(labelled.metadata.labels).toEqual({ seen: "yes" });
   });
 });
 

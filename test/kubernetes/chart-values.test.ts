@@ -178,7 +178,9 @@ describe("what is rendered", () => {
       networkPolicies: { sandboxes: { closedNetworks: string[] } };
     };
     const addresses = { instance: "q", subnet: parseSubnet("10.231.0.0/16"), slots: 1 };
-    const [, closed = ""] = /set closed \{.*elements = \{ ([^}]*) \}/.exec(renderRuleset({ addresses, nameservers: [], egress: [] })) ?? [];
+    const share = { open: 1, newPerSecond: 1, newAtOnce: 1 };
+    const [, closed = ""] =
+      /set closed \{.*elements = \{ ([^}]*) \}/.exec(renderRuleset({ addresses, nameservers: [], egress: [], share })) ?? [];
     expect(values.networkPolicies.sandboxes.closedNetworks.sort()).toEqual(closed.split(", ").sort());
   });
 });

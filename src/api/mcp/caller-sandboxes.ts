@@ -6,10 +6,10 @@ import type { CreateWish, SandboxFacts, ToolSandboxes } from "#mcp/sandboxes.ts"
 import { ToolFailure } from "#mcp/tool.ts";
 import { mcpLimits } from "#mcp/limits.ts";
 import type { Caller } from "#services/caller.ts";
+import { inTime } from "#services/inside/in-time.ts";
 import type { SandboxInside } from "#services/inside/sandbox-inside.ts";
 import type { CreateSandbox, SandboxService, SandboxView } from "#services/sandbox-service.ts";
 import { isServiceError, ServiceError } from "#services/service-error.ts";
-import { ChildAbort } from "#lib/abortable.ts";
 import { GrowingBuffer } from "#lib/growing-buffer.ts";
 import type { Clock } from "#lib/clock.ts";
 
@@ -35,12 +35,18 @@ export function callerSandboxes({ sandboxes, inside, domain, clock }: CallerSand
     run: async (id, command, signal) => await told(inside.run(caller, id, command, signal)),
     start: async (id, command, signal) => await told(inside.start(caller, id, command, signal)),
     runCode: async (id, { timeoutMs, ...code }, signal) =>
-      await told(inTime(clock, timeoutMs, signal, (until) => inside.runCode(caller, id, code, until))),
+      await told(
+        inTime({ clock, ms: timeoutMs, late: () => tooLong(timeoutMs), signal }, (until) => inside.runCode(caller, id, code, until)),
+      ),
     readFile: async (id, wanted, signal) => await told(inside.readFile(caller, id, wanted, signal)),
     writeFile: async (id, path, bytes, signal) => await told(inside.writeFile(caller, id, { path, bytes }, signal)),
     listFolder: async (id, wanted, signal) => await told(inside.listFolder(caller, id, wanted, signal)),
     portUrl: (id, port) => (domain === undefined ? undefined : `https://${port}-${id}.${domain}`),
   };
+}
+
+function tooLong(timeoutMs: number): ServiceError {
+  return new ServiceError("timeout", `the code did not end within ${formatDuration(timeoutMs)}, and was interrupted`);
 }
 
 function createCommand({ pool, ...wish }: CreateWish): CreateSandbox {
@@ -74,22 +80,4 @@ async function lastOf(pieces: AsyncIterable<Buffer>): Promise<string> {
     if (kept.size > 2 * mcpLimits.logs) kept.drop(kept.size - mcpLimits.logs);
   }
   return kept.view().subarray(-mcpLimits.logs).toString("utf8");
-}
-
-async function inTime<Result>(
-  clock: Clock,
-  timeoutMs: number,
-  signal: AbortSignal,
-  work: (until: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  using abort = new ChildAbort(signal);
-  const tooLong = new ServiceError("timeout", `the code did not end within ${formatDuration(timeoutMs)} and was interrupted`);
-  const timer = clock.after(timeoutMs, () => abort.abort(tooLong));
-  try {
-    return await work(abort.signal);
-  } catch (error) {
-    throw abort.signal.aborted ? abort.signal.reason : error;
-  } finally {
-    timer.cancel();
-  }
 }

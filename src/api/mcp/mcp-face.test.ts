@@ -1,6 +1,7 @@
 /** The transport of MCP over real services; only daemons, and the end of sandboxes, are this test's own. */
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { Registry } from "prom-client";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { mcpLimits } from "#mcp/limits.ts";
@@ -277,4 +278,26 @@ test("another tenant's sandbox does not exist, for any tool or resource", async 
   expect((await call("list_sandboxes", {}, { by: "eve" })).content[0]?.text).not.toContain("i-1");
   expect([daemonAsked, ended]).toEqual([[], []]);
   expect((await call("read_file", { sandboxId: "i-1", path: "a" })).content[0]?.text).toBe("hi");
+});
+
+test("a team's subscriptions are bounded by what it may have open, and leave others theirs", async () => {
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  const version = "2026-07-28";
+  const meta = { "io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {} };
+  const body = JSON.stringify(message("subscriptions/listen", { notifications: { toolsListChanged: true }, _meta: meta }));
+  const gone = new AbortController();
+  const subscribe = (by: string, signal = gone.signal): Promise<Response> => {
+    const headers = { ...json, authorization: `Bearer ${by}`, "mcp-protocol-version": version, "mcp-method": "subscriptions/listen" };
+    return fetch(`http://localhost:${port}/mcp`, { method: "POST", headers, body, signal });
+  };
+  const first = new AbortController();
+  const open = [await subscribe("ann", first.signal), ...(await Promise.all([1, 2, 3, 4].map(() => subscribe("bob"))))];
+  expect(open.map(({ status, headers }) => [status, headers.get("content-type")])).toEqual(open.map(() => [200, "text/event-stream"]));
+  const refused = await subscribe("bob");
+  expect([refused.status, await refused.json()]).toEqual([429, expect.objectContaining({ code: "limit_reached" })]);
+  expect((await subscribe("eve")).status).toBe(200);
+  first.abort();
+  await expect.poll(async () => (await subscribe("ann")).status).toBe(200);
+  gone.abort();
 });

@@ -11,6 +11,7 @@ import { openSandboxServices, type SandboxServicesOptions } from "#cmd/parts/san
 import { accessOver, defaultRateLimit, serveApi } from "#cmd/parts/serve-api.ts";
 import type { ApiMembers } from "./api-members.ts";
 import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
+import { checkPodTemplate } from "./check-pod-template.ts";
 import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
 import type { NodeAgents } from "./node-agents.ts";
@@ -20,8 +21,8 @@ import { isClaimed } from "#model/claimed-pod.ts";
 import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
 
 /** Kubelets enforce no egress policies. */
-function ofCluster({ clusterID: id }: ServePartsRequest): Pick<SandboxServicesOptions, "cluster" | "enforcesEgress"> {
-  return { cluster: { engine: "kubernetes", id }, enforcesEgress: false };
+function ofCluster({ clusterID: id }: ServePartsRequest): Pick<SandboxServicesOptions, "cluster" | "enforcesEgress" | "checkPodTemplate"> {
+  return { cluster: { engine: "kubernetes", id }, enforcesEgress: false, checkPodTemplate };
 }
 
 /** Others have no more pods than this one: whoever waits here is not better off there. */

@@ -60,7 +60,8 @@ import { isLoopback } from "./serve-api.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
-import { templateService } from "#services/templates/template-service.ts";
+import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
+import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
 export interface SandboxServicesOptions extends DaemonSettings {
@@ -89,6 +90,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly cluster?: LocalCluster | undefined;
   /** Asked before a member of an Env is added; none when left out. */
   readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
+  /** Left out: the object server checks the pods inside templates itself. */
+  readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
   /** False where no node does what egress policies say; true when left out. */
@@ -204,7 +207,7 @@ function oomTeller(options: SandboxServicesOptions): (pod: Pod, kills: number) =
   return (pod, kills) => tellOomKills(events, pod, kills);
 }
 
-interface FleetDeps extends Omit<PoolDeps & EnvDeps, "namespace" | "cluster">, StatisticsDeps {
+interface FleetDeps extends Omit<PoolDeps & EnvDeps & TemplateDeps, "namespace" | "cluster">, StatisticsDeps {
   /** Where pools and Envs are when a request does not say where; creates look for them there too. */
   readonly poolNamespace?: string | undefined;
   /** The machine itself when left out. */

@@ -7,6 +7,7 @@ import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { ApiError } from "#kube/api-error.ts";
+import type { PluginChain } from "#plugins/plugin.ts";
 import { admin, ann, eve, failureOf } from "../../../test/world/service-scene.ts";
 import { anEnvBody, autoscaled, baseImage, EnvScene, never } from "../../../test/world/env-service-scene.ts";
 
@@ -99,6 +100,25 @@ test("members count as pools and pods of their team from the moment that they ar
     details: { limit: { name: "pools" } },
   });
   await at.envs.create(eve, anEnvBody("one"), never);
+});
+
+test("plugins are not asked for the members of an Env that its team's limits refuse", async () => {
+  const asked: string[] = [];
+  const preCreatePool: PluginChain["preCreatePool"] = async (pool) => {
+    asked.push(pool.metadata.name ?? "");
+    return { object: pool };
+  };
+  await using at = await EnvScene.open({ plugins: { preCreatePool } });
+  await setLimits(at, { pools: 3 });
+  const members = (...names: string[]) => ({ members: names.map((name) => ({ name, replicas: 0 })) });
+  const { metadata } = await at.envs.create(ann, anEnvBody("one", members("a", "b")), never);
+  expect(asked).toHaveLength(2);
+  const many = members(...Array.from({ length: 100 }, (_, index) => `m${index}`));
+  expect(await failureOf(at.envs.create(ann, anEnvBody("two", many), never))).toMatchObject({ code: "limit_reached" });
+  const env = { name: metadata.name ?? "" };
+  await at.envs.addMember(ann, env, { name: "c", replicas: 0 }, never);
+  expect(await failureOf(at.envs.addMember(ann, env, { name: "d", replicas: 0 }, never))).toMatchObject({ code: "limit_reached" });
+  expect(asked).toHaveLength(3);
 });
 
 test("many members at once do not pass the limit together", async () => {

@@ -1,4 +1,7 @@
-/** An Env that passed all checks, with a snapshot for each member of this cluster that needs a new one. Nothing is written. */
+/**
+ * Envs before they are written: checked, then inside the limits, and only then are the plugins asked for a snapshot of each member that needs
+ * a new one. A team that is at its limit costs the plugins nothing.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { envLookups } from "#pools/env-lookups.ts";
 import { foreignChoice } from "#pools/image-choice.ts";
@@ -14,6 +17,7 @@ import { ServiceError } from "../service-error.ts";
 import { maySee } from "#services/templates/template-visibility.ts";
 import { admitted } from "./admit-snapshot.ts";
 import type { EnvDeps } from "./env-deps.ts";
+import { placeOf } from "./env-limits.ts";
 import { membersHere, withMember } from "./env-parts.ts";
 
 export interface PrepareRequest {
@@ -25,11 +29,22 @@ export interface PrepareRequest {
   readonly hasPullSecret?: boolean | undefined;
 }
 
-/** Throws invalid_request with the field, or what the plugins say. */
-export async function preparedEnv(deps: EnvDeps, asked: PrepareRequest, signal: AbortSignal): Promise<SandboxEnv> {
-  const { caller, next, present, hasPullSecret } = asked;
+/** Writes the prepared Env with `write`. Throws invalid_request with the field, limit_reached, or what the plugins say. */
+export async function writePrepared(
+  deps: EnvDeps,
+  asked: PrepareRequest,
+  signal: AbortSignal,
+  write: (env: SandboxEnv) => Promise<SandboxEnv>,
+): Promise<SandboxEnv> {
+  checkEnvOf(deps, asked.caller, asked.next);
+  // A snapshot changes no numbers, so the place is that of the Env as it will be written.
+  using _ = placeOf(deps, asked.next, asked.present);
+  return await write(await withSnapshots(deps, asked, signal));
+}
+
+async function withSnapshots(deps: EnvDeps, asked: PrepareRequest, signal: AbortSignal): Promise<SandboxEnv> {
+  const { next, present, hasPullSecret } = asked;
   const clusterID = localCluster(deps);
-  checkEnvOf(deps, caller, next);
   const known = new Map((present === undefined ? [] : membersHere(present, clusterID)).map((member) => [member.name, member]));
   let env = next;
   for (const member of membersHere(next, clusterID)) {

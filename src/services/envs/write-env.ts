@@ -12,9 +12,8 @@ import { asServiceError } from "../service-failure.ts";
 import { wrong } from "#services/pools/stored-metadata.ts";
 import { tenantPoolName } from "#services/pools/tenant-pool-name.ts";
 import type { EnvBody, EnvDeps, EnvName } from "./env-deps.ts";
-import { placeOf } from "./env-limits.ts";
 import { checkMayChange, findEnv, noSuchEnv } from "./find-env.ts";
-import { localCluster, preparedEnv } from "./prepare-env.ts";
+import { localCluster, writePrepared } from "./prepare-env.ts";
 import { checkCredentials, writePullSecret } from "./pull-secret.ts";
 import { storedEnv } from "./stored-env.ts";
 
@@ -29,17 +28,17 @@ export async function createEnv(deps: EnvDeps, caller: Caller, body: EnvBody, si
   const metadata = { ...withoutVersion(body.metadata), name, namespace };
   const next = storedEnv({ caller, body: { ...body, metadata }, present: undefined, clusterID });
   const hasPullSecret = credentials !== undefined && credentials !== null;
-  const env = await preparedEnv(deps, { caller, next, present: undefined, hasPullSecret }, signal);
-  using _ = placeOf(deps, env, undefined);
-  const made = await created(deps, env);
-  try {
-    await writePullSecret(deps, made, credentials ?? undefined);
-  } catch (error) {
-    // Without its credentials the Env is not what was asked for: nothing is left of it.
-    await deps.client.delete(SandboxEnvs, keyOf(made), { preconditions: { uid: made.metadata.uid } }).catch(() => {});
-    throw error;
-  }
-  return made;
+  return await writePrepared(deps, { caller, next, present: undefined, hasPullSecret }, signal, async (env) => {
+    const made = await created(deps, env);
+    try {
+      await writePullSecret(deps, made, credentials ?? undefined);
+    } catch (error) {
+      // Without its credentials the Env is not what was asked for: nothing is left of it.
+      await deps.client.delete(SandboxEnvs, keyOf(made), { preconditions: { uid: made.metadata.uid } }).catch(() => {});
+      throw error;
+    }
+    return made;
+  });
 }
 
 function withoutVersion(sent: ObjectMeta): ObjectMeta {
@@ -87,9 +86,9 @@ export async function replaceEnv(deps: EnvDeps, caller: Caller, { wanted, body }
   const tries = resourceVersion === undefined ? maxTries : 1;
   const env = await changedEnv(deps, { caller, wanted, tries }, async (present) => {
     const next = storedEnv({ caller, body, present, clusterID });
-    const prepared = await preparedEnv(deps, { caller, next, present, hasPullSecret }, signal);
-    using _ = placeOf(deps, prepared, present);
-    return remembered(deps, await deps.client.update(SandboxEnvs, prepared, strict));
+    return await writePrepared(deps, { caller, next, present, hasPullSecret }, signal, async (prepared) =>
+      remembered(deps, await deps.client.update(SandboxEnvs, prepared, strict)),
+    );
   });
   await writePullSecret(deps, env, credentials);
   return env;

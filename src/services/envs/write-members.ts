@@ -8,7 +8,7 @@ import { wrong } from "#services/pools/stored-metadata.ts";
 import type { EnvDeps, EnvName, MemberWish } from "./env-deps.ts";
 import { placeOf } from "./env-limits.ts";
 import { groupsOf, memberPatch, membersHere, withMember } from "./env-parts.ts";
-import { checkEnvOf, localCluster, preparedEnv } from "./prepare-env.ts";
+import { checkEnvOf, localCluster, writePrepared } from "./prepare-env.ts";
 import { storedMember } from "./stored-env.ts";
 import { changedEnv, patchEnv } from "./write-env.ts";
 
@@ -74,10 +74,10 @@ interface WriteRequest {
 
 async function written(deps: EnvDeps, { caller, present, clusterID, member }: WriteRequest, signal: AbortSignal): Promise<SandboxEnv> {
   const next = withMember(present, clusterID, member.name, member);
-  const prepared = await preparedEnv(deps, { caller, next, present }, signal);
-  using _ = placeOf(deps, prepared, present);
-  const ready = membersHere(prepared, clusterID).find((one) => one.name === member.name);
-  return await patchEnv(deps, present, memberPatch(present, clusterID, member.name, ready));
+  return await writePrepared(deps, { caller, next, present }, signal, async (prepared) => {
+    const ready = membersHere(prepared, clusterID).find((one) => one.name === member.name);
+    return await patchEnv(deps, present, memberPatch(present, clusterID, member.name, ready));
+  });
 }
 
 export async function scaleMember(deps: EnvDeps, caller: Caller, wanted: MemberName, replicas: number): Promise<MemberWritten> {

@@ -72,6 +72,34 @@ async function run(more: object = {}, until = signal) {
   return { outcome, output };
 }
 
+describe("a daemon that was replaced and never ends its answer", () => {
+  /** It goes on to say that it is there, and does not hear that its client leaves. */
+  const never = (): Answer => ({ body: { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) } });
+
+  test("holds up a command for ten seconds more than the command's own limit, and no longer", async () => {
+    await scene.sandbox("i-1");
+    answer = never;
+    const running = run({ timeoutMs: 60_000 });
+    let isOver = false;
+    void running.finally(() => (isOver = true));
+    await scene.clock.step(69_000);
+    expect(isOver).toBe(false);
+    await scene.clock.step(1_000);
+    expect((await running).outcome).toEqual({ exitCode: -1, timedOut: true });
+  });
+
+  test("holds up no other use of the sandbox for more than five minutes", async () => {
+    const pod = await scene.sandbox("i-1");
+    answer = never;
+    const wanted = { path: "a", to: "b", offset: 0, length: 9, depth: 1, bytes: Buffer.alloc(0), argv: ["x"] };
+    const uses = ["start", "readFile", "writeFile", "listFolder", "removeEntry", "makeFolder", "moveEntry"] as const;
+    const failures = uses.map((use) => failureOf(inside[use](ann, "i-1", wanted, signal) as Promise<unknown>));
+    await scene.clock.step(300_000);
+    for (const failure of failures) expect(await failure).toMatchObject({ code: "timeout", message: expect.stringContaining("within 5m") });
+    expect(await scene.activity.activityOf(pod)).toMatchObject({ inUse: false });
+  });
+});
+
 describe("whose sandbox, and in what state", () => {
   test("another tenant's sandbox does not exist, and its daemon is not asked", async () => {
     await scene.sandbox("i-1");

@@ -4,9 +4,15 @@
  * - `daemon-door.ts`   the daemon of a caller's sandbox, and one request to it
  * - `run-process.ts`   commands             - `connect-frames.ts`  the messages of a stream
  * - `sandbox-files.ts` contents and folders - `run-code.ts`        the code interpreter
+ * - `in-time.ts`       our own deadline
  */
+import { abortable } from "#lib/abortable.ts";
+import type { Clock } from "#lib/clock.ts";
+import { formatDuration } from "#model/duration.ts";
 import type { Caller } from "../caller.ts";
-import { type DoorDeps, openDoor } from "./daemon-door.ts";
+import { ServiceError } from "../service-error.ts";
+import { type DaemonDoor, type DoorDeps, openDoor } from "./daemon-door.ts";
+import { inTime } from "./in-time.ts";
 import { type CodeResult, runCode, type RunCode } from "./run-code.ts";
 import { type CommandOutcome, runProcess, type RunProcess, startProcess, type StartProcess } from "./run-process.ts";
 import {
@@ -39,45 +45,61 @@ export interface SandboxInside {
   runCode(caller: Caller, sandboxId: string, code: RunCode, signal: AbortSignal): Promise<CodeResult>;
 }
 
-export function openSandboxInside(deps: DoorDeps): SandboxInside {
-  const door = (caller: Caller, sandboxId: string, wish: string, signal: AbortSignal) =>
-    openDoor(deps, { caller, sandboxId, wish }, signal);
+/** What the daemon may take beyond a command's own time limit, which it keeps itself. */
+const commandGraceMs = 10_000;
+/** One request about files or the start of a command: far above what the largest one takes. */
+const longestRequestMs = 5 * 60_000;
+
+export interface InsideDeps extends DoorDeps {
+  readonly clock: Clock;
+}
+
+export function openSandboxInside(deps: InsideDeps): SandboxInside {
+  /** Opens the door for the time of `use`, which ends when its time is over, whatever the daemon does. */
+  const during = <Result>(wanted: During, use: (daemon: DaemonDoor, until: AbortSignal) => Promise<Result>): Promise<Result> => {
+    const { caller, sandboxId, wish, signal, ms = longestRequestMs } = wanted;
+    const late = (): ServiceError =>
+      new ServiceError("timeout", `the daemon of sandbox ${sandboxId} did not end ${wish} within ${formatDuration(ms)}, and was left`);
+    return inTime({ clock: deps.clock, ms, late, signal }, async (until) => {
+      using daemon = await openDoor(deps, { caller, sandboxId, wish }, until);
+      // Also a use that does not hear of its end is no use of the sandbox any more.
+      return await abortable(use(daemon, until), until);
+    });
+  };
+  const request =
+    <Wanted, Result>(wish: string, use: (daemon: DaemonDoor, wanted: Wanted, until: AbortSignal) => Promise<Result>) =>
+    (caller: Caller, sandboxId: string, wanted: Wanted, signal: AbortSignal): Promise<Result> =>
+      during({ caller, sandboxId, wish, signal }, (daemon, until) => use(daemon, wanted, until));
   return {
     run: async (caller, sandboxId, command, signal) => {
-      using daemon = await door(caller, sandboxId, "running a command in it", signal);
-      return await runProcess(daemon, command, signal);
+      const ms = command.timeoutMs + commandGraceMs;
+      try {
+        const wish = "running a command in it";
+        return await during({ caller, sandboxId, wish, signal, ms }, (daemon, until) => runProcess(daemon, command, until));
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === "timeout") return { exitCode: -1, timedOut: true };
+        throw error;
+      }
     },
-    start: async (caller, sandboxId, command, signal) => {
-      using daemon = await door(caller, sandboxId, "starting a command in it", signal);
-      return await startProcess(daemon, command, signal);
-    },
-    readFile: async (caller, sandboxId, wanted, signal) => {
-      using daemon = await door(caller, sandboxId, "reading a file of it", signal);
-      return await readFile(daemon, wanted, signal);
-    },
-    writeFile: async (caller, sandboxId, wanted, signal) => {
-      using daemon = await door(caller, sandboxId, "writing a file of it", signal);
-      await writeFile(daemon, wanted, signal);
-    },
-    listFolder: async (caller, sandboxId, wanted, signal) => {
-      using daemon = await door(caller, sandboxId, "listing a folder of it", signal);
-      return await listFolder(daemon, wanted, signal);
-    },
-    removeEntry: async (caller, sandboxId, entry, signal) => {
-      using daemon = await door(caller, sandboxId, "removing a file of it", signal);
-      await removeEntry(daemon, entry, signal);
-    },
-    makeFolder: async (caller, sandboxId, folder, signal) => {
-      using daemon = await door(caller, sandboxId, "making a folder in it", signal);
-      await makeFolder(daemon, folder, signal);
-    },
-    moveEntry: async (caller, sandboxId, move, signal) => {
-      using daemon = await door(caller, sandboxId, "moving a file of it", signal);
-      await moveEntry(daemon, move, signal);
-    },
+    start: request("starting a command in it", startProcess),
+    readFile: request("reading a file of it", readFile),
+    writeFile: request("writing a file of it", writeFile),
+    listFolder: request("listing a folder of it", listFolder),
+    removeEntry: request("removing a file of it", removeEntry),
+    makeFolder: request("making a folder in it", makeFolder),
+    moveEntry: request("moving a file of it", moveEntry),
+    // How long code may take is the caller's to say: it ends with the signal.
     runCode: async (caller, sandboxId, code, signal) => {
-      using daemon = await door(caller, sandboxId, "running code in it", signal);
+      using daemon = await openDoor(deps, { caller, sandboxId, wish: "running code in it" }, signal);
       return await runCode(daemon, code, signal);
     },
   };
+}
+
+interface During {
+  readonly caller: Caller;
+  readonly sandboxId: string;
+  readonly wish: string;
+  readonly signal: AbortSignal;
+  readonly ms?: number;
 }

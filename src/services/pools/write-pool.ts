@@ -12,6 +12,7 @@ import type { LimitGuard, Place } from "#services/limits/limit-guard.ts";
 import type { PoolName } from "./pool-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { asServiceError } from "#services/service-failure.ts";
+import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
 import { maySee } from "#services/templates/template-visibility.ts";
 import { tenantPoolName } from "./tenant-pool-name.ts";
 import { isDeepStrictEqual } from "node:util";
@@ -22,7 +23,8 @@ export interface PoolDeps {
   readonly cache: Pick<SandboxCache, "pools" | "listPools" | "templates" | "envs">;
   /** No limits when left out. */
   readonly limits?: Pick<LimitGuard, "reserve" | "checkPoolSize"> | undefined;
-  /** Where pools are made when nobody says where; the only place for tenants. */
+  readonly checkPodTemplate?: CheckPodTemplate | undefined;
+  /** Where pools are made when the request does not say where; the only place for tenants. */
   readonly namespace: string;
 }
 
@@ -43,6 +45,7 @@ export async function createPool(deps: PoolDeps, caller: Caller, body: SandboxPo
   checkTemplate(deps, caller, pool);
   using _ = placeOf(deps, pool, undefined);
   try {
+    deps.checkPodTemplate?.(SandboxPools, pool);
     return remembered(deps, await deps.client.create(SandboxPools, withoutVersion(pool), strict));
   } catch (error) {
     throw asCreateFailure(error, name, namespace);
@@ -71,6 +74,7 @@ export async function replacePool(deps: PoolDeps, caller: Caller, wanted: PoolNa
     const pool = storedPool(caller, body, present);
     checkTemplate(deps, caller, pool);
     using _ = placeOf(deps, pool, present);
+    deps.checkPodTemplate?.(SandboxPools, pool, present);
     return remembered(deps, await deps.client.update(SandboxPools, pool, strict));
   });
 }
@@ -111,7 +115,7 @@ export async function deletePool(deps: PoolDeps, caller: Caller, wanted: PoolNam
   }
 }
 
-/** A pool that changes meanwhile is looked at again, also with regard to whose it is; unless the caller named the version he means. */
+/** A pool that changes meanwhile is read again, and so is whether the caller owns it; unless the caller named the version that is meant. */
 async function changed(
   deps: PoolDeps,
   { caller, wanted, tries }: { readonly caller: Caller; readonly wanted: PoolName; readonly tries: number },

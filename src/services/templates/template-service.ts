@@ -1,4 +1,4 @@
-/** The use cases of templates: everybody sees those that are meant for him (template-visibility.ts), admins make and change them. */
+/** The use cases of templates: each caller sees those that are meant for it (template-visibility.ts), admins make and change them. */
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { poolsByTemplateName } from "#read-model/indexes.ts";
@@ -8,6 +8,7 @@ import type { ObjectMeta } from "#model/meta.ts";
 import { apiVersionOf } from "#model/resource.ts";
 import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.ts";
 import type { Caller } from "#services/caller.ts";
+import type { CheckPodTemplate } from "./check-pod-template.ts";
 import { checkLocal, checkNotGlobal } from "./global-objects.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { type NamedPage, pageOf, type PageQuery } from "#services/reading/named-page.ts";
@@ -32,6 +33,7 @@ export interface TemplateDeps {
   readonly cache: Pick<SandboxCache, "templates" | "pools">;
   /** No limits when left out. */
   readonly limits?: Pick<LimitGuard, "reserve"> | undefined;
+  readonly checkPodTemplate?: CheckPodTemplate | undefined;
 }
 
 const maxNames = 5;
@@ -63,7 +65,7 @@ function noSuchTemplate(name: string, cause?: unknown): ServiceError {
   return new ServiceError("not_found", `there is no template ${JSON.stringify(name)}`, { cause });
 }
 
-/** Asked before anything else, so that a tenant learns nothing of templates that he does not see (I8). */
+/** Asked before anything else, so that a tenant learns nothing of templates that it does not see (I8). */
 function checkAdmin({ role }: Caller): void {
   if (role !== "admin") throw new ServiceError("forbidden", "templates are an admin's to change");
 }
@@ -75,7 +77,9 @@ async function create(deps: TemplateDeps, caller: Caller, body: SandboxTemplate)
   checkNotGlobal(body);
   using _ = deps.limits?.reserve("", { templates: 1 });
   try {
-    return remembered(deps, await deps.client.create(SandboxTemplates, storedTemplate(body, {}), strict));
+    const template = storedTemplate(body, {});
+    deps.checkPodTemplate?.(SandboxTemplates, template);
+    return remembered(deps, await deps.client.create(SandboxTemplates, template, strict));
   } catch (error) {
     if (!isApiError(error, "AlreadyExists")) throw asServiceError(error);
     throw new ServiceError("conflict", `there is a template ${JSON.stringify(name)} already`, { field: "metadata.name", cause: error });
@@ -90,7 +94,9 @@ async function replace(deps: TemplateDeps, caller: Caller, name: string, body: S
     checkNotGlobal(body);
     const { resourceVersion = present.metadata.resourceVersion } = body.metadata;
     const metadata = { ...present.metadata, ...withoutUndefined({ resourceVersion }) };
-    return remembered(deps, await deps.client.update(SandboxTemplates, storedTemplate(body, metadata), strict));
+    const template = storedTemplate(body, metadata);
+    deps.checkPodTemplate?.(SandboxTemplates, template, present);
+    return remembered(deps, await deps.client.update(SandboxTemplates, template, strict));
   } catch (error) {
     throw isApiError(error, "NotFound") ? noSuchTemplate(name, error) : asServiceError(error);
   }

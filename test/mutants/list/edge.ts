@@ -211,4 +211,40 @@ export const edgeMutants: readonly Mutant[] = [
     ["src/services/envs/env-extras.test.ts"],
     [["Envs are not counted", "envs: present === undefined ? 1 : 0,", ""]],
   ),
+  bugsIn(
+    "src/services/envs/prepare-env.ts",
+    ["src/services/envs/env-extras.test.ts"],
+    [["Envs are not held to limits", "  using _ = placeOf(deps, asked.next, asked.present);\n", ""]],
+  ),
+  bugsIn(
+    "src/plugins/check-answer.ts",
+    ["src/plugins/plugin-chain.test.ts"],
+    [["a plugin keeps a member away for ever", "Math.min(retryAfterMs, longestRetryMs)", "retryAfterMs"]],
+  ),
+  bugsIn(
+    "src/images/kept-answers.ts",
+    ["src/images/resolve-digest.test.ts"],
+    [
+      [
+        "a registry keeps an image away for ever",
+        "Math.min(Math.max(error.retryAfterMs ?? 0, refusedTtlMs), longestRetryMs)",
+        "Math.max(error.retryAfterMs ?? 0, refusedTtlMs)",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/services/inside/in-time.ts",
+    ["src/services/inside/sandbox-inside.test.ts"],
+    [["a replaced daemon holds up a request for ever", "() => abort.abort(late())", "() => {}"]],
+  ),
+  bugsIn(
+    "src/mcp/mcp-http.ts",
+    ["src/api/mcp/mcp-face.test.ts"],
+    [["subscriptions have one bound for all teams", "maxSubscriptions: Infinity", "maxSubscriptions: 5"]],
+  ),
+  bugsIn(
+    "src/services/templates/template-service.ts",
+    ["test/contract/services.test.ts"],
+    [["pods inside templates are not checked", "    deps.checkPodTemplate?.(SandboxTemplates, template);\n", ""]],
+  ),
 ].flat();

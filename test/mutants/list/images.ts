@@ -84,8 +84,16 @@ export const imageMutants: readonly Mutant[] = [
     "src/engines/embedded/admission/pod-template-rules.ts",
     ["src/engines/embedded/admission/pod-template-rules.test.ts"],
     [
-      ["a template that no node can run is taken", "return causes.length > 0 ? causes : podTemplateCauses(object);", "return causes;"],
-      ["a changed template that no node can run is taken", "      return podTemplateCauses(next);\n", "      return causes;\n"],
+      [
+        "a template that no node can run is taken",
+        "return causes.length > 0 ? causes : podTemplateCauses(object, unsupportedHere);",
+        "return causes;",
+      ],
+      [
+        "a changed template that no node can run is taken",
+        "      return podTemplateCauses(next, unsupportedHere);\n",
+        "      return causes;\n",
+      ],
     ],
   ),
   bugsIn(

@@ -20,12 +20,12 @@ export const isolationMutants: readonly Mutant[] = [
       ["every user of the machine reaches sandboxes", "    meta skuid != 0 jump refuse\n", ""],
       [
         "a sandbox fills the table of connections",
-        '    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany} } jump refuse\n',
+        '    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany(share)} } jump refuse\n',
         "",
       ],
       [
         "a sandbox is asked until the table of connections is full",
-        "    ct state new add @asked { ip daddr ${tooMany} } jump refuse\n",
+        "    ct state new add @asked { ip daddr ${tooMany(share)} } jump refuse\n",
         "",
       ],
       ["sandboxes are reached from outside", '    oifname "${bridge}" drop\n', ""],
@@ -154,6 +154,30 @@ export const isolationMutants: readonly Mutant[] = [
         "if (server.hostname === registry.hostname || others.some((host) => host === server.host)) return;",
         "return;",
       ],
+    ],
+  ),
+  bugsIn(
+    "src/lib/lanes.ts",
+    ["src/lib/lanes.test.ts", "src/engines/embedded/node/agent/agent-fairness.test.ts"],
+    [["two teams together hold all places", "this.#taken.has(kept.unless) ? kept.count : 0", "0"]],
+  ),
+  bugsIn(
+    "src/engines/embedded/node/network/connection-shares.ts",
+    ["src/engines/embedded/node/network/connection-shares.test.ts"],
+    [
+      [
+        "sandboxes together fill the table of connections",
+        "(entries - entriesOfMachine) / sandboxesOf(room) / 2",
+        "(entries - entriesOfMachine) / 16",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/engines/embedded/node/linux/host-deadline.ts",
+    ["src/engines/embedded/node/linux/host-deadline.test.ts", "src/engines/embedded/node/linux/run-command.test.ts"],
+    [
+      ["a program of the machine may hang for ever", "if (now - seenAt >= quietMs)", "if (now < 0)"],
+      ["a program of the machine may work for ever", "else if (now - started >= longestMs)", "else if (now < 0)"],
     ],
   ),
 ].flat();

@@ -1,6 +1,7 @@
 /**
- * The pod template inside our own kinds, held to the rules of pods and to what the node can do. A CustomResourceDefinition cannot say them, so on
- * Kubernetes such a template is stored, and its status tells (`controllers/template`); here it is refused, with the path of the field.
+ * The pod template inside our own kinds, held to the rules of pods and to what the node can do. A CustomResourceDefinition cannot say them. The
+ * embedded server refuses such a template, with the path of the field; on Kubernetes the REST API does (`cmd/cluster/check-pod-template.ts`), and what is
+ * written past it is told by its status (`controllers/template`).
  */
 import { isDeepStrictEqual } from "node:util";
 import { isApiError, type StatusCause } from "#kube/api-error.ts";
@@ -20,15 +21,23 @@ export function withPodTemplate(rules: KindRules): KindRules {
     ...rules,
     validateCreate: (object) => {
       const causes = rules.validateCreate(object);
-      return causes.length > 0 ? causes : podTemplateCauses(object);
+      return causes.length > 0 ? causes : podTemplateCauses(object, unsupportedHere);
     },
     validateUpdate: (next, current, subresource) => {
       const causes = rules.validateUpdate(next, current, subresource);
-      // What was stored by an earlier version may stay, so that the rest of the object can be changed.
-      if (causes.length > 0 || subresource === "status" || isDeepStrictEqual(specOf(next), specOf(current))) return causes;
-      return podTemplateCauses(next);
+      if (causes.length > 0 || subresource === "status" || hasSameSpec(next, current)) return causes;
+      return podTemplateCauses(next, unsupportedHere);
     },
   };
+}
+
+/** What was stored by an earlier version may stay, so that the rest of the object can be changed. */
+export function hasSameSpec(next: ApiObject, current: ApiObject): boolean {
+  return isDeepStrictEqual(specOf(next), specOf(current));
+}
+
+function unsupportedHere(pod: Pod): readonly string[] {
+  return unsupported(nodePod(pod));
 }
 
 function recordAt(record: JsonRecord, field: string): JsonRecord {
@@ -40,8 +49,11 @@ function specOf(object: ApiObject): JsonRecord {
   return recordAt(asRecord(object), "spec");
 }
 
-/** A pool that names a template may say no more than what is different in its pods: that is no pod by itself. */
-function podTemplateCauses(object: ApiObject): readonly StatusCause[] {
+/**
+ * A pool that names a template may say no more than what is different in its pods: that is no pod by itself. `lacking`: what the node cannot do,
+ * each as a path and perhaps a value; a cluster's nodes can do all of it.
+ */
+export function podTemplateCauses(object: ApiObject, lacking: (pod: Pod) => readonly string[] = () => []): readonly StatusCause[] {
   const spec = specOf(object);
   const template = recordAt(spec, "template");
   const podSpec = recordAt(template, "spec");
@@ -59,7 +71,7 @@ function podTemplateCauses(object: ApiObject): readonly StatusCause[] {
     },
     spec: { ...podSpec, containers: containers.map(withImage) },
   } as unknown as ApiObject;
-  return mistakesOf(pod).map(({ field, ...rest }) => ({ ...rest, field: `spec.template.${field}` }));
+  return mistakesOf(pod, lacking).map(({ field, ...rest }) => ({ ...rest, field: `spec.template.${field}` }));
 }
 
 /** A template may leave it to requests which image a container runs. */
@@ -67,7 +79,7 @@ function withImage(container: unknown): unknown {
   return isRecord(container) && (container["image"] ?? "") === "" ? { ...container, image: "any" } : container;
 }
 
-function mistakesOf(pod: ApiObject): readonly StatusCause[] {
+function mistakesOf(pod: ApiObject, lacking: (pod: Pod) => readonly string[]): readonly StatusCause[] {
   const causes = new Causes();
   try {
     const { object, unknownFields } = podRules.normalize(pod);
@@ -75,7 +87,7 @@ function mistakesOf(pod: ApiObject): readonly StatusCause[] {
     const made = podRules.prepareForCreate(object);
     const found = [...causes.all, ...podRules.validateCreate(made)];
     if (found.length > 0) return found;
-    for (const entry of unsupported(nodePod(made as Pod))) {
+    for (const entry of lacking(made as Pod)) {
       const [field = "", value] = entry.split(" ", 2);
       causes.forbidden(
         field,

@@ -28,3 +28,14 @@ test("starts that hang leave places for another team, and for removals, however 
   await world.step(60_000);
   expect(await world.pod("to-go")).toBeUndefined();
 });
+
+test("two teams that work together leave places for a third one, all at once and for as long as their starts hang", async () => {
+  await using world = await worldThatHangs();
+  for (let each = 0; each < 40; each++) {
+    await world.createPod(`bad-${each}`, { ...hangs, labels: { [labelKeys.sandboxPool]: each % 2 === 0 ? "one" : "other" } });
+  }
+  for (const name of ["good", "good-too", "good-again"]) {
+    await world.createPod(name, { labels: { [labelKeys.team]: "green" } });
+    expect((await world.thePod(name)).status?.phase).toBe("Running");
+  }
+});

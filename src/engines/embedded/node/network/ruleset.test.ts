@@ -5,7 +5,7 @@ import { parseSubnet } from "#lib/subnet.ts";
 
 const addresses = { instance: "q", subnet: parseSubnet("10.231.0.0/16"), slots: 2 };
 const rules = (wish: Partial<Parameters<typeof renderRuleset>[0]> = {}): string =>
-  renderRuleset({ addresses, nameservers: [], egress: [], ...wish });
+  renderRuleset({ addresses, nameservers: [], egress: [], share: { open: 700, newPerSecond: 90, newAtOnce: 300 }, ...wish });
 
 /** The lines of one chain or the line of one set. */
 function block(text: string, name: string): string[] {
@@ -95,12 +95,12 @@ test("what living pods wish is part of it, so that a restart of the node forgets
 test("a sandbox's connections are counted after it was decided that they may be, in both directions", () => {
   const counted = block(rules(), "chain counted").slice(2, -1);
   expect(counted).toEqual([
-    'iifname "abxq" ct state new add @asks_often { ip saddr limit rate over 200/second burst 2000 packets } jump refuse',
-    'iifname "abxq" ct state new add @asks { ip saddr ct count over 4096 } jump refuse',
+    'iifname "abxq" ct state new add @asks_often { ip saddr limit rate over 90/second burst 300 packets } jump refuse',
+    'iifname "abxq" ct state new add @asks { ip saddr ct count over 700 } jump refuse',
   ]);
   const priority = (chain: string): number => Number(/hook forward priority (-?\d+)/.exec(block(rules(), chain)[1] ?? "")?.[1]);
   expect(priority("chain counted")).toBeGreaterThan(Math.max(priority("chain outwards"), priority("chain inwards")));
-  expect(block(rules(), "chain to_sandbox").join("\n")).toContain("ct state new add @asked { ip daddr ct count over 4096 } jump refuse");
+  expect(block(rules(), "chain to_sandbox").join("\n")).toContain("ct state new add @asked { ip daddr ct count over 700 } jump refuse");
 });
 
 test("what leaves the machine for a sandbox is root's, whether its connection is open already or not", () => {

@@ -10,23 +10,17 @@
  *    rules of another instance, which drop foreign packets without an answer.
  * N6 All sandboxes share the machine's one table of connections. A sandbox's share is limited: by the number of open connections, by
  *    the rate of new ones, and by the time for which closed ones are remembered (the kernel does not count those). The limits hold in
- *    both directions, because a sandbox may also receive too many connections.
+ *    both directions, because a sandbox may also receive too many connections. All shares together leave the machine its own part
+ *    (connection-shares.ts).
  */
 import { type AddressPlan, bridgeName, portPrefix, slotAddresses } from "./address-plan.ts";
+import { type ConnectionShare, rememberedSeconds } from "./connection-shares.ts";
 import { type EgressElements, type EgressSet, egressSets } from "./egress.ts";
 import { closedIpv4 } from "#lib/public-address.ts";
 import { formatSubnet, withoutContained } from "#lib/subnet.ts";
 
-/** Of each sandbox, in each direction. With `rememberedSeconds` they end at about 8,000 entries of the kernel's usual 262,144. */
-const mostConnections = 4096;
-const newPerSecond = 200;
-const newAtOnce = 2000;
-const rememberedSeconds = 10;
 /** Longer than the two hours after which a silent connection is asked whether it is alive. */
 const silentSeconds = 7440;
-
-/** What the kernel's table must have room for, at least. */
-export const fewestTableEntries = 262_144;
 
 export interface RulesetPlan {
   readonly addresses: AddressPlan;
@@ -34,6 +28,8 @@ export interface RulesetPlan {
   readonly nameservers: readonly string[];
   /** What living sandboxes wish. */
   readonly egress: readonly EgressElements[];
+  /** What each sandbox may take of the machine's table of connections. */
+  readonly share: ConnectionShare;
 }
 
 export function renderRuleset(plan: RulesetPlan): string {
@@ -57,10 +53,11 @@ function declareAnew(table: string): string {
 
 /** Addresses of sandboxes with their counters, which the kernel fills. */
 const countedSets = ["asks", "asks_often", "asked", "asked_often"];
-const tooMany = `ct count over ${mostConnections}`;
-const tooFast = `limit rate over ${newPerSecond}/second burst ${newAtOnce} packets`;
+const tooMany = ({ open }: ConnectionShare): string => `ct count over ${open}`;
+const tooFast = ({ newPerSecond, newAtOnce }: ConnectionShare): string =>
+  `limit rate over ${newPerSecond}/second burst ${newAtOnce} packets`;
 
-function renderInetTable({ addresses, nameservers, egress }: RulesetPlan): string {
+function renderInetTable({ addresses, nameservers, egress, share }: RulesetPlan): string {
   const bridge = bridgeName(addresses.instance);
   const closed = withoutContained([...closedIpv4, addresses.subnet]).map(formatSubnet);
   const wishes = (set: EgressSet): string => elements(egress.flatMap((each) => each[set]));
@@ -74,13 +71,13 @@ table inet ${bridge} {
   set closed { type ipv4_addr; flags interval; ${elements(closed)} }
   set nameservers { type ipv4_addr; ${elements(nameservers)} }
 ${egressSets.map((set) => `  set ${set} { ${type[set]} ${wishes(set)} }`).join("\n")}
-${renderCounters(addresses.slots, bridge)}
+${renderCounters(addresses.slots, bridge, share)}
   chain to_machine {
     type filter hook input priority -10; policy accept;
     iifname "${bridge}" ct state established,related accept
     iifname "${bridge}" jump refuse
   }
-${renderFromMachine(bridge)}
+${renderFromMachine(bridge, share)}
   chain outwards {
     type filter hook forward priority -11; policy accept;
     iifname "${bridge}" jump from_sandbox
@@ -115,11 +112,11 @@ ${renderFromMachine(bridge)}
 }
 
 /** Counts what sandboxes open, after it was decided that they may. */
-function renderCounters(slots: number, bridge: string): string {
+function renderCounters(slots: number, bridge: string, share: ConnectionShare): string {
   return `${countedSets.map((set) => `  set ${set} { type ipv4_addr; size ${slots}; flags dynamic; }`).join("\n")}
   ct timeout short {
     protocol tcp; l3proto ip
-    policy = { established : ${silentSeconds}, time_wait : ${rememberedSeconds} }
+    policy = { established : ${silentSeconds}, time_wait : ${rememberedSeconds}, close : ${rememberedSeconds} }
   }
   chain remembered {
     type filter hook prerouting priority -150; policy accept;
@@ -127,12 +124,12 @@ function renderCounters(slots: number, bridge: string): string {
   }
   chain counted {
     type filter hook forward priority -9; policy accept;
-    iifname "${bridge}" ct state new add @asks_often { ip saddr ${tooFast} } jump refuse
-    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany} } jump refuse
+    iifname "${bridge}" ct state new add @asks_often { ip saddr ${tooFast(share)} } jump refuse
+    iifname "${bridge}" ct state new add @asks { ip saddr ${tooMany(share)} } jump refuse
   }`;
 }
 
-function renderFromMachine(bridge: string): string {
+function renderFromMachine(bridge: string, share: ConnectionShare): string {
   return `  chain from_machine {
     type filter hook output priority -10; policy accept;
     oifname "${bridge}" jump to_sandbox
@@ -140,8 +137,8 @@ function renderFromMachine(bridge: string): string {
   chain to_sandbox {
     meta skuid != 0 jump refuse
     meta l4proto tcp ct timeout set "short"
-    ct state new add @asked_often { ip daddr ${tooFast} } jump refuse
-    ct state new add @asked { ip daddr ${tooMany} } jump refuse
+    ct state new add @asked_often { ip daddr ${tooFast(share)} } jump refuse
+    ct state new add @asked { ip daddr ${tooMany(share)} } jump refuse
   }`;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The network of an instance: a bridge with the machine at its first address, a port for each sandbox, a firewall.
  * Siblings: address-plan.ts (names and addresses), bridge.ts and range-claim.ts (which network and ids an instance has),
- * ruleset.ts and egress.ts (the firewall), former-connections.ts (what it remembers), host-routes.ts, nameservers.ts.
+ * ruleset.ts, egress.ts and connection-shares.ts (the firewall), former-connections.ts (what it remembers), host-routes.ts, nameservers.ts.
  */
 import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import type { Clock } from "#lib/clock.ts";
@@ -15,6 +15,7 @@ import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { hasCode } from "#lib/native/files.ts";
 import { type AddressPlan, bridgeName, gatewayAddress, portPrefix, slotAddress, slotAddresses } from "./address-plan.ts";
 import { ensureBridge } from "./bridge.ts";
+import type { ConnectionShare } from "./connection-shares.ts";
 import { type EgressElements, egressChange } from "./egress.ts";
 import { FormerConnections } from "./former-connections.ts";
 import { defaultRouteLinks, hostRoutes } from "./host-routes.ts";
@@ -87,8 +88,8 @@ export class SandboxNetwork {
   }
 
   /** Loads the firewall anew. Open connections go on. */
-  async loadRules(egress: readonly EgressElements[]): Promise<void> {
-    await nft(renderRuleset({ addresses: this.#addresses, nameservers: this.nameservers, egress }));
+  async loadRules(egress: readonly EgressElements[], share: ConnectionShare): Promise<void> {
+    await nft(renderRuleset({ addresses: this.#addresses, nameservers: this.nameservers, egress, share }));
   }
 
   async changeEgress(before: EgressElements, after: EgressElements): Promise<void> {

@@ -14,19 +14,22 @@ function aQuota(value: string): string {
 }
 
 test("terminals are raised to what all slots together may have, within what the kernel takes", () => {
-  const terminals = (slots: number): string | undefined => wantedQuotas(slots).find(({ file }) => file.endsWith("pty/max"))?.atLeast;
+  const terminals = (slots: number): string | undefined =>
+    wantedQuotas({ slots, memoryBytes: 2 ** 34 }).find(({ file }) => file.endsWith("pty/max"))?.atLeast;
   expect(terminals(1024)).toBe(String(4096 + 1024 * 256));
   expect(terminals(60_000)).toBe(String(1 << 20));
 });
 
 test("a quota is raised, never lowered", () => {
   const [low, high] = [aQuota("4096"), aQuota("9000000000000000000")];
+  const { log, lines } = recordedLog();
   raiseMachineQuotas(
     [low, high].map((file) => ({ file, atLeast: "5000" })),
-    recordedLog().log,
+    log,
   );
   expect(readFileSync(low, "utf8")).toBe("5000");
   expect(readFileSync(high, "utf8")).toBe("9000000000000000000\n");
+  expect(lines).toMatchObject([{ level: "info", file: low, before: "4096", now: "5000" }]);
 });
 
 test("a machine that has no such quota is not stopped by it", () => {

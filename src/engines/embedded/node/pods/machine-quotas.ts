@@ -3,7 +3,8 @@
  * raised to where the sandboxes' own limits end first. They are never lowered, and stay when the instance is erased.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { fewestTableEntries } from "#engines/embedded/node/network/ruleset.ts";
+import { type TableRoom, wantedEntries } from "#engines/embedded/node/network/connection-shares.ts";
+import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { mostTerminals } from "#engines/embedded/node/runtime/spec/container-spec.ts";
 import type { Logger } from "#lib/log.ts";
 
@@ -18,12 +19,15 @@ export interface MachineQuota {
   readonly atLeast: string;
 }
 
-export function wantedQuotas(slots: number): readonly MachineQuota[] {
+const connectionTable = "/proc/sys/net/netfilter/nf_conntrack_max";
+
+export function wantedQuotas(room: TableRoom): readonly MachineQuota[] {
+  const { slots } = room;
   const terminals = Math.min(mostTerminalsOfKernel, ownTerminals + slots * mostTerminals);
   return [
     { file: "/proc/sys/fs/file-max", atLeast: endlessFiles },
     { file: "/proc/sys/kernel/pty/max", atLeast: String(terminals) },
-    { file: "/proc/sys/net/netfilter/nf_conntrack_max", atLeast: String(fewestTableEntries) },
+    { file: connectionTable, atLeast: String(wantedEntries(room)) },
   ];
 }
 
@@ -31,11 +35,20 @@ export function wantedQuotas(slots: number): readonly MachineQuota[] {
 export function raiseMachineQuotas(quotas: readonly MachineQuota[], log: Logger): void {
   for (const { file, atLeast } of quotas) {
     try {
-      if (BigInt(readFileSync(file, "utf8").trim()) < BigInt(atLeast)) writeFileSync(file, atLeast);
+      const before = readFileSync(file, "utf8").trim();
+      if (BigInt(before) >= BigInt(atLeast)) continue;
+      writeFileSync(file, atLeast);
+      log.info({ file, before, now: atLeast }, "raised a limit of the machine, which all sandboxes share");
     } catch (error) {
       log.warn({ error, file, atLeast }, "could not raise a limit of the machine: one sandbox may use it up for all");
     }
   }
+}
+
+/** How many entries the machine's table of connections has room for. Undefined while the kernel has none. */
+export function tableEntries(file = connectionTable): number | undefined {
+  const text = readIfPresent(file);
+  return text === undefined ? undefined : Number(text);
 }
 
 const smallestPage = 4096;

@@ -1,6 +1,8 @@
 /** Takes the machine over: everything that is there is found again, and either adopted or removed. */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { openCgroups } from "#engines/embedded/node/cgroups/detect.ts";
@@ -10,6 +12,13 @@ import { keepMountsPrivate, mountFileSystem, detachMount, mountOverlay } from "#
 import { openFilesOfSandboxes } from "#engines/embedded/node/linux/process-limits.ts";
 import { adoptOrphans } from "#engines/embedded/node/linux/processes.ts";
 import { checkInstanceId } from "#engines/embedded/node/network/address-plan.ts";
+import {
+  connectionShare,
+  entriesOfAll,
+  entriesOfMachine,
+  type TableRoom,
+  wantedEntries,
+} from "#engines/embedded/node/network/connection-shares.ts";
 import { egressElements } from "#engines/embedded/node/network/egress.ts";
 import { SandboxNetwork } from "#engines/embedded/node/network/sandbox-network.ts";
 import { type NodePaths, nodePaths } from "#engines/embedded/node/node-paths.ts";
@@ -25,7 +34,7 @@ import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
 import { makeSlot, removeSlot, existingSlots } from "#engines/embedded/node/slots/slot.ts";
 import { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
 import { adoptPods } from "./adopt-pods.ts";
-import { machineSocketBytes, raiseMachineQuotas, wantedQuotas } from "./machine-quotas.ts";
+import { machineSocketBytes, raiseMachineQuotas, tableEntries, wantedQuotas } from "./machine-quotas.ts";
 import type { ExitHandler } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
 import type { NodePod } from "./node-pod.ts";
@@ -131,10 +140,9 @@ async function openParts(
 ): Promise<NodeContext> {
   const { instance, clock, log, slots = usualSlots, slotsAhead = usualSlotsAhead } = options;
   const network = await SandboxNetwork.open({ ...options.network, instance, slots }, records.length > 0, { clock, log });
-  await network.loadRules(records.map(({ slot, plan }) => egressElements(network.addressOf(slot), plan.egress)));
+  await shareConnections(network, records, log);
   const taken = new Set(records.map(({ slot }) => slot));
   sweepSlots(paths.slots, taken);
-  raiseMachineQuotas(wantedQuotas(network.claim.slots), log);
   const trash = new Trash(paths.trash, log);
   const idMaps = new MountIdMaps();
   const commands = new RuntimeCommands(clock, options.commandMs);
@@ -175,6 +183,28 @@ async function openParts(
     socketBytes: machineSocketBytes(),
     hasDaemon: mountDaemon(paths, options.daemonFolder),
   };
+}
+
+/**
+ * Loads the firewall, and raises what the machine's sandboxes share. The kernel makes its table of connections when the first rule asks for it,
+ * so the shares are those of the table that we want, until it is known which one there is.
+ */
+async function shareConnections(network: SandboxNetwork, records: readonly PodRecord[], log: Logger): Promise<void> {
+  const egress = records.map(({ slot, plan }) => egressElements(network.addressOf(slot), plan.egress));
+  const room: TableRoom = { slots: network.claim.slots, memoryBytes: totalmem() };
+  const wanted = connectionShare(wantedEntries(room), room);
+  await network.loadRules(egress, wanted);
+  raiseMachineQuotas(wantedQuotas(room), log);
+  const entries = tableEntries() ?? wantedEntries(room);
+  const share = connectionShare(entries, room);
+  log.info({ entries, share }, "each sandbox has its share of the machine's table of connections");
+  if (entriesOfAll(share, room) > entries - entriesOfMachine) {
+    log.warn(
+      { entries, wanted: wantedEntries(room) },
+      "sandboxes together can fill the machine's table of connections: raise net.netfilter.nf_conntrack_max",
+    );
+  }
+  if (!isDeepStrictEqual(share, wanted)) await network.loadRules(egress, share);
 }
 
 type Pods = ReadonlyMap<string, NodePod>;

@@ -33,10 +33,13 @@ export function prepareExec(context: NodeContext, container: NodeContainer, comm
   };
 }
 
-/** A sandbox can hold up each start until its deadline: it takes the places of its own pod and owner, and not those of others. */
-function startPlaces(pod: string, owner: string): readonly Place[] {
+/**
+ * A sandbox can hold up each start until its deadline: it takes the places of its own pod and owner, and not those of others. The last places
+ * of all are for owners that have none, so that owners that work together do not have all of them.
+ */
+export function startPlaces(pod: string, owner: string): readonly Place[] {
   return [
-    { name: "all", most: 64 },
+    { name: "all", most: 64, kept: { count: 16, unless: `owner ${owner}` } },
     { name: `owner ${owner}`, most: 16 },
     { name: `pod ${pod}`, most: 8 },
   ];

@@ -9,16 +9,21 @@ export type TeamOfPool = (pool: { readonly namespace: string; readonly name: str
 const mostOfAll = 16;
 /** More would only take the processors of a usual machine from each other. */
 const mostOfOwner = 8;
+/** Of all places, so many are for owners that have none. */
+const keptForOthers = 4;
 
 /**
  * What working on a pod takes of the node. Pods of one owner never have all places, however long each takes: its images may be made for that.
+ * Two owners that work together never have all of them either: the last ones go to owners that have none. Where many owners work together
+ * the lanes' turns bound the wait: each place comes free by the deadline of the runtime's commands, and goes to the next owner in turn.
  * Removals have places of their own, because they are what gives a full machine its room back.
  */
 export function podPlaces(pod: Pod | undefined, teamOfPool?: TeamOfPool): readonly Place[] {
   const work = pod === undefined || pod.metadata.deletionTimestamp !== undefined ? "removals" : "starts";
+  const own = `${work} of ${ownerOf(pod, teamOfPool)}`;
   return [
-    { name: work, most: mostOfAll },
-    { name: `${work} of ${ownerOf(pod, teamOfPool)}`, most: mostOfOwner },
+    { name: work, most: mostOfAll, kept: { count: keptForOthers, unless: own } },
+    { name: own, most: mostOfOwner },
   ];
 }
 
