@@ -62,7 +62,8 @@ const agent = await startNodeAgent({
 const uidAt = new Map<string, string>();
 cache.pods.onChange((now, before) => {
   const [address, left] = [now?.status?.podIP, before?.status?.podIP];
-  if (left !== undefined && left !== address) uidAt.delete(left);
+  // The next pod may have the address before it is heard that this one is gone.
+  if (left !== undefined && left !== address && uidAt.get(left) === before?.metadata.uid) uidAt.delete(left);
   if (address !== undefined) uidAt.set(address, now?.metadata.uid ?? "");
 });
 const daemons: Pick<DaemonClient, "health" | "init" | "retire"> = {

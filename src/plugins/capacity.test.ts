@@ -4,6 +4,7 @@ import type { Pod, PodSpec, ResourceRequirements } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { SteppedClock } from "../../test/world/stepped-clock.ts";
 import { clusterCapacity, clusterRoom, type Machine, machineCapacity, machineRoom, usualCapacity } from "./capacity.ts";
+import { MachineUse } from "./machine-use.ts";
 
 const gib = 2 ** 30;
 const machine: Machine = { cpuMilli: 2000, memoryBytes: 24 * gib, diskBytes: 60 * gib };
@@ -20,7 +21,10 @@ const base = { limits: { cpu: "1", memory: "512Mi", "ephemeral-storage": "1Gi" }
 const specOf = ({ spec }: SandboxPool): PodSpec | undefined => spec.template?.spec;
 
 function deps(...pools: readonly SandboxPool[]) {
-  return { machine: () => machine, settings: usualCapacity, pools: () => pools, specOf };
+  const use = new MachineUse({ specOf, limitDivisor: usualCapacity.limitDivisor });
+  for (const pool of pools) use.observe(pool, undefined);
+  const replicasNow = ({ metadata }: SandboxPool): number => pools.find((pool) => pool.metadata.name === metadata.name)?.spec.replicas ?? 0;
+  return { machine: () => machine, settings: usualCapacity, use, replicasNow };
 }
 
 test("200 pods of the first template fit on two cores and 24 GiB", () => {
@@ -94,7 +98,7 @@ test("on a cluster there is room until a pod has had no node for too long, and a
   const clock = new SteppedClock(Date.parse("2026-01-01T00:00:00Z"));
   let pods = [waiting("py-a", "2026-01-01T00:00:00Z"), waiting("py-b", "2026-01-01T00:00:10Z")];
   const present = { ...aPool("py", 5), status: { replicas: 5 } };
-  const capacity = { clock, settings: usualCapacity, pools: () => [present], unschedulable: () => pods };
+  const capacity = { clock, settings: usualCapacity, replicasNow: () => 5, unschedulable: () => pods };
   const plugin = clusterCapacity(capacity);
   const grown = { ...present, spec: { ...present.spec, replicas: 8 } };
   await clock.step(29_000);

@@ -1,8 +1,7 @@
 /**
  * The plugin `capacity`: how many pods fit.
  *
- * On one machine that is arithmetic (`machineRoom`). A pod counts for what it requests of cpu, memory and disk; where it requests
- * nothing, for its limit ÷ `limitDivisor`; and at least for what an idle one costs. The room is the cores × `cpuOvercommit`, and the
+ * On one machine that is arithmetic (`machineRoom`); what a pod counts is said in machine-use.ts. The room is the cores × `cpuOvercommit`, and the
  * shares of memory and disk. With the usual settings, the pods of the template `base` (50m, 32Mi, a disk of up to 1Gi) on a machine with
  * 2 cores, 24 GiB of memory and 60 GiB of free disk: 200 by cpu, 691 by memory, 216 by disk; so 200.
  *
@@ -10,9 +9,10 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import { podCondition } from "#model/claimed-pod.ts";
-import type { Pod, PodSpec } from "#model/pod.ts";
+import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
-import { keptAmounts, type PodAmounts } from "./pod-amounts.ts";
+import type { MachineUse } from "./machine-use.ts";
+import type { PodAmounts } from "./pod-amounts.ts";
 import type { Plugin, Refusal, Verdict } from "./plugin.ts";
 
 export interface CapacitySettings {
@@ -38,23 +38,21 @@ export const usualCapacity: CapacitySettings = {
 /** The machine's own numbers. */
 export type Machine = PodAmounts;
 
-/** What an idle pod costs that says nothing of itself. */
-const leastOfPod: PodAmounts = { cpuMilli: 10, memoryBytes: 32 * 2 ** 20, diskBytes: 16 * 2 ** 20 };
-
 const words = { cpuMilli: "cpu", memoryBytes: "memory", diskBytes: "disk" } as const;
 const resources = ["cpuMilli", "memoryBytes", "diskBytes"] as const;
 
 export interface MachineCapacityDeps {
   readonly machine: () => Machine;
   readonly settings: CapacitySettings;
-  /** All pools of the machine. */
-  readonly pools: () => Iterable<SandboxPool>;
-  /** What a pool's pods are made from; undefined: not known. */
-  readonly specOf: (pool: SandboxPool) => PodSpec | undefined;
+  readonly use: Pick<MachineUse, "ofOthers" | "ofPod">;
+  readonly replicasNow: ReplicasNow;
 }
 
+/** How many pods are wanted of the pool now; 0 for one that is not there yet. */
+type ReplicasNow = (pool: SandboxPool) => number;
+
 export function machineCapacity(deps: MachineCapacityDeps): Plugin {
-  return { name: "capacity", preUpdatePool: async (pool) => verdictOf(pool, machineRoom(deps, pool), deps.pools()) };
+  return { name: "capacity", preUpdatePool: async (pool) => verdictOf(pool, machineRoom(deps, pool), deps.replicasNow(pool)) };
 }
 
 export interface Room {
@@ -63,15 +61,12 @@ export interface Room {
   readonly because: string;
 }
 
-/** Pure. */
-export function machineRoom({ machine, settings, pools, specOf }: MachineCapacityDeps, pool: SandboxPool): Room {
-  const count = (one: SandboxPool): PodAmounts => atLeast(keptAmounts(specOf(one), settings.limitDivisor));
-  const own = count(pool);
-  const others = [...pools()].filter((other) => !isSame(other, pool)).map((other) => ({ pods: podsOf(other), count: count(other) }));
+export function machineRoom({ machine, settings, use }: Omit<MachineCapacityDeps, "replicasNow">, pool: SandboxPool): Room {
+  const own = use.ofPod(pool);
+  const others = use.ofOthers(pool);
   const total = roomOf(machine(), settings);
   const fits = resources.map((resource) => {
-    const taken = others.reduce((sum, other) => sum + other.pods * other.count[resource], 0);
-    return { resource, pods: Math.max(0, Math.floor((total[resource] - taken) / own[resource])) };
+    return { resource, pods: Math.max(0, Math.floor((total[resource] - others[resource]) / own[resource])) };
   });
   const { resource, pods } = fits.reduce((least, fit) => (fit.pods < least.pods ? fit : least));
   // Tenants read this: what other pools hold together is not said. Admins see each pool.
@@ -87,16 +82,6 @@ function roomOf({ cpuMilli, memoryBytes, diskBytes }: Machine, settings: Capacit
   };
 }
 
-function atLeast(amounts: PodAmounts): PodAmounts {
-  const larger = (resource: keyof PodAmounts): number => Math.max(amounts[resource], leastOfPod[resource]);
-  return { cpuMilli: larger("cpuMilli"), memoryBytes: larger("memoryBytes"), diskBytes: larger("diskBytes") };
-}
-
-/** Pods for waiting requests are there before the number of wanted ones follows. */
-function podsOf({ spec, status }: SandboxPool): number {
-  return Math.max(spec.replicas, status?.replicas ?? 0);
-}
-
 function text(resource: keyof PodAmounts, amount: number): string {
   return resource === "cpuMilli" ? `${amount / 1000} cores` : `${Math.round(amount / 2 ** 20)} MiB`;
 }
@@ -104,7 +89,7 @@ function text(resource: keyof PodAmounts, amount: number): string {
 export interface ClusterCapacityDeps {
   readonly clock: Pick<Clock, "now">;
   readonly settings: Pick<CapacitySettings, "unschedulableAfterMs">;
-  readonly pools: () => Iterable<SandboxPool>;
+  readonly replicasNow: ReplicasNow;
   /** The pool's pods that the scheduler has found no node for. */
   readonly unschedulable: (pool: SandboxPool) => Iterable<Pod>;
 }
@@ -114,13 +99,16 @@ export function clusterCapacity(deps: ClusterCapacityDeps): Plugin {
     name: "capacity",
     preUpdatePool: async (pool) => {
       const room = clusterRoom(deps, pool);
-      return room === undefined ? { object: pool } : verdictOf(pool, room, deps.pools(), deps.settings.unschedulableAfterMs);
+      return room === undefined ? { object: pool } : verdictOf(pool, room, deps.replicasNow(pool), deps.settings.unschedulableAfterMs);
     },
   };
 }
 
 /** Undefined: nothing speaks against more pods. */
-export function clusterRoom({ clock, settings, unschedulable }: ClusterCapacityDeps, pool: SandboxPool): Room | undefined {
+export function clusterRoom(
+  { clock, settings, unschedulable }: Omit<ClusterCapacityDeps, "replicasNow">,
+  pool: SandboxPool,
+): Room | undefined {
   const pods = [...unschedulable(pool)];
   const stuck = pods.find((pod) => clock.now() - unschedulableSince(pod) >= settings.unschedulableAfterMs);
   if (stuck === undefined) return undefined;
@@ -136,16 +124,11 @@ function unschedulableSince(pod: Pod): number {
 }
 
 /** What is there already is not refused, whatever has become of the room. */
-function verdictOf(pool: SandboxPool, room: Room, pools: Iterable<SandboxPool>, retryAfterMs = machineRetryMs): Verdict<SandboxPool> {
+function verdictOf(pool: SandboxPool, room: Room, present: number, retryAfterMs = machineRetryMs): Verdict<SandboxPool> {
   const wanted = pool.spec.replicas;
-  const present = [...pools].find((one) => isSame(one, pool))?.spec.replicas ?? 0;
   if (wanted <= room.pods || wanted <= present) return { object: pool };
   const refusal: Refusal = { kind: "InsufficientResources", message: room.because, wouldFit: Math.max(room.pods, present), retryAfterMs };
   return { refusal };
 }
 
 const machineRetryMs = 10_000;
-
-function isSame({ metadata: one }: SandboxPool, { metadata: other }: SandboxPool): boolean {
-  return one.name === other.name && one.namespace === other.namespace;
-}

@@ -13,8 +13,11 @@ import { AgentBoxClient } from "#client/agentbox-client.ts";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { Leases, Namespaces, Secrets } from "#model/core-kinds.ts";
-import { labelKeys } from "#model/keys.ts";
+import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
+import type { EnvClusterMemberConfig } from "#model/env-member.ts";
+import { labelKeys, localClusterID } from "#model/keys.ts";
 import { type Container, type Pod, Pods } from "#model/pod.ts";
+import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { type ClusterDescription, clusterLayout, nodeName } from "../../tools/cluster/layout.ts";
@@ -54,6 +57,13 @@ export interface PoolWish {
   readonly image?: string;
   readonly container?: Partial<Container>;
   readonly spec?: Partial<SandboxPool["spec"]>;
+}
+
+export interface EnvWish {
+  /** By name of the member. */
+  readonly members: Readonly<Record<string, EnvClusterMemberConfig>>;
+  /** Of the group `default`. */
+  readonly group: Omit<EnvAutoscalingGroup, "name">;
 }
 
 interface Parts {
@@ -149,6 +159,25 @@ export class SystemWorld implements AsyncDisposable {
     this.#templates.push(name);
   }
 
+  /** An Env as people write it, with a template of its own. */
+  async env(name: string, { members, group }: EnvWish): Promise<void> {
+    const template = `${this.namespace}-${name}`;
+    await this.template(template);
+    const clusters = [
+      { clusterID: localClusterID, members: Object.entries(members).map(([member, config]) => ({ name: member, config })) },
+    ];
+    await this.client.create(SandboxEnvs, {
+      metadata: { namespace: this.namespace, name },
+      spec: {
+        templateRef: { name: template },
+        mode: "WarmPool",
+        overrides: { podCreationImagePolicy: "PoolDefaultImage" },
+        clusters,
+        autoscaling: { groups: [{ name: "default", enabled: true, ...group }] },
+      },
+    });
+  }
+
   /** The command line of somebody who has the API's address and a key. */
   async agentbox(...args: readonly string[]): Promise<Said> {
     const { url, apiKey } = await this.access();
@@ -176,8 +205,13 @@ export class SystemWorld implements AsyncDisposable {
 
 /** With all pools and pods, whose finalizers nobody is left to take off. */
 export async function removeNamespace(client: KubernetesClient, namespace: string): Promise<void> {
-  const { items: pools } = await client.list(SandboxPools, { namespace });
   const body = { metadata: { finalizers: null } };
+  for (const { metadata } of (await client.list(SandboxEnvs, { namespace })).items) {
+    const key = { namespace, name: metadata.name ?? "" };
+    await client.delete(SandboxEnvs, key);
+    await client.patch(SandboxEnvs, key, { type: "merge", body }).catch(() => {});
+  }
+  const { items: pools } = await client.list(SandboxPools, { namespace });
   for (const { metadata } of pools) {
     const key = { namespace, name: metadata.name ?? "" };
     await client.delete(SandboxPools, key);

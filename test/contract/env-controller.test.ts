@@ -2,7 +2,8 @@ import { afterEach, expect, test } from "vitest";
 import { applyObject } from "#cli/apply/apply-object.ts";
 import { systemClock } from "#lib/clock.ts";
 import { conditionIn } from "#model/conditions.ts";
-import { Secrets } from "#model/core-kinds.ts";
+import { ConfigMaps, Secrets } from "#model/core-kinds.ts";
+import { instanceTypesConfigMapName } from "#model/instance-types.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { Json, JsonObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
@@ -242,16 +243,40 @@ describeServers("the Env controller", (server) => {
     expect(await scene.pools.allPods()).toEqual([]);
   });
 
-  test("what is wrong is said with its field, and nothing is made until it is right", async () => {
+  const alone: readonly Json[] = [{ name: "shell-a" }];
+  const differing: readonly Json[] = [{ name: "shell-a" }, { name: "shell-b", config: { inlineResources: small } }];
+  const grouped = (group: JsonObject): JsonObject => ({ autoscaling: { groups: [{ name: "default", enabled: true, ...group }] } });
+  const sized = (instanceType: string, multiplier: number): readonly Json[] => [{ name: "shell-a", config: { instanceType, multiplier } }];
+
+  // What the kind's own rules refuse is in bad-envs.ts.
+  test.for<readonly [string, readonly Json[], JsonObject, string]>([
+    ["NoMembers", [], {}, "spec.clusters: the Env has no members"],
+    ["ResourcesDiffer", differing, {}, "spec.clusters[0].members[1].config.inlineResources: members of scaling group default"],
+    [
+      "BoundsContradict",
+      [{ name: "shell-a", config: { maxReplicas: 4 } }],
+      grouped({ minReplicas: 5 }),
+      "spec.autoscaling.groups[0].minReplicas: minReplicas 5",
+    ],
+    [
+      "TemplateMissing",
+      one,
+      { templateRef: { name: "there-is-none" } },
+      "spec.templateRef.name: there is no SandboxTemplate there-is-none",
+    ],
+    ["InstanceTypeMissing", sized("huge", 1), {}, 'spec.clusters[0].members[0].config.instanceType: there is no instance type "huge"'],
+    ["MultiplierOutOfRange", sized("tiny", 9), {}, "spec.clusters[0].members[0].config.multiplier: instance type tiny takes a multiplier"],
+  ])("%s: what is wrong is said with its field, and nothing is made until it is right", async ([reason, wrong, more, words]) => {
     const world = await started();
-    const differing = [{ name: "shell-a" }, { name: "shell-b", config: { inlineResources: small } }];
-    await world.scene.createEnv({ name: "shell", spec: world.spec(differing) });
-    const env = await world.ready("ResourcesDiffer");
-    expect(conditionIn(env, "Ready")?.message).toContain(
-      "spec.clusters[0].members[1].config.inlineResources: members of scaling group default",
-    );
+    const metadata = { namespace: world.name, name: instanceTypesConfigMapName };
+    const data = { tiny: JSON.stringify({ resources: { limits: { cpu: "1" } }, maxMultiplier: 4 }) };
+    await server().client.create(ConfigMaps, { metadata, data });
+    await world.scene.createEnv({ name: "shell", spec: world.spec(wrong, more) });
+    const env = await world.ready(reason);
+    expect(conditionIn(env, "Ready")?.message).toContain(words);
     expect((await server().client.list(SandboxPools, { namespace: world.name })).items).toEqual([]);
-    await world.scene.changeEnv("shell", { spec: world.spec([{ name: "shell-a" }]) });
+    const right = { ...world.spec(alone), autoscaling: null, templateRef: { name: world.name } };
+    await world.scene.changeEnv("shell", { spec: right });
     await world.ready("MembersActive");
   });
 

@@ -25,7 +25,9 @@ test("a new installation has the templates and Envs that the SDKs ask for, sized
   const envs = await store.list(SandboxEnvs);
   expect(names(envs)).toEqual(["base", "code-interpreter-v1"]);
   for (const { spec } of envs.items) {
-    expect(spec.autoscaling?.groups).toMatchObject([{ enabled: true, scaleUpPolicy: { mode: "Demand" } }]);
+    expect(spec.autoscaling?.groups).toMatchObject([
+      { enabled: true, scaleUpPolicy: { mode: "Demand" }, scaleDownPolicy: { idleTimeoutSeconds: 60 } },
+    ]);
     expect(spec.autoscaling?.groups?.[0]?.maxReplicas).toBeUndefined();
   }
 });

@@ -74,9 +74,13 @@ function first(name: string, { description, runtimes, memory, warm }: FirstOptio
   };
 }
 
-/** Without a maximum: the capacity plugin knows what the machine can hold. */
+/**
+ * Without a maximum: the capacity plugin knows what the machine can hold. Pods go after a minute instead of the usual five, because what an
+ * idle pod costs here is memory of the user's machine (docs/envs.md has the figures).
+ */
 function demandGroup(minReplicas: number) {
-  return { name: group, enabled: true, minReplicas, scaleUpPolicy: { mode: "Demand" } } as const;
+  const scaleDownPolicy = { idleTimeoutSeconds: 60 };
+  return { name: group, enabled: true, minReplicas, scaleUpPolicy: { mode: "Demand" }, scaleDownPolicy } as const;
 }
 
 /** For a pool that an earlier version made: the pool becomes the member of its Env, as it is, and its pods and sandboxes stay. */

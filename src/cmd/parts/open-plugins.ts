@@ -3,13 +3,17 @@ import { existsSync, statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { CliError } from "#cli/failure.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
+import { poolsByTemplateName } from "#read-model/indexes.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type CapacitySettings, clusterCapacity, type Machine, machineCapacity } from "#plugins/capacity.ts";
 import { instanceTypesPlugin } from "#plugins/instance-types.ts";
 import { loadPlugins, type PluginFile } from "#plugins/load-plugins.ts";
+import { MachineUse } from "#plugins/machine-use.ts";
 import type { Plugin, PluginChain } from "#plugins/plugin.ts";
 import { openPluginChain, startPlugins } from "#plugins/plugin-chain.ts";
 import { poolsIn } from "#plugins/pool-spec.ts";
@@ -56,23 +60,34 @@ function pluginFile({ plugins, folder }: PluginsOptions): PluginFile {
 
 /** Before those of users: what is refused anyway is not asked of others. */
 function ownPlugins({ cache, clock, machine }: PluginsOptions, settings: CapacitySettings): readonly Plugin[] {
-  const { specOf, amountsOf } = poolsIn(cache);
-  const pools = () => cache.listPools();
+  const { amountsOf } = poolsIn(cache);
+  const replicasNow = (pool: SandboxPool): number => cache.pools.get(keyOf(pool))?.spec.replicas ?? 0;
   const capacity =
     machine === undefined
       ? clusterCapacity({
           clock,
           settings,
-          pools,
+          replicasNow,
           unschedulable: ({ metadata: { namespace = "", name = "" } }) => cache.unschedulablePods({ namespace, pool: name }),
         })
-      : machineCapacity({ machine, settings, pools, specOf });
+      : machineCapacity({ machine, settings, use: machineUse(cache, settings), replicasNow });
   return [
     instanceTypesPlugin(() => cache.instanceTypes()),
     reservationPlugin(),
     quotaPlugin({ table: () => cache.limitTable(), poolsOfTeam: (team) => cache.poolsOfTeam(team), amountsOf }),
     capacity,
   ];
+}
+
+/** For as long as the process runs, like the plugin that asks it. */
+function machineUse(cache: SandboxCache, { limitDivisor }: CapacitySettings): MachineUse {
+  const use = new MachineUse({ specOf: poolsIn(cache).specOf, limitDivisor });
+  cache.pools.onChange((now, before) => use.observe(now, before));
+  cache.templates.onChange((now, before) => {
+    const name = (now ?? before)?.metadata.name ?? "";
+    for (const pool of cache.pools.objects.lookup(poolsByTemplateName, name)) use.observe(pool, pool);
+  });
+  return use;
 }
 
 /** Read once: what pods write changes what is free. */

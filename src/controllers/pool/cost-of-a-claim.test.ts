@@ -45,6 +45,7 @@ class Bench {
       digests: { resolve: async (image) => ({ digest: digestOf(image) }) },
     });
     this.tools.ledger.follow(this.cache.pods);
+    this.tools.sums.follow(this.cache.pools);
     this.#fill(size);
   }
 

@@ -88,13 +88,28 @@ test("a rollout takes outdated pods only, and leaves all but its share of the id
   );
 });
 
+const pace = { yieldMs: 100, creationsBesideClaims: 4, maxCreations: 500, stockYieldMs: 5_000 };
+const nothingHeld = { heldForMs: 0, urgent: undefined, stockHeldForMs: 0 };
+
 test("refill yields to claims while there is something to claim, and to nobody when there is not", () => {
-  const pace = { yieldMs: 100, creationsBesideClaims: 4, maxCreations: 500 };
-  const situation = { missing: 50, ready: 3, claimsInFlight: 2, heldForMs: 0 };
-  expect(planRefill(situation, pace)).toEqual({ create: 0, againInMs: 100 });
-  expect(planRefill({ ...situation, heldForMs: 100 }, pace)).toEqual({ create: 4, againInMs: 100 });
+  const situation = { ...nothingHeld, missing: 50, ready: 3, claimsInFlight: 2 };
+  expect(planRefill(situation, pace)).toEqual({ create: 0, againInMs: 100, yieldsTo: "claims" });
+  expect(planRefill({ ...situation, heldForMs: 100 }, pace)).toEqual({ create: 4, againInMs: 100, yieldsTo: "claims" });
   expect(planRefill({ ...situation, ready: 0 }, pace)).toEqual({ create: 50, againInMs: undefined });
   expect(planRefill({ ...situation, claimsInFlight: 0 }, pace)).toEqual({ create: 50, againInMs: undefined });
+});
+
+test("pods that requests wait for are made at once, and others after them, or after a while", () => {
+  const situation = { ...nothingHeld, missing: 50, ready: 0, claimsInFlight: 0 };
+  expect(planRefill({ ...situation, urgent: 27 }, pace)).toEqual({ create: 27, againInMs: 5_000, yieldsTo: "waiting" });
+  expect(planRefill({ ...situation, urgent: 0, stockHeldForMs: 4_000 }, pace)).toEqual({
+    create: 0,
+    againInMs: 1_000,
+    yieldsTo: "waiting",
+  });
+  expect(planRefill({ ...situation, urgent: 0, stockHeldForMs: 5_000 }, pace)).toEqual({ create: 50, againInMs: undefined });
+  expect(planRefill({ ...situation, urgent: 50 }, pace)).toEqual({ create: 50, againInMs: undefined });
+  expect(planRefill(situation, pace)).toEqual({ create: 50, againInMs: undefined });
 });
 
 test("things come out by time however they went in, and each as it was last", () => {

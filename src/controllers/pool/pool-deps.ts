@@ -16,6 +16,7 @@ import type { RefillPace } from "./size/plan-refill.ts";
 import type { PoolLedger } from "./size/pool-ledger.ts";
 import type { PodsUnderWay } from "./size/pods-under-way.ts";
 import type { PoolMemories } from "./size/pool-memory.ts";
+import type { PoolSums } from "./size/pool-sums.ts";
 import type { PoolNumbers } from "./status/pool-numbers.ts";
 import type { PoolRefusals } from "./status/pool-refusals.ts";
 import type { UnreadySince } from "./roll-out/unready-since.ts";
@@ -74,6 +75,7 @@ export const defaultPoolPace: PoolPace = {
   yieldMs: 100,
   creationsBesideClaims: 4,
   maxCreations: 500,
+  stockYieldMs: 5_000,
   statusEveryMs: 1_000,
   pendingEveryMs: 3_000,
   removalsAtOnce: 100,
@@ -90,6 +92,7 @@ export interface PoolTools extends PoolDeps {
   readonly events: PoolEvents;
   readonly pace: PoolPace;
   readonly ledger: PoolLedger;
+  readonly sums: PoolSums;
   readonly unready: UnreadySince;
   readonly memories: PoolMemories;
   readonly underWay: PodsUnderWay;

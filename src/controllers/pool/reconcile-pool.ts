@@ -6,7 +6,7 @@
  * - `pool-counts.ts`     how many pods stand where, read off the indexes; `pool-ledger.ts` which pods something is to be done about
  *   (`pod-note.ts` what is read off one, `time-order.ts` the longest first)
  * - `keep-metadata.ts`   finalizer, and what comes from the template
- * - `pool-allotment.ts`  how many pods the limits of team and server leave it (pure)
+ * - `pool-allotment.ts`  how many pods the limits of team and server leave it (pure), beside what `pool-sums.ts` knows of all others
  * - `waiter-pods.ts`     pods beyond `spec.replicas` for requests that wait, where an Env allows it (`env-membership.ts`); `ask-plugins.ts`
  *   asks whether they fit, `pool-refusals.ts` remembers what was refused; `pods-under-way.ts` what siblings are about to make
  * - `pool-quotas.ts`     … and how many the quotas of team and user of cpu, memory and idle stock
@@ -41,12 +41,13 @@ import { fillPool, type Lacking } from "./size/fill-pool.ts";
 import { giveUpUnready } from "./roll-out/give-up-unready.ts";
 import { keepMetadata } from "./keep-metadata.ts";
 import { blueprintOf } from "./pool-blueprint.ts";
-import { allotment } from "./size/pool-allotment.ts";
+import { allotment, type OtherPools } from "./size/pool-allotment.ts";
 import { countPods, replicasOf } from "./status/pool-counts.ts";
 import { defaultPoolPace, defaultProtectionWindowMs, keyOf, type PoolDeps, type PoolTools } from "./pool-deps.ts";
 import { PoolLedger } from "./size/pool-ledger.ts";
 import { PodsUnderWay } from "./size/pods-under-way.ts";
 import { PoolMemories, type Trouble } from "./size/pool-memory.ts";
+import { PoolSums } from "./size/pool-sums.ts";
 import { PoolNumbers } from "./status/pool-numbers.ts";
 import { withinQuotas } from "./size/pool-quotas.ts";
 import { PoolRefusals } from "./status/pool-refusals.ts";
@@ -128,10 +129,14 @@ function allowed(
 ): { readonly missing: number; readonly trouble?: Trouble | undefined } {
   const { cache } = tools;
   const wanted = Math.max(pool.spec.replicas, podsForWaiters(tools, pool, counts));
-  const { pods, trouble } = allotment(cache.limitTable(), pool, () => cache.pools.objects.list(), wanted);
+  const { pods, trouble } = allotment(cache.limitTable(), pool, otherPools(tools), wanted);
   // A pod on which a changed template is tried may be one more than the group's maximum: without it nothing would be replaced.
   const tried = Math.max(0, missing + replicasOf(counts) - wanted);
   return { missing: Math.min(Math.max(0, missing - (wanted - pods)), roomInGroup(tools, pool) + tried), trouble };
+}
+
+function otherPools({ cache, sums }: PoolTools): OtherPools {
+  return { podsOfOthers: (pool) => sums.podsOfOthers(pool), list: () => cache.pools.objects.list() };
 }
 
 function earliest(times: readonly (number | undefined)[]): Requeue {
@@ -178,6 +183,7 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
     ],
     following: [
       tools.ledger.follow(cache.pods),
+      tools.sums.follow(cache.pools),
       tools.unready.follow(cache.pods),
       observeExpectations(deps),
       () => forgetEvents.remove(),
@@ -195,6 +201,7 @@ export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
     protectionWindowMs: deps.protectionWindowMs ?? ((pool) => protectionWindowOf(deps, pool)),
     refusals: deps.refusals ?? new PoolRefusals(deps.clock),
     ledger: new PoolLedger(),
+    sums: new PoolSums(),
     unready: new UnreadySince(deps.clock),
     memories: new PoolMemories(pace, deps.random),
     underWay: new PodsUnderWay(),

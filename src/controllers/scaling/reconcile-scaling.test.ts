@@ -116,7 +116,7 @@ describe("a member whose pods no node takes", () => {
     const capacity = clusterCapacity({
       clock,
       settings: { unschedulableAfterMs: 30 * second },
-      pools: () => cache().listPools(),
+      replicasNow: ({ metadata: { namespace, name = "" } }) => cache().pools.get({ namespace, name })?.spec.replicas ?? 0,
       unschedulable: ({ metadata: { namespace = "", name = "" } }) => cache().unschedulablePods({ namespace, pool: name }),
     });
     const metrics = prometheusMetrics(new Registry());

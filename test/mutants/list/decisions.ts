@@ -31,6 +31,19 @@ export const decisionMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/controllers/pool/size/plan-refill.ts",
+    ["src/controllers/pool/plans.property.test.ts"],
+    [
+      ["the stock is started beside what requests wait for", "urgent < missing && stockHeldForMs", "urgent < 0 && stockHeldForMs"],
+      ["a pool at which requests always wait never has a stock", " && stockHeldForMs < pace.stockYieldMs", ""],
+    ],
+  ),
+  bugsIn(
+    "src/lib/kept-sums.ts",
+    ["src/lib/kept-sums.test.ts"],
+    [["what has changed is counted twice", "    this.#add(this.#counted.get(key), -1);\n", ""]],
+  ),
+  bugsIn(
     "src/sandbox/claimable.ts",
     ["src/sandbox/claimable.test.ts", "src/scheduling/idle-pods.test.ts"],
     [

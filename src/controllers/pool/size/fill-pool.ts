@@ -5,6 +5,7 @@ import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { imagesToResolve } from "#sandbox/images/images.ts";
 import { createPods, PodRefusedError } from "./create-pods.ts";
 import { planRefill } from "./plan-refill.ts";
+import { podsWaitedFor } from "./waiter-pods.ts";
 import { namedTemplate, type PoolBlueprint } from "#controllers/pool/pool-blueprint.ts";
 import type { PoolCounts } from "#controllers/pool/status/pool-counts.ts";
 import { keyOf, type PoolTools } from "#controllers/pool/pool-deps.ts";
@@ -50,10 +51,11 @@ interface HowMany {
 }
 
 function howMany(
-  { clock, memories, ledger, pressure, pace }: PoolTools,
+  tools: PoolTools,
   pool: SandboxPool,
   { blueprint, missing, counts }: Lacking & { readonly blueprint: PoolBlueprint },
 ): HowMany {
+  const { clock, memories, ledger, pressure, pace } = tools;
   const key = keyOf(pool);
   const memory = memories.of(key);
   const now = clock.now();
@@ -62,10 +64,21 @@ function howMany(
   memory.lossesOf = blueprint.hash;
   const lossMs = memory.losses.waitMs(now);
   if (missing > 0 && lossMs > 0) return { create: 0, againInMs: lossMs };
-  const heldForMs = memory.heldSinceMs === undefined ? 0 : now - memory.heldSinceMs;
-  const claimsInFlight = pressure?.inFlight(key) ?? 0;
-  const plan = planRefill({ missing, ready: counts.idle - counts.unreadyIdle, claimsInFlight, heldForMs }, pace);
-  if (plan.againInMs === undefined) memory.heldSinceMs = undefined;
+  const since = (ms: number | undefined): number => (ms === undefined ? 0 : now - ms);
+  const urgent = podsWaitedFor(tools, pool, counts);
+  // Until nothing waits any more: a pool at which something always waits holds its stock back once.
+  if (urgent === undefined) memory.stockHeldSinceMs = undefined;
+  const situation = {
+    missing,
+    ready: counts.idle - counts.unreadyIdle,
+    claimsInFlight: pressure?.inFlight(key) ?? 0,
+    heldForMs: since(memory.heldSinceMs),
+    urgent,
+    stockHeldForMs: since(memory.stockHeldSinceMs),
+  };
+  const plan = planRefill(situation, pace);
+  if (plan.yieldsTo === "waiting") memory.stockHeldSinceMs ??= now;
+  if (plan.yieldsTo !== "claims") memory.heldSinceMs = undefined;
   else if (plan.create > 0) memory.heldSinceMs = now;
   else memory.heldSinceMs ??= now;
   return plan;

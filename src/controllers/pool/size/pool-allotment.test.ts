@@ -6,11 +6,18 @@ import { labelKeys } from "#model/keys.ts";
 import { limitsConfigMap, noLimitsSet } from "#model/limits.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { embeddedPoolScene } from "../../../../test/world/embedded-pool-scene.ts";
-import { allotment } from "./pool-allotment.ts";
+import { allotment, type OtherPools } from "./pool-allotment.ts";
+import { PoolSums } from "./pool-sums.ts";
 
 function aPool(name: string, replicas: number, team = ""): SandboxPool {
   const labels = team === "" ? {} : { [labelKeys.team]: team };
   return { metadata: { namespace: "ns", name, labels, creationTimestamp: "2026-01-01T00:00:00Z" }, spec: { replicas } };
+}
+
+function around(pools: readonly SandboxPool[]): OtherPools {
+  const sums = new PoolSums();
+  for (const pool of pools) sums.put(pool, true);
+  return { podsOfOthers: (pool) => sums.podsOfOthers(pool), list: () => pools };
 }
 
 test("all pools together have no more than the limits say, each no more than it wants, and the older ones first", () => {
@@ -20,7 +27,7 @@ test("all pools together have no more than the limits say, each no more than it 
     fc.property(fc.array(pool, { maxLength: 8 }), limit, limit, limit, (wanted, ofTeam, ofServer, perPool) => {
       const table = { ...noLimitsSet, server: { pods: ofServer }, everyTeam: { pods: ofTeam, podsPerPool: perPool } };
       const pools = wanted.map(({ replicas, team }, index) => aPool(`p${index}`, replicas, team));
-      const given = pools.map((one) => allotment(table, one, () => pools).pods);
+      const given = pools.map((one) => allotment(table, one, around(pools)).pods);
       const sum = (team?: string): number =>
         given.reduce((all, pods, index) => (team === undefined || wanted[index]?.team === team ? all + pods : all), 0);
       expect(sum()).toBeLessThanOrEqual(ofServer);
@@ -31,6 +38,18 @@ test("all pools together have no more than the limits say, each no more than it 
       }
     }),
   );
+});
+
+test("far from every limit no other pool is looked at, however many there are", () => {
+  const table = { ...noLimitsSet, server: { pods: 100 }, everyTeam: { pods: 50 } };
+  const pools = [aPool("old", 40, "red"), aPool("py", 3, "red")];
+  const list = (): never => {
+    throw new Error("all pools were gone through");
+  };
+  const py = aPool("py", 3, "red");
+  expect(allotment(table, py, { ...around(pools), list }, 10)).toEqual({ pods: 10, trouble: undefined });
+  expect(() => allotment(table, py, { ...around(pools), list }, 11)).toThrow("all pools");
+  expect(allotment(table, py, around(pools), 11).pods).toBe(10);
 });
 
 test("a pool that was applied past the APIs gets no more pods than its team may have, says so, and the rest when the limit is raised", async () => {

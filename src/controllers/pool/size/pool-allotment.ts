@@ -3,10 +3,11 @@
  * the APIs, by `agentbox apply` or kubectl, is kept inside them here, as is what was there before a limit was lowered: nothing more is
  * made, and nothing is taken away. The oldest pools have theirs first, so every process comes to the same numbers. Pure.
  */
-import { labelKeys, poolConditionReasons } from "#model/keys.ts";
+import { poolConditionReasons } from "#model/keys.ts";
 import { type LimitTable, type ServerLimit, serverLimit, teamLimit } from "#model/limits.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Trouble } from "./pool-memory.ts";
+import { teamOf } from "./pool-sums.ts";
 
 export interface Allotment {
   readonly pods: number;
@@ -21,21 +22,32 @@ interface Bound {
   readonly limit: number;
 }
 
+/** The pools beside the one that is asked about. */
+export interface OtherPools {
+  /** How many pods they have or are to have, in all and of the pool's team. */
+  podsOfOthers(pool: SandboxPool): OtherPods;
+  /** Gone through only where a limit is near. */
+  list(): Iterable<SandboxPool>;
+}
+
+export interface OtherPods {
+  readonly all: number;
+  readonly ofTeam: number;
+}
+
 /**
  * `wanted`: more than `spec.replicas` where requests wait. Beyond `spec.replicas` a pool has only what all others leave, whatever their age,
  * by what they have now or are to have.
  */
-export function allotment(
-  table: LimitTable,
-  pool: SandboxPool,
-  pools: () => Iterable<SandboxPool>,
-  wanted: number = pool.spec.replicas,
-): Allotment {
+export function allotment(table: LimitTable, pool: SandboxPool, others: OtherPools, wanted: number = pool.spec.replicas): Allotment {
   const { replicas } = pool.spec;
   if (wanted === 0) return { pods: 0, trouble: undefined };
-  const ofStock = tightestOf([...ofPool(table, pool), ...ofSums(table, pool, stockOfOlder(table, pool, pools()))]);
+  const ofAll = tightestOf([...ofPool(table, pool), ...ofSums(table, pool, others.podsOfOthers(pool))]);
+  // Older pools have no more of their stock than all pools have: what these leave, those leave too.
+  if (ofAll.pods >= wanted) return { pods: wanted, trouble: undefined };
+  const ofStock = tightestOf([...ofPool(table, pool), ...ofSums(table, pool, stockOfOlder(table, pool, others.list()))]);
   const inStock = Math.min(replicas, ofStock.pods);
-  const beyond = wanted > replicas ? tightestOf([...ofPool(table, pool), ...ofSums(table, pool, podsOfOthers(pool, pools()))]) : ofStock;
+  const beyond = wanted > replicas ? ofAll : ofStock;
   const pods = Math.max(0, inStock, Math.min(wanted, beyond.pods));
   if (pods >= wanted) return { pods: wanted, trouble: undefined };
   const { of, name, limit } = beyond;
@@ -60,34 +72,21 @@ function ofPool(table: LimitTable, pool: SandboxPool): readonly Bound[] {
   return [...bounds, { pods: limit, of: team, name, limit }];
 }
 
-interface OtherPods {
-  readonly team: string;
-  readonly pods: number;
-}
-
-function* stockOfOlder(table: LimitTable, pool: SandboxPool, pools: Iterable<SandboxPool>): Generator<OtherPods, undefined> {
+function stockOfOlder(table: LimitTable, pool: SandboxPool, pools: Iterable<SandboxPool>): OtherPods {
+  const team = teamOf(pool);
+  let [all, ofTeam] = [0, 0];
   for (const other of pools) {
     if (!isOlder(other, pool)) continue;
-    yield { team: teamOf(other), pods: Math.min(other.spec.replicas, ...ofPool(table, other).map((bound) => bound.pods)) };
+    const pods = Math.min(other.spec.replicas, ...ofPool(table, other).map((bound) => bound.pods));
+    all += pods;
+    if (team !== "" && teamOf(other) === team) ofTeam += pods;
   }
-}
-
-function* podsOfOthers(pool: SandboxPool, pools: Iterable<SandboxPool>): Generator<OtherPods, undefined> {
-  const { namespace, name } = pool.metadata;
-  for (const other of pools) {
-    if (other.metadata.namespace === namespace && other.metadata.name === name) continue;
-    yield { team: teamOf(other), pods: Math.max(other.spec.replicas, other.status?.replicas ?? 0) };
-  }
+  return { all, ofTeam };
 }
 
 /** What the others leave. */
-function ofSums(table: LimitTable, pool: SandboxPool, others: Iterable<OtherPods>): readonly Bound[] {
+function ofSums(table: LimitTable, pool: SandboxPool, { all, ofTeam }: OtherPods): readonly Bound[] {
   const [name, team] = ["pods" as const, teamOf(pool)];
-  let [all, ofTeam] = [0, 0];
-  for (const { team: whose, pods } of others) {
-    all += pods;
-    if (team !== "" && whose === team) ofTeam += pods;
-  }
   const server = serverLimit(table, name);
   const bounds = [{ pods: server - all, of: "", name, limit: server }];
   if (team === "") return bounds;
@@ -99,8 +98,4 @@ export function isOlder({ metadata: other }: SandboxPool, { metadata: own }: San
   const [time, ownTime] = [other.creationTimestamp ?? "", own.creationTimestamp ?? ""];
   if (time !== ownTime) return time < ownTime;
   return `${other.namespace ?? ""}/${other.name ?? ""}` < `${own.namespace ?? ""}/${own.name ?? ""}`;
-}
-
-function teamOf({ metadata: { labels } }: SandboxPool): string {
-  return labels?.[labelKeys.team] ?? "";
 }

@@ -30,6 +30,8 @@ export interface PoolMemory {
   retry: Retry | undefined;
   /** Since when refill holds back for claims. */
   heldSinceMs: number | undefined;
+  /** Since when pods that nothing waits for are held back for those that requests wait for. */
+  stockHeldSinceMs: number | undefined;
   statusAtMs: number | undefined;
   /** What the pool's tags meant when they were last asked for. */
   resolvedImages: readonly ResolvedPoolImage[] | undefined;
@@ -62,6 +64,7 @@ export class PoolMemories {
       trouble: undefined,
       retry: undefined,
       heldSinceMs: undefined,
+      stockHeldSinceMs: undefined,
       statusAtMs: undefined,
       resolvedImages: undefined,
       imageForm: undefined,

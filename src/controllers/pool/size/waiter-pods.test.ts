@@ -46,3 +46,21 @@ test("pods for waiting requests stay inside the limits of the team, and the pool
     message: expect.stringContaining("may have 4"),
   });
 });
+
+test.each(["when the requests that wait have theirs", "after a while at the latest"])(
+  "pods that nothing waits for are made %s",
+  async (when) => {
+    await using scaling = await scalingScene();
+    const { world, pressure } = scaling;
+    const { scene } = world;
+    await scaling.createEnv([{ name: "py", replicas: 0 }], { scaleUpPolicy: { mode: "Conservative" } });
+    pressure.waits(3, "py");
+    await scene.scale(8, "py");
+    await world.filled();
+    expect(await scene.pods()).toHaveLength(3);
+    if (when.startsWith("when")) pressure.waits(0, "py");
+    await world.clock.step(when.startsWith("when") ? 100 : 6_000);
+    await world.filled();
+    expect((await scene.pods()).length).toBeGreaterThanOrEqual(8);
+  },
+);

@@ -33,6 +33,14 @@ export function podsForWaiters(tools: PoolTools, pool: SandboxPool, counts: Pool
   return busy + (allotted.get(textOf(pool)) ?? 0);
 }
 
+/** How many more pods than it has the pool needs for requests that wait; undefined where none waits, or none has a pod made for it. */
+export function podsWaitedFor(tools: PoolTools, pool: SandboxPool, counts: PoolCounts): number | undefined {
+  if ((tools.pressure?.setsAt(keyOf(pool)) ?? []).length === 0) return undefined;
+  const membership = membershipOf(tools.cache, pool, tools.clusterID);
+  if (membership === undefined || !growsForWaiters(membership)) return undefined;
+  return Math.max(0, podsForWaiters(tools, pool, counts) - replicasOf(counts));
+}
+
 /**
  * How many more pods the group of the pool may have by its maximum. Counted by pods that are there, not by wanted ones: a sibling that
  * shrinks has its pods until their protection window is over.

@@ -10,8 +10,8 @@
  * Containers write into the files themselves, so that they go on when the agent is gone. A container can therefore write more than its
  * share between two checks; the next check cuts the log.
  */
-import { mkdirSync, closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { mkdirSync, closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -37,6 +37,7 @@ export interface OpenLog extends LogRange {
 }
 
 interface Watched {
+  readonly file: string;
   readonly times: LogTimes;
   cuts: LogCuts;
 }
@@ -49,8 +50,8 @@ export class ContainerLogs {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #limits: LogLimits;
-  /** By file: logs that may still grow. */
-  readonly #watched = new Map<string, Watched>();
+  /** By folder of the pod, then by folder of the container: logs that may still grow. */
+  readonly #watched = new Map<string, Map<string, Watched>>();
   /** What goes on in the background; waited for at the end. */
   readonly #removals = new Set<Promise<void>>();
   #timer: Timer | undefined;
@@ -94,7 +95,8 @@ export class ContainerLogs {
 
   read({ pod, container, attempt, follow, ...range }: OpenLog): AsyncIterable<Buffer> {
     const file = join(this.#root, podFolder(pod), container, logName(attempt));
-    const watched = this.#watched.get(file);
+    const newest = this.#watched.get(join(this.#root, podFolder(pod)))?.get(dirname(file));
+    const watched = newest?.file === file ? newest : undefined;
     const offsetAt = (time: number): number => watched?.times.offsetAt(time) ?? 0;
     const log = { file, ...this.#limits, ...range, offsetAt };
     if (follow === undefined) return readLog(log);
@@ -108,12 +110,11 @@ export class ContainerLogs {
     await Promise.all(this.#removals);
   }
 
-  #watch(file: string): Watched {
+  #watch(file: string): void {
     const folder = dirname(file);
-    for (const other of this.#watched.keys()) if (dirname(other) === folder) this.#watched.delete(other);
-    const watched = { times: new LogTimes(), cuts: uncut };
-    this.#watched.set(file, watched);
-    return watched;
+    const ofPod = this.#watched.get(dirname(folder)) ?? new Map<string, Watched>();
+    this.#watched.set(dirname(folder), ofPod);
+    ofPod.set(folder, { file, times: new LogTimes(), cuts: uncut });
   }
 
   #schedule(): void {
@@ -124,17 +125,23 @@ export class ContainerLogs {
   }
 
   async #lookAtAll(): Promise<void> {
-    for (const [file, watched] of this.#watched) {
-      try {
-        await this.#look(file, watched);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#log.warn({ error, file }, "log not rotated");
+    for (const ofPod of this.#watched.values()) {
+      await this.#clock.turns?.next();
+      for (const watched of ofPod.values()) {
+        try {
+          await this.#look(watched);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#log.warn({ error, file: watched.file }, "log not rotated");
+        }
       }
     }
   }
 
-  async #look(file: string, watched: Watched): Promise<void> {
-    const { size } = await stat(file);
+  async #look(watched: Watched): Promise<void> {
+    const { file } = watched;
+    // Synchronous: asked every second for every container, the way through another thread would cost twenty times as much.
+    const size = statSync(file, { throwIfNoEntry: false })?.size;
+    if (size === undefined) return;
     watched.times.mark(this.#clock.now(), size);
     if (size <= this.#limits.maxBytes) return;
     const { leftOut } = await rotateLog(file, size, this.#limits);
@@ -150,7 +157,7 @@ export class ContainerLogs {
   }
 
   #remove(folder: string): void {
-    for (const file of this.#watched.keys()) if (file.startsWith(`${folder}/`)) this.#watched.delete(file);
+    this.#watched.delete(folder);
     this.#inBackground(rm(folder, { recursive: true, force: true }));
   }
 

@@ -31,19 +31,24 @@ export async function ask(
     timeoutMs === undefined
       ? undefined
       : deps.clock.after(timeoutMs, () => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)));
-  const either = AbortSignal.any([stop.signal, signal]);
+  // By hand: what AbortSignal.any costs is much beside a probe, and there is one a second for each container.
+  const onAbort = (): void => stop.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
   const given = new Promise<never>((_, reject) => {
-    either.addEventListener("abort", () => reject(either.reason as Error), { once: true });
+    stop.signal.addEventListener("abort", () => reject(stop.signal.reason as Error), { once: true });
+    if (stop.signal.aborted) reject(stop.signal.reason as Error);
   });
   try {
     // What is asked may not listen to the signal; we do.
-    return await Promise.race([answerOf(deps, asked, handler, either), given]);
+    return await Promise.race([answerOf(deps, asked, handler, stop.signal), given]);
   } catch (error) {
+    // Ends what still runs of it.
+    stop.abort(error);
     return { ok: false, output: error instanceof Error ? error.message : String(error) };
   } finally {
     timer?.cancel();
-    // Ends the attempts that still run: the answer is known.
-    stop.abort(new Error("answered"));
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
