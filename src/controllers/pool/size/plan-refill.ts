@@ -1,6 +1,6 @@
 /**
- * How many pods are made now, and when to look again. Starting pods slows down claims on the same machine, so refill yields to them while
- * there is something to claim: it holds back for a moment, then adds a few, and so on. Nobody holds back when requests wait for pods.
+ * How many pods to create now, and when to check again. Starting pods slows down claims on the same machine, so refilling yields to claims while idle pods
+ * are left: it pauses, then adds a few, and so on. If requests wait for pods, it does not pause.
  */
 export interface RefillSituation {
   readonly missing: number;
