@@ -1,4 +1,4 @@
-/** Floors at known times, each for a while. What a cron expression says is read in `#sandbox/schedule.ts`. */
+/** Floors that apply at planned times. `sandbox/envs/schedule.ts` parses cron expressions. */
 import type { EnvSchedule } from "#model/env-autoscaling.ts";
 import { nextStart } from "#sandbox/envs/schedule.ts";
 

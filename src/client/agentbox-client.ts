@@ -2,11 +2,11 @@
  * The native API, typed.
  *
  * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
- * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` what is said of them
+ * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` their types
  * - `pools.ts`        pools           - `limits.ts`         limits
  * - `templates.ts`    templates
- * - `envs.ts`         Envs                        - `metrics.ts`  what sandboxes use
- * - `json-lines.ts`   answers line by line             - `terminal.ts`  a person at a command
+ * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
+ * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
  * - `mcp-bridge.ts`   MCP on standard input and output
  */
@@ -42,7 +42,7 @@ export class AgentBoxClient {
     this.sandboxes = new SandboxesClient(http);
   }
 
-  /** Speaks MCP for a client that started this program, until that client has gone. */
+  /** Serves MCP to the client that started this program, until the client disconnects. */
   async serveMcp(options: McpBridgeOptions): Promise<void> {
     await new McpBridge(this.#http, options).run();
   }

@@ -1,4 +1,4 @@
-/** Everything of the caller's as it changes: one stream that is opened again whenever it breaks, and goes on where it was. */
+/** All changes of the caller's objects as one stream, which reconnects after a failure and continues where it was. */
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { isClientError } from "./client-error.ts";
@@ -6,10 +6,10 @@ import type { HttpCaller } from "./http-caller.ts";
 import type { Sandbox } from "./sandbox-types.ts";
 
 export type Change =
-  /** List everything: what follows is all that changes from now on. */
+  /** List everything now: all later changes follow. */
   | { readonly kind: "start" }
   | { readonly kind: "sandbox"; readonly sandbox: Sandbox }
-  /** It is not live any more: its record is in the history. */
+  /** It has ended: its record is in the history. */
   | { readonly kind: "sandbox-ended"; readonly sandboxId: string }
   | { readonly kind: "pool"; readonly pool: SandboxPool }
   | { readonly kind: "pool-deleted"; readonly namespace: string; readonly name: string }
@@ -24,7 +24,7 @@ export interface ChangeListener {
 
 const [firstDelayMs, longestDelayMs] = [500, 10_000];
 
-/** Resolves when the signal is aborted. Rejects when the server refuses: without a valid key there is nothing to try again. */
+/** Resolves when the signal is aborted. Rejects if the server refuses: without a valid key, retrying is useless. */
 export async function followChanges(http: HttpCaller, listener: ChangeListener, signal: AbortSignal): Promise<void> {
   let seen: string | undefined;
   for (let delayMs = firstDelayMs; !signal.aborted;) {
@@ -53,7 +53,7 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Those that came together, together. Comments are left out. */
+/** Groups events that arrived together, without comments. */
 export async function* serverSentEvents(body: ReadableStream<Uint8Array> | null): AsyncGenerator<readonly ServerSentEvent[], void> {
   if (body === null) return;
   const decoder = new TextDecoder();

@@ -1,13 +1,13 @@
 import { type ErrorCode, type ErrorDetails, errorCodes } from "#model/error-codes.ts";
 
-/** What the API answered instead of a result, or that it did not answer (`unreachable`). Decide by `code`, never by text. */
+/** An error answer of the API, or no answer (`unreachable`). Decide by `code`, never by text. */
 export class ClientError extends Error {
   override readonly name = "ClientError";
   readonly code: ErrorCode | "unreachable";
   /** 0 when there was no answer. */
   readonly status: number;
   readonly details: ErrorDetails;
-  /** Under which the server's log knows the request. */
+  /** The id of the request in the server's log. */
   readonly requestId: string | undefined;
 
   constructor(code: ClientError["code"], message: string, more: ClientErrorFacts = {}) {
@@ -30,11 +30,11 @@ export function isClientError(error: unknown, ...codes: readonly ClientError["co
   return error instanceof ClientError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** From problem details; whatever else an answer holds (of a proxy, say) is told by its status. */
+/** From problem details; any other answer (of a proxy, for example) is described by its status. */
 export function errorFromAnswer(status: number, text: string, requestId: string | undefined): ClientError {
   const problem = problemIn(text);
   if (problem === undefined)
-    return new ClientError("internal", `the server answered ${status} and no problem details`, { status, requestId });
+    return new ClientError("internal", `the server answered ${status} without problem details`, { status, requestId });
   const { code, detail, field, retryAfterSeconds, available, pool, env } = problem;
   const details = Object.fromEntries(
     Object.entries({ field, retryAfterSeconds, available, pool, env }).filter(([, value]) => value !== undefined),

@@ -1,11 +1,11 @@
-/** Signing in to the web console: the browser then keeps a session in place of the key, and sends it by itself. */
+/** Signing in to the web console: the browser then keeps a session cookie instead of the key and sends it by itself. */
 import type { HttpCaller } from "./http-caller.ts";
 
 export interface ConsoleSession {
   readonly caller: { readonly role: "admin" | "tenant"; readonly team: string; readonly user?: string; readonly keyId: string };
-  /** Whose hosts sandboxes are. */
+  /** Domain of the sandboxes' hosts. */
   readonly domain: string;
-  /** Where programs of this machine reach sandboxes without TLS. */
+  /** Address where local programs reach sandboxes without TLS. */
   readonly sandboxUrl?: string;
   readonly version: string;
 }
@@ -20,7 +20,7 @@ export class ConsoleSessionClient {
     this.#http = http;
   }
 
-  /** Undefined when there is none. */
+  /** Undefined without a session. */
   async current(signal?: AbortSignal): Promise<ConsoleSession | undefined> {
     return await this.#http.json({ method: "GET", path, signal });
   }

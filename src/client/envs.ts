@@ -1,4 +1,4 @@
-/** Envs as the native API writes and reads them. A test holds these types to those of the services. */
+/** Envs as the native API sends and receives them. A test compares these types with those of the services. */
 import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
 import type { EnvClusterMemberConfig } from "#model/env-member.ts";
 import type { EnvObservedMember } from "#model/env-status.ts";
@@ -7,7 +7,7 @@ import type { PoolAutoScalingStatus } from "#model/sandbox-pool.ts";
 import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
 
-/** Without a namespace: the only Env of that name among those that the caller sees. */
+/** Without a namespace: the only Env of that name visible to the caller. */
 export interface EnvName {
   readonly name: string;
   readonly namespace?: string | undefined;
@@ -97,7 +97,7 @@ export interface Cluster {
   readonly isLocal: boolean;
 }
 
-/** A policy whose name need not be said again. */
+/** A policy without its name. */
 export type EnvGroupBody = Omit<EnvAutoscalingGroup, "name"> & { readonly name?: string };
 
 /** All throw ClientError. */
@@ -108,7 +108,7 @@ export class EnvsClient {
     this.#http = http;
   }
 
-  /** All that the caller sees, by name. */
+  /** All Envs visible to the caller, sorted by name. */
   async list(namespace?: string, signal?: AbortSignal): Promise<readonly SandboxEnv[]> {
     return await everyPage(this.#http, { path: "/v1/envs", items: "envs", query: { namespace }, signal });
   }
@@ -121,7 +121,7 @@ export class EnvsClient {
     return await this.#http.json({ method: "POST", path: "/v1/envs", body, signal });
   }
 
-  /** With metadata.resourceVersion only if the Env is still that one. */
+  /** With metadata.resourceVersion, the Env is replaced only if it still has this version. */
   async replace(env: EnvName, body: EnvBody, signal?: AbortSignal): Promise<SandboxEnv> {
     return await this.#http.json({ method: "PUT", ...at(env), body, signal });
   }
@@ -163,7 +163,7 @@ export class EnvsClient {
     return await this.#http.json({ method: "GET", ...at(env, "groups", group), signal });
   }
 
-  /** Replaces the policy whole, or adds it. */
+  /** Adds the policy, or replaces it as a whole. */
   async putGroup(env: EnvName, group: string, body: EnvGroupBody, signal?: AbortSignal): Promise<EnvAutoscalingGroup> {
     return await this.#http.json({ method: "PUT", ...at(env, "groups", group), body, signal });
   }
@@ -176,7 +176,7 @@ export class EnvsClient {
     return await this.#http.json({ method: "GET", ...at(env, "autoscaling"), signal });
   }
 
-  /** Of the Env and its pools, newest first. */
+  /** Events of the Env and its pools, newest first. */
   async events(env: EnvName, signal?: AbortSignal): Promise<readonly EnvEvent[]> {
     return (await this.#http.json<{ events: readonly EnvEvent[] }>({ method: "GET", ...at(env, "events"), signal })).events;
   }

@@ -4,13 +4,13 @@ const largestPage = 1000;
 
 export interface ListWish {
   readonly path: string;
-  /** Under which name a page has its items. */
+  /** The field of a page that has the items. */
   readonly items: string;
   readonly query?: ClientRequest["query"];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A list to its last page. */
+/** Reads a list to its last page. */
 export async function everyPage<Item>(http: HttpCaller, { path, items, query = {}, signal }: ListWish): Promise<readonly Item[]> {
   const found: Item[] = [];
   for (let cursor: string | undefined; ;) {

@@ -1,6 +1,6 @@
 /**
- * A command in a sandbox with its streams, over a WebSocket: bytes are passed unchanged, and nothing is read ahead of what the other side
- * takes. The server describes the messages (`streamCommand` in its OpenAPI document).
+ * A command in a sandbox with streamed input and output over a WebSocket: bytes are unchanged, and each side reads only as fast as the other takes. The
+ * server documents the messages (`streamCommand` in its OpenAPI document).
  */
 import type { Readable, Writable } from "node:stream";
 import type { RawData, WebSocket } from "ws";
@@ -10,17 +10,17 @@ import { ClientError } from "./client-error.ts";
 import type { ExecStreamWish } from "./sandbox-types.ts";
 
 export interface ExecStreams {
-  /** Read to its end, or to the command's; left out: the command has no input. */
+  /** Read to its end, or to the end of the command; left out: the command has no input. */
   readonly stdin?: Readable | undefined;
-  /** Not ended with the command. One that fails is told to the command as a broken pipe. */
+  /** Stays open after the command. If writing fails, the command gets a broken pipe. */
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** Ends the connection, and with it the command. */
+  /** Closes the connection, which ends the command. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ExecEnd {
-  /** As a shell has it: 128 and the signal when a signal ended it, 126 or 127 when it could not be started. */
+  /** As in a shell: 128 plus the signal number if a signal ended it, 126 or 127 if it could not be started. */
   readonly exitCode: number;
   /** Why it could not be started. */
   readonly startError?: string;
@@ -31,13 +31,13 @@ type Message =
   | ({ readonly type: "exit" } & ExecEnd)
   | { readonly type: "error"; readonly code: ErrorCode; readonly detail: string; readonly field?: string };
 
-/** Bytes of input that may be under way. Below what the server keeps, so that it never stops listening to us. */
+/** Bytes of input that may be in flight. Below the server's window, so that it always reads our messages. */
 const inputWindow = 512 * 1024;
 const pieceBytes = 64 * 1024;
 const streams = { 1: "stdout", 2: "stderr" } as const;
 
 export class ClientExec {
-  /** Rejects with ClientError when the connection ends before the command. Everything was written to the streams by then. */
+  /** Rejects with ClientError if the connection ends before the command. By then all output has been written to the streams. */
   readonly ended: Promise<ExecEnd>;
   readonly #socket: WebSocket;
   readonly #streams: ExecStreams;
@@ -47,7 +47,7 @@ export class ClientExec {
   #taken = 0;
   #onTaken: () => void = () => {};
 
-  /** The socket is open; the server waits for the command. */
+  /** The socket is open and the server waits for the command. */
   constructor(socket: WebSocket, wish: ExecStreamWish, given: ExecStreams) {
     this.#socket = socket;
     this.#streams = given;
@@ -58,7 +58,7 @@ export class ClientExec {
     void this.#feed();
   }
 
-  /** For the command and its process group. */
+  /** Signals the command and its process group. */
   signal(name: ExecSignal): void {
     this.#tell({ type: "signal", signal: name });
   }
@@ -78,7 +78,7 @@ export class ClientExec {
     for (const name of ["stdout", "stderr"] as const) this.#streams[name].on("error", () => this.#closeOutput(name));
   }
 
-  /** Nothing more is read from the socket while what came has not been taken. */
+  /** Stops reading from the socket while the output has not been taken. */
   #write(message: Buffer): void {
     const stream = this.#streams[streams[message[0] as 1 | 2]];
     if (this.#closed.has(stream) || stream.write(message.subarray(1))) return;
@@ -115,7 +115,7 @@ export class ClientExec {
     try {
       for await (const chunk of this.#streams.stdin ?? []) await this.#send(chunk as Buffer);
     } catch {
-      // What cannot be read any more has ended, as for a command here.
+      // An input that fails counts as ended, as for a local command.
     }
     this.#tell({ type: "eof" });
   }

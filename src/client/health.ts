@@ -14,7 +14,7 @@ export class HealthClient {
     this.#http = http;
   }
 
-  /** Throws ClientError when there is no answer. */
+  /** Throws ClientError if there is no answer. */
   async ready(signal?: AbortSignal): Promise<Readiness> {
     const began = performance.now();
     const answer = await this.#http.send({ method: "GET", path: "/readyz", signal });

@@ -1,4 +1,4 @@
-/** One request to the native API: the key, the errors, the ends. */
+/** One request to the native API: adds the key, turns failures into errors, honours abort signals. */
 import type { WebSocket as StreamSocket } from "ws";
 import { ClientError, errorFromAnswer } from "./client-error.ts";
 import { networkFailure } from "./network-failure.ts";
@@ -6,7 +6,7 @@ import { networkFailure } from "./network-failure.ts";
 export interface ClientOptions {
   /** Such as http://127.0.0.1:8099. */
   readonly url: string;
-  /** Left out in the web console, whose browser sends the session with every request. */
+  /** Left out in the web console, whose browser sends the session cookie. */
   readonly apiKey?: string;
   /** The process's own when left out. */
   readonly fetch?: typeof fetch;
@@ -14,12 +14,12 @@ export interface ClientOptions {
 
 export interface ClientRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** From /v1 on, its parts already escaped. */
+  /** The path from /v1 on, already escaped. */
   readonly path: string;
-  /** What is undefined is left out; of a list each is sent. */
+  /** Undefined values are left out; each item of a list is sent. */
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
   readonly body?: unknown;
-  /** Sent as they are, in place of a body. */
+  /** Raw bytes instead of a JSON body. */
   readonly bytes?: Blob | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
@@ -32,13 +32,13 @@ export class HttpCaller {
     this.#options = { ...options, url: options.url.replace(/\/+$/, "") };
   }
 
-  /** The body of a good answer; undefined when it has none. Throws ClientError. */
+  /** The body of a successful answer; undefined if it has none. Throws ClientError. */
   async json<Result>(request: ClientRequest): Promise<Result> {
     const text = await (await this.answer(request)).text();
     return (text === "" ? undefined : JSON.parse(text)) as Result;
   }
 
-  /** A good answer whose body is still to be read. Throws ClientError. */
+  /** A successful answer whose body is not read yet. Throws ClientError. */
   async answer(request: ClientRequest): Promise<Response> {
     const response = await this.send(request);
     if (response.ok) return response;
@@ -58,7 +58,7 @@ export class HttpCaller {
     return new WebSocket(`${this.#options.url.replace(/^http/, "ws")}${path}`);
   }
 
-  /** Any answer, good or not. Throws ClientError when there is none. */
+  /** Any answer, successful or not. Throws ClientError if there is none. */
   async send({ method, path, query = {}, body, bytes, headers = {}, signal }: ClientRequest): Promise<Response> {
     const { url, fetch: send = globalThis.fetch } = this.#options;
     const sent = contentType(body, bytes);
@@ -68,7 +68,7 @@ export class HttpCaller {
         headers: { ...this.#credentials(), ...sent, ...headers },
         body: body === undefined ? (bytes ?? null) : JSON.stringify(body),
         signal: signal ?? null,
-        // A key must not follow to wherever an answer points.
+        // A key must not be sent to the target of a redirect.
         redirect: "error",
       });
     } catch (error) {
@@ -76,7 +76,7 @@ export class HttpCaller {
     }
   }
 
-  /** A page says that it is the console: browsers let no foreign page say so. */
+  /** The header says that the page is the console: browsers let no foreign page send it. */
   #credentials(): Readonly<Record<string, string>> {
     const { apiKey } = this.#options;
     return apiKey === undefined ? { "x-agentbox-console": "1" } : { "agentbox-api-key": apiKey };

@@ -1,4 +1,4 @@
-/** The values of a body in which each line is one (NDJSON), as they come. */
+/** Parses a body of NDJSON, one value per line, as it arrives. */
 export async function* jsonLines<Line>(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Line, void> {
   if (body === null) return;
   const decoder = new TextDecoder();
@@ -8,5 +8,5 @@ export async function* jsonLines<Line>(body: ReadableStream<Uint8Array> | null):
     rest = lines.pop() ?? "";
     for (const line of lines) if (line !== "") yield JSON.parse(line) as Line;
   }
-  // What stands after the last line break is a line that the connection broke in.
+  // An incomplete last line means that the connection broke in it.
 }

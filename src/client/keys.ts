@@ -8,14 +8,14 @@ export interface ApiKeyInfo {
   readonly name: string;
   readonly createdAt: string;
   readonly expiresAt?: string;
-  /** The key that made it. */
+  /** Id of the key that created it. */
   readonly createdBy?: string;
-  /** Kept in step by a hub, and revoked there. */
+  /** Managed by a hub, and revoked there. */
   readonly source?: "global";
 }
 
 export interface NewApiKey extends ApiKeyInfo {
-  /** Shown this once. */
+  /** Shown only here. */
   readonly key: string;
 }
 
@@ -42,7 +42,7 @@ export class KeysClient {
     return (await this.#http.json<{ readonly keys: readonly ApiKeyInfo[] }>({ method: "GET", path: "/v1/keys" })).keys;
   }
 
-  /** `made`: what becomes of the keys that it made; they are revoked, too, when left out. */
+  /** `made`: what happens to the keys created with it; revoked when left out. */
   async revoke(id: string, made?: "revoke" | "keep"): Promise<void> {
     const query = made === undefined ? "" : `?made=${made}`;
     await this.#http.json({ method: "DELETE", path: `/v1/keys/${encodeURIComponent(id)}${query}` });

@@ -2,10 +2,10 @@ import type { HttpCaller } from "./http-caller.ts";
 
 export interface Limit {
   readonly name: string;
-  /** Left out: as much as there is. */
+  /** Left out: no limit. */
   readonly limit?: number;
   readonly used?: number;
-  /** Whether it was set here. */
+  /** True if it was set here. */
   readonly isSet: boolean;
   readonly about: string;
 }
@@ -17,7 +17,7 @@ export interface LimitSet {
   readonly limits: readonly Limit[];
 }
 
-/** The server's, those that every team has, those of one team, or those of one user of it. */
+/** Limits of the server, of all teams, of one team, or of one user of a team. */
 export type LimitsOf = "server" | "teams" | { readonly team: string; readonly user?: string };
 
 export class LimitsClient {
@@ -31,7 +31,7 @@ export class LimitsClient {
     return this.#sets("limits", team, user);
   }
 
-  /** Those that add up, with what is used. */
+  /** Limits that are sums, with their usage. */
   async use(team?: string, user?: string): Promise<readonly LimitSet[]> {
     return this.#sets("quotas", team, user);
   }
@@ -42,7 +42,7 @@ export class LimitsClient {
     return (await this.#http.json<{ readonly sets: readonly LimitSet[] }>({ method: "GET", path })).sets;
   }
 
-  /** Null: as if it had never been set. */
+  /** Null resets the limit. */
   async set(whose: LimitsOf, limits: Readonly<Record<string, number | null>>): Promise<LimitSet> {
     const place = typeof whose === "string" ? whose : `teams/${encodeURIComponent(whose.team)}${userPart(whose.user)}`;
     return await this.#http.json({ method: "PATCH", path: `/v1/limits/${place}`, body: { limits } });

@@ -1,6 +1,6 @@
 /**
- * MCP on standard input and output, for clients that start a program: each message goes to the server's `/mcp`, and what it answers comes back. The
- * tools are the server's, so nothing here knows them, or which version of the protocol is spoken.
+ * MCP on standard input and output, for clients that start a program: forwards each message to the server's `/mcp`, and its answers back. The tools are
+ * the server's: this file knows neither them nor the version of the protocol.
  */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
@@ -12,7 +12,7 @@ export interface McpBridgeOptions {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly readOnly: boolean;
-  /** What the session makes stays when it ends. */
+  /** Keeps the sandboxes of the session after its end. */
   readonly keep: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -32,7 +32,7 @@ interface Message {
 const versionKey = "io.modelcontextprotocol/protocolVersion";
 const internalError = -32_603;
 const parseError = -32_700;
-/** For the end of a session: the client is gone, and must not wait for us long. */
+/** Time for ending the session: the client has gone and must not wait long. */
 const endTimeoutMs = 10_000;
 
 export class McpBridge {
@@ -41,7 +41,7 @@ export class McpBridge {
   readonly #session = randomUUID();
   readonly #open = new Map<string | number, AbortController>();
   readonly #work = new Set<Promise<void>>();
-  /** Of clients that agree on a version once. */
+  /** For clients that agree on a version once. */
   #version: string | undefined;
 
   constructor(http: HttpCaller, options: McpBridgeOptions) {
@@ -49,7 +49,7 @@ export class McpBridge {
     this.#options = options;
   }
 
-  /** Resolves when the client has gone, and what its session made has been ended. */
+  /** Resolves when the client has disconnected and the session's sandboxes have been ended. */
   async run(): Promise<void> {
     const { stdin, signal, keep } = this.#options;
     const lines = createInterface({ input: stdin, crlfDelay: Infinity });
@@ -124,7 +124,7 @@ export class McpBridge {
     if (text.trim() === "") return;
     const isMessage = /"jsonrpc"/.test(text);
     if (isMessage) this.#give(text, method);
-    // Not an answer of MCP: a key that is not valid, too many requests, another server.
+    // Not an answer of MCP: an invalid key, too many requests, another server.
     else if (id !== undefined) this.#fail(id, internalError, errorFromAnswer(response.status, text, undefined).message);
   }
 
@@ -145,7 +145,7 @@ export class McpBridge {
   }
 }
 
-/** As the protocol writes in a header what no header can hold. */
+/** The protocol's encoding for text that a header cannot contain. */
 function headerText(text: string): string {
   return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("=?base64?") ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }

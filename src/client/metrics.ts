@@ -1,4 +1,4 @@
-/** What sandboxes use, by the route that E2B's clients ask as well. */
+/** Usage of sandboxes, over the route that E2B's clients use as well. */
 import type { HttpCaller } from "./http-caller.ts";
 
 export interface SandboxUse {
@@ -11,7 +11,7 @@ export interface SandboxUse {
   readonly diskTotal: number;
 }
 
-/** So that the address of a request stays short. */
+/** Limits the length of the URL. */
 const atOnce = 100;
 
 /** All throw ClientError. */
@@ -22,7 +22,7 @@ export class MetricsClient {
     this.#http = http;
   }
 
-  /** By id; one that was not measured yet is missing. */
+  /** By id; sandboxes not measured yet are missing. */
   async latest(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, SandboxUse>> {
     const found = new Map<string, SandboxUse>();
     for (let at = 0; at < ids.length; at += atOnce) {

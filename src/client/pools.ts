@@ -2,7 +2,7 @@ import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
 
-/** Without a namespace: the only pool of that name among those that the caller sees. */
+/** Without a namespace: the only pool of that name visible to the caller. */
 export interface PoolName {
   readonly name: string;
   readonly namespace?: string | undefined;
@@ -34,7 +34,7 @@ export class PoolsClient {
     this.#http = http;
   }
 
-  /** All that the caller sees, by name. */
+  /** All pools visible to the caller, sorted by name. */
   async list(signal?: AbortSignal): Promise<readonly SandboxPool[]> {
     return await everyPage(this.#http, { path: "/v1/pools", items: "pools", signal });
   }
@@ -45,7 +45,7 @@ export class PoolsClient {
     return (await this.#http.json<{ events: readonly PoolEvent[] }>({ method: "GET", path, query: { namespace }, signal })).events;
   }
 
-  /** Of the last hour, oldest first. */
+  /** Samples of the last hour, oldest first. */
   async sizes({ name, namespace }: PoolName, signal?: AbortSignal): Promise<readonly PoolSize[]> {
     const path = `/v1/pools/${encodeURIComponent(name)}/sizes`;
     return (await this.#http.json<{ sizes: readonly PoolSize[] }>({ method: "GET", path, query: { namespace }, signal })).sizes;

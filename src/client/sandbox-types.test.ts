@@ -26,7 +26,7 @@ import type {
   TimeoutWish,
 } from "./sandbox-types.ts";
 
-/** Types of schemas may be changed in place; ours may not. */
+/** The schemas' types are mutable; ours are readonly. */
 type Fixed<T> = T extends object ? { readonly [K in keyof T]: Fixed<T[K]> } : T;
 
 test("the client asks for all that the API takes, and for nothing else", () => {

@@ -1,11 +1,11 @@
-/** Sandboxes as the native API writes and reads them. A test holds these to the API's own schemas. */
+/** Sandboxes as the native API sends and receives them. A test compares these types with the API's schemas. */
 import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { TimeoutAction } from "#model/keys.ts";
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Spans are written such as 90s, 30m or 1h30m, times as RFC 3339. */
+/** Time spans are texts such as 90s, 30m or 1h30m; times are RFC 3339. */
 export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
   readonly stopReason?: string;
   readonly disk?: string;
@@ -19,7 +19,7 @@ export interface Sandbox extends Omit<SandboxRecord, "stopReason"> {
   readonly maskHost?: string;
   readonly egress?: EgressPolicy;
   readonly lastActiveAt?: string;
-  /** Why it is stuck; absent when it is not. */
+  /** Why the sandbox is stuck; absent if it is not. */
   readonly diagnosis?: SandboxDiagnosis;
 }
 
@@ -41,7 +41,7 @@ export interface DiagnosisEvent {
 export interface SandboxWish {
   /** An Env or a pool: name, or namespace/name. */
   readonly poolName: string;
-  /** Only pools of the Env that have these. */
+  /** Only pools of the Env with these values. */
   readonly instanceType?: string;
   readonly multiplier?: number;
   readonly scalingGroup?: string;
@@ -120,11 +120,11 @@ export interface LogQuery {
 
 export interface LogPart {
   readonly lines: readonly string[];
-  /** The oldest of it is missing. */
+  /** True if the oldest lines are missing. */
   readonly truncated: boolean;
 }
 
-/** One line of a followed log; the last says why it ends. */
+/** One line of a followed log; the last one gives the reason of the end. */
 export type LogLine = { readonly line: string; readonly partial?: boolean } | { readonly _meta: LogEnd };
 
 export interface LogEnd {

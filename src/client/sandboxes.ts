@@ -19,9 +19,9 @@ import type {
 import { ClientTerminal, type TerminalEvents } from "./terminal.ts";
 
 export interface CreateCall {
-  /** False: the answer comes with the claim, while it still starts. */
+  /** False: answer after the claim, while the sandbox starts. */
   readonly wait?: boolean;
-  /** The same again makes no second one. */
+  /** Repeating the request with the same key creates no second sandbox. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -49,7 +49,7 @@ export class SandboxesClient {
     return await this.#http.json({ method: "GET", path: "/v1/sandboxes", query: { ...query, status }, signal });
   }
 
-  /** Ending one that has ended is a success. */
+  /** Ending an ended sandbox succeeds. */
   async end(id: string, signal?: AbortSignal): Promise<void> {
     await this.#http.json({ method: "DELETE", path: pathOf(id), signal });
   }
@@ -70,18 +70,18 @@ export class SandboxesClient {
     return await this.#http.json({ method: "GET", path: `${pathOf(id)}/logs`, query: { ...query }, signal });
   }
 
-  /** What is there, then what comes, until the sandbox ends or the signal does. */
+  /** The log so far, then new lines, until the sandbox ends or the signal aborts. */
   async *followLogs(id: string, query: LogQuery, signal: AbortSignal): AsyncGenerator<LogLine, void> {
     const { body } = await this.#http.answer({ method: "GET", path: `${pathOf(id)}/logs/stream`, query: { ...query }, signal });
     yield* jsonLines<LogLine>(body);
   }
 
-  /** Runs a command with its streams, to its end or the signal's. Resolves when the server takes the command. */
+  /** Runs a command with streamed input and output, until it ends or the signal aborts. Resolves when the server has accepted the command. */
   async execStream(id: string, wish: ExecStreamWish, streams: ExecStreams): Promise<ClientExec> {
     return new ClientExec(await this.#http.stream(`${pathOf(id)}/exec/stream`, streams.signal), wish, streams);
   }
 
-  /** Runs a command to its end, whatever its exit code, for small outputs. */
+  /** Runs a command to its end, for small outputs; any exit code counts as success. */
   async exec(id: string, wish: ExecWish, signal?: AbortSignal): Promise<ExecResult> {
     return await this.#http.json({ method: "POST", path: `${pathOf(id)}/exec`, body: wish, signal });
   }

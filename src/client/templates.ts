@@ -14,7 +14,7 @@ export class TemplatesClient {
     this.#http = http;
   }
 
-  /** All that the caller sees, by name. */
+  /** All templates visible to the caller, sorted by name. */
   async list(signal?: AbortSignal): Promise<readonly SandboxTemplate[]> {
     return await everyPage(this.#http, { path: "/v1/templates", items: "templates", signal });
   }
@@ -23,7 +23,7 @@ export class TemplatesClient {
     return await this.#http.json({ method: "GET", path: `/v1/templates/${encodeURIComponent(name)}`, signal });
   }
 
-  /** What its author wrote for its users; empty when that is nothing. */
+  /** The author's documentation for users; empty if there is none. */
   async docs(name: string, signal?: AbortSignal): Promise<TemplateDocs> {
     return await this.#http.json({ method: "GET", path: `/v1/templates/${encodeURIComponent(name)}/docs`, signal });
   }

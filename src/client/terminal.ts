@@ -1,4 +1,4 @@
-/** A terminal in a sandbox: what is typed goes in, what its command writes comes out, over a WebSocket. */
+/** A terminal in a sandbox over a WebSocket: sends what is typed, receives the output. */
 import type { ErrorCode } from "#model/error-codes.ts";
 import { ClientError } from "./client-error.ts";
 import type { ExecEnd } from "./exec-stream.ts";
@@ -7,12 +7,12 @@ type EndMessage = ({ readonly type: "exit" } & ExecEnd) | { readonly type: "erro
 
 export interface TerminalEvents {
   readonly onOutput: (bytes: Uint8Array) => void;
-  /** Closes the terminal, and with it ends its command. */
+  /** Closes the terminal, which ends its command. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export class ClientTerminal {
-  /** How its command ended. Rejects with ClientError when the connection ends before. */
+  /** How the command ended. Rejects with ClientError if the connection ends first. */
   readonly ended: Promise<ExecEnd>;
   readonly #socket: WebSocket;
 

@@ -22,7 +22,7 @@ export function attachProcess(signals: ProcessSignals): AttachedProcess {
   };
 }
 
-/** `agentbox get … | head` closes our output early, and that is no failure; a command whose output it is gets to know of it. */
+/** `agentbox get … | head` closes our output early, which is not a failure; a command in a sandbox whose output it is gets notified. */
 export function endOnBrokenOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-/** The contexts of this user in a file. It holds API keys, so nobody else may read it. */
+/** The file with this user's contexts. It contains API keys, so only the user may read it. */
 import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";

@@ -1,15 +1,15 @@
 /**
- * The port to the daemon inside a sandbox, at its pod's address: which sandbox it works for, and the signed orders that arm and retire it.
- * The daemon is always asked directly, because a pod's status is older than its answer.
+ * Port to the daemon in a sandbox, at its pod's address: asks which sandbox it serves, and sends the signed orders that arm and retire it. The daemon is
+ * always asked directly, because a pod's status may be older than the daemon's answer.
  */
 import type { InitBody, RetireSubject } from "#envd-protocol/arming.ts";
 
 export interface DaemonClient {
   /** Throws DaemonError. */
   health(at: DaemonAddress, options?: DaemonCallOptions): Promise<DaemonHealth>;
-  /** Arms the daemon of this very boot for the sandbox. Repeating the same order is a success. Throws DaemonError. */
+  /** Arms the daemon, for exactly this boot, with the sandbox. Repeating the same order succeeds. Throws DaemonError. */
   init(at: DaemonAddress, order: InitOrder, options?: DaemonCallOptions): Promise<void>;
-  /** Ends all processes of the sandbox; from then on its daemon works for no sandbox. Repeating it is a success. Throws DaemonError. */
+  /** Ends all processes of the sandbox; afterwards its daemon serves no sandbox. Repeating it succeeds. Throws DaemonError. */
   retire(at: DaemonAddress, order: RetireOrder, options?: DaemonCallOptions): Promise<void>;
 }
 
@@ -24,9 +24,9 @@ export interface DaemonCallOptions {
 
 export interface DaemonHealth {
   readonly podUid: string;
-  /** Another one for every start of the container. */
+  /** A new id for every start of the container. */
   readonly bootId: string;
-  /** The sandbox that it is armed for; undefined: for none. */
+  /** The sandbox that it is armed for; undefined if it is not armed. */
   readonly sandboxId?: string;
 }
 
@@ -40,10 +40,10 @@ export interface InitOrder {
 export type RetireOrder = RetireSubject;
 
 /**
- * unreachable: no answer; worth another try.
- * other-boot: the daemon is not the one that the order was signed for; ask for its health again.
+ * unreachable: no answer; try again.
+ * other-boot: the container was restarted since the order was signed; ask for its health again.
  * taken: it is armed for another sandbox.
- * refused: anything else that it said; trying again does not help.
+ * refused: any other refusal; retrying does not help.
  */
 export type DaemonFailure = "unreachable" | "other-boot" | "taken" | "refused";
 

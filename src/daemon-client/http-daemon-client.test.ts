@@ -53,7 +53,7 @@ async function failure(call: Promise<unknown>): Promise<string> {
   return error.failure;
 }
 
-test("a waiting daemon says who it is, and after an order for whom it works", async () => {
+test("a waiting daemon reports its identity, and after an order its sandbox", async () => {
   const [at, client] = [await aDaemon(), aClient()];
   expect(await client.health(at)).toEqual({ podUid: "pod-1", bootId: "boot-1" });
   await client.init(at, order);
@@ -79,8 +79,8 @@ test("a daemon at an IPv6 address is asked there", async () => {
   expect((await client.health(at)).podUid).toBe("pod-1");
 });
 
-describe("what does not answer is unreachable:", () => {
-  test("nobody listens", async () => {
+describe("a daemon that does not answer is unreachable:", () => {
+  test("no program listens", async () => {
     const at = await aDaemon();
     await parts.disposeAsync();
     parts = new AsyncDisposableStack();
@@ -98,12 +98,12 @@ describe("what does not answer is unreachable:", () => {
   });
 });
 
-test("something else that listens there is no daemon", async () => {
+test("another program that listens there is not taken for a daemon", async () => {
   const at = await listening(createServer((_, response) => response.end("hello")));
   expect(await failure(aClient().health(at))).toBe("refused");
 });
 
-test("a caller who gives up is not kept waiting, and hears his own reason", async () => {
+test("a caller that aborts does not wait, and gets its own reason", async () => {
   const at = await listening(createServer(() => {}));
   const leaving = new AbortController();
   const asked = aClient().health(at, { signal: leaving.signal });
@@ -126,5 +126,5 @@ test("an answer that stops in the middle is waited for no longer than the reques
   const http = openPodHttp();
   parts.defer(() => http.close());
   const asked = http.send(await listening(server), { method: "GET", path: "/", timeoutMs: 50 });
-  await expect(asked).rejects.toThrow("no whole answer within 0.05 s");
+  await expect(asked).rejects.toThrow("no complete answer within 0.05 s");
 });

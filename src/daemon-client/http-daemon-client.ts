@@ -61,7 +61,7 @@ async function ask(http: PodHttp, at: DaemonAddress, request: PodRequest, { sign
 function healthIn(at: DaemonAddress, { status, headers }: PodAnswer): DaemonHealth {
   const [podUid, bootId, sandboxId] = [headers[header.podUid], headers[header.bootId], headers[header.sandboxId]];
   if (podUid === undefined || bootId === undefined) {
-    throw new DaemonError("refused", `what answers at ${placeOf(at)} is no daemon of ours: HTTP ${status} without the headers of one`);
+    throw new DaemonError("refused", `the program at ${placeOf(at)} is not an AgentBox daemon: HTTP ${status} without a daemon's headers`);
   }
   return { podUid, bootId, ...(sandboxId === undefined ? {} : { sandboxId }) };
 }

@@ -1,4 +1,4 @@
-/** One request to a pod; its answer is read as it comes. It has a connection of its own: a command may run for minutes. */
+/** One request to a pod whose answer is read as a stream. It has its own connection: a command may run for minutes. */
 import { once } from "node:events";
 import { type IncomingMessage, request as openRequest } from "node:http";
 import { ChildAbort } from "#lib/abortable.ts";
@@ -14,14 +14,14 @@ export interface PodStreamRequest {
 export interface PodStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Leaving the loop over it closes the connection. Fails when the connection does, and when the signal is aborted. */
+  /** Leaving the loop closes the connection. Throws when the connection fails or the signal is aborted. */
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** Resolves with the head of the answer, whatever its status. */
+/** Resolves with the header of the answer, for any status. */
 export type OpenPodStream = (at: DaemonAddress, request: PodStreamRequest, signal: AbortSignal) => Promise<PodStream>;
 
-/** For the head of the answer: a daemon that uses all of its processor may take its time. */
+/** Time limit for the header: a daemon whose processor is fully used may be slow. */
 const headTimeoutMs = 15_000;
 
 export const openPodStream: OpenPodStream = async ({ ip, port }, { method, path, headers = {}, body }, signal) => {

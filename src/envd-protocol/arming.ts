@@ -1,16 +1,16 @@
 /**
- * How the control plane arms a waiting sandbox, and retires one that has ended. Until it is armed the daemon answers only `GET /health` and `POST /init`;
- * an `/init` is signed with the control plane's Ed25519 key over pod, boot, sandbox and body. So whoever can merely
- * reach a waiting pod cannot take it over, a captured `/init` is worthless on any other boot, and no secret lies in a pod.
+ * How the control plane arms a waiting sandbox, and retires an ended one. Until it is armed, the daemon answers only `GET /health` and `POST /init`. An
+ * `/init` is signed with the control plane's Ed25519 key over pod, boot, sandbox and body. So a program that can only reach a waiting pod cannot take it
+ * over, a captured `/init` is worthless for any other boot, and a pod contains no secret.
  */
 import type { KeyObject } from "node:crypto";
 
-// Loaded at the first signature: a waiting daemon needs none, and node:crypto costs it 5 MB of memory of its own.
+// Loaded at the first signature: a waiting daemon needs none, and node:crypto costs it 5 MB of memory.
 const crypto = () => process.getBuiltinModule("node:crypto");
 
 export const envdPort = 49_983;
 
-/** Answered on /health beside the bare 204 that E2B clients expect. */
+/** Headers of /health, beside the bare 204 that E2B's clients expect. */
 export const header = {
   bootId: "agentbox-boot-id",
   podUid: "agentbox-pod-uid",
@@ -20,7 +20,7 @@ export const header = {
   signature: "agentbox-signature",
 } as const;
 
-/** What an `/init` is for: the signature binds all of it together. */
+/** The subject of an `/init`: the signature covers all of it. */
 export interface InitSubject {
   readonly podUid: string;
   readonly bootId: string;
@@ -30,12 +30,12 @@ export interface InitSubject {
 /** The body of `/init`. */
 export interface InitBody {
   readonly accessToken?: string;
-  /** Of its ports. Clients of the interpreter send it with every request, and the access token with some. */
+  /** Token of its ports. Clients of the interpreter send it with every request, and the access token with some. */
   readonly trafficToken?: string;
   readonly envVars?: Readonly<Record<string, string>>;
   readonly defaultUser?: string;
   readonly defaultWorkdir?: string;
-  /** What the image runs by itself, for pods that want it run. */
+  /** What the image runs by itself, for pods that want it. */
   readonly imageCommand?: ImageCommand;
 }
 
@@ -45,8 +45,8 @@ export interface ImageCommand {
 }
 
 /**
- * What a `/retire` is for: the sandbox has ended, and nothing of it may go on, while its container waits to be exchanged. A sandbox lives
- * once, in one pod, so it does not matter which boot carries it, and who repeats the order changes nothing.
+ * The subject of a `/retire`: the sandbox has ended and nothing of it may continue while its container waits to be exchanged. A sandbox lives once, in one
+ * pod, so the boot does not matter, and repeating the order changes nothing.
  */
 export type RetireSubject = Pick<InitSubject, "podUid" | "sandboxId">;
 
@@ -62,7 +62,7 @@ export function isSignedRetire(key: KeyObject, subject: RetireSubject, signature
   return crypto().verify(null, retireBytes(subject), key, Buffer.from(signature, "base64"));
 }
 
-/** The beginning of what is signed, which a waiting daemon knows already. JSON keeps the parts apart whatever they contain. */
+/** The beginning of the signed text, which a waiting daemon knows already. JSON separates the parts whatever they contain. */
 export function initSubject({ podUid, bootId }: Pick<InitSubject, "podUid" | "bootId">): string {
   return `["agentbox-init-v1",${JSON.stringify(podUid)},${JSON.stringify(bootId)},`;
 }
@@ -81,7 +81,7 @@ export function isSignedInit(key: KeyObject, subject: InitSubject, body: Uint8Ar
   return crypto().verify(null, signedBytes(subject, body), key, Buffer.from(signature, "base64"));
 }
 
-/** The public key as it travels in a pod's environment: base64 of its 32 bytes. */
+/** The public key in a pod's environment: base64 of its 32 bytes. */
 export function publicKeyFromText(text: string): KeyObject {
   const raw = Buffer.from(text, "base64");
   if (raw.length !== 32) throw new Error(`the control plane's public key must be 32 bytes in base64, not ${raw.length} bytes`);

@@ -1,6 +1,6 @@
 /**
- * Who may read or write a file through the daemon: the holder of the access token, or of a signed address (file-signature.ts). The daemon
- * decides by it, and the gateway asks the same before it wakes a sandbox for a request.
+ * Decides which requests may read or write a file through the daemon: those with the access token or with a signed address (file-signature.ts). The
+ * gateway asks the same before it resumes a sandbox for a request.
  */
 import { fileSignature, isSameSecret, type FileOperation } from "./file-signature.ts";
 
@@ -26,7 +26,7 @@ export interface Presented {
   readonly nowMs: number;
 }
 
-/** Why the file is not for whoever asks; undefined: it is. */
+/** The reason of a refusal; undefined if the request may use the file. */
 export function refusal(accessToken: string | undefined, { query, operation, token, nowMs }: Presented): string | undefined {
   if (accessToken === undefined || accessToken === "") return undefined;
   if (token !== undefined) return isSameSecret(token, accessToken) ? undefined : "access token present in header but does not match";
@@ -39,7 +39,7 @@ function signatureRefusal(
   { operation, nowMs }: Pick<Presented, "operation" | "nowMs">,
 ): string | undefined {
   if (signature === undefined) return "missing signature query parameter";
-  // Without a path, the names in the body would decide what is written: the signature would be good for every file of the sandbox.
+  // Without a path, the names in the body would decide what is written, and the signature would be valid for every file of the sandbox.
   if (path === "") return "a signature is good for the one path that it names: name it in the query";
   if (expiration !== undefined && !/^\d{1,15}$/.test(expiration)) return "signature_expiration must be a number of seconds";
   const end = expiration === undefined ? {} : { expiration: Number(expiration) };

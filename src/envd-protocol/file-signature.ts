@@ -1,6 +1,6 @@
 /**
- * Signed addresses of files: whoever has one may read or write one path without the access token. `v1_` and the unpadded base64
- * of a SHA-256 over path, operation, user, token and, when there is one, the end of its time.
+ * Signed addresses of files: the holder may read or write one path without the access token. `v1_` and the unpadded base64 of a SHA-256 over path,
+ * operation, user, token and, if given, the expiration.
  */
 
 // Loaded at the first signature: see arming.ts.
@@ -9,10 +9,10 @@ const crypto = () => process.getBuiltinModule("node:crypto");
 export type FileOperation = "read" | "write";
 
 export interface SignedFile {
-  /** As it is in the query. */
+  /** As in the query. */
   readonly path: string;
   readonly operation: FileOperation;
-  /** Empty when the query names none. */
+  /** Empty if the query names none. */
   readonly user: string;
   /** Unix seconds. */
   readonly expiration?: number;
@@ -23,7 +23,7 @@ export function fileSignature(token: string, { path, operation, user, expiration
   return `v1_${crypto().createHash("sha256").update(text).digest("base64").replaceAll("=", "")}`;
 }
 
-/** Takes the same time whatever the texts are. */
+/** Takes the same time for any texts. */
 export function isSameSecret(given: string, right: string): boolean {
   const digest = (text: string): Buffer => crypto().createHash("sha256").update(text).digest();
   return crypto().timingSafeEqual(digest(given), digest(right));

@@ -9,7 +9,7 @@ export interface EntryInfo {
   readonly size: string;
   /** Permission bits. */
   readonly mode: number;
-  /** As `-rw-r--r--`. */
+  /** In the form `-rw-r--r--`. */
   readonly permissions: string;
   readonly owner: string;
   readonly group: string;

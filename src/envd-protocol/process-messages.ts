@@ -67,7 +67,7 @@ export interface SendInputRequest extends OfProcess {
 }
 
 export interface SendSignalRequest extends OfProcess {
-  /** A name, or the number of one that we do not know. */
+  /** A name, or the number of an unknown signal. */
   readonly signal?: string | number;
 }
 

@@ -9,7 +9,7 @@ interface Parsed {
   readonly services: Record<string, Record<string, string>>;
 }
 
-/** As much of the language as our files use. */
+/** As much of the protobuf language as our files use. */
 function parse(text: string): Parsed {
   const found: Parsed = { messages: {}, enums: {}, services: {} };
   const scope: string[] = [];
@@ -69,7 +69,7 @@ function takeField(found: Parsed, line: string, { owner, oneof }: { owner: strin
 }
 
 const scalars = new Set(["string", "bool", "bytes", "uint32", "sint32", "int64"]);
-/** A name is looked for inside the message first. */
+/** Names are resolved inside the message first. */
 function fullType(found: Parsed, type: string, owner: string): string {
   if (scalars.has(type) || type.includes(".")) return type;
   return `${owner}.${type}` in found.messages ? `${owner}.${type}` : `${owner.split(".")[0]}.${type}`;

@@ -1,13 +1,13 @@
 /**
- * The daemon's services and messages as data: what process.proto and filesystem.proto say, for the JSON reader, which must do
- * without a library, and for the binary codec, which builds its descriptors from it. A test compares it with the .proto files.
+ * The daemon's services and messages as data, equal to process.proto and filesystem.proto: for the JSON reader, which must work without a library, and for
+ * the binary codec, which builds its descriptors from it. A test compares it with the .proto files.
  */
 
 export type Scalar = "string" | "bool" | "bytes" | "uint32" | "sint32" | "int64";
 
 export interface Field {
   readonly number: number;
-  /** A scalar, or the full name of a message or enum; `map` is from texts to texts. */
+  /** A scalar, or the full name of a message or enum; `map` maps strings to strings. */
   readonly type: string;
   readonly repeated?: true;
   readonly optional?: true;
@@ -147,7 +147,7 @@ export const enums: Readonly<Record<string, Readonly<Record<string, number>>>> =
   },
 };
 
-/** Who sends more than one message. */
+/** Which side sends more than one message. */
 export type MethodKind = "unary" | "server-stream" | "client-stream";
 
 export const services: Readonly<Record<string, Readonly<Record<string, MethodKind>>>> = {
@@ -182,7 +182,7 @@ export function responseOf(service: string, method: string): string {
   return `${service.slice(0, service.indexOf("."))}.${method}Response`;
 }
 
-/** As it is called in JSON: "include_entry" is "includeEntry". */
+/** Its name in JSON: "include_entry" is "includeEntry". */
 export function jsonName(field: string): string {
   return field.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { InitBody } from "#envd-protocol/arming.ts";
 
 /**
- * The sandbox that this daemon works for. It is armed once per boot: the same order again changes nothing, any other is refused. Once
- * retired, the daemon serves no sandbox. It still reports its sandbox's id, so that its container is not given to another sandbox.
+ * The sandbox that this daemon serves. It is armed once per boot: the same order again changes nothing, any other is refused. Once retired, the daemon
+ * serves no sandbox. It still reports its sandbox's id, so that its container is not given to another sandbox.
  */
 export class ArmedState {
   #armed: { readonly sandboxId: string; readonly init: InitBody } | undefined;
   #isRetired = false;
   readonly #onArmed: (() => void)[] = [];
 
-  /** Heard once, when it has been armed for the first time. */
+  /** Called once, at the first arming. */
   onArmed(heard: () => void): void {
     this.#onArmed.push(heard);
   }
@@ -29,14 +29,14 @@ export class ArmedState {
 
   arm(sandboxId: string, init: InitBody): "armed" | "taken" {
     if (this.#isRetired) return "taken";
-    // Also for its own sandbox: a captured order must never bring back older values.
+    // Also for its own sandbox: a captured order must never restore older values.
     if (this.#armed !== undefined) return isDeepStrictEqual(this.#armed, { sandboxId, init }) ? "armed" : "taken";
     this.#armed = { sandboxId, init };
     for (const heard of this.#onArmed.splice(0)) heard();
     return "armed";
   }
 
-  /** Also before it was armed: an order that arms it may still be under way. */
+  /** Also before arming: an order that arms it may be in flight. */
   retire(sandboxId: string): "retired" | "taken" {
     if (this.#armed !== undefined && this.#armed.sandboxId !== sandboxId) return "taken";
     this.#armed = { sandboxId, init: {} };

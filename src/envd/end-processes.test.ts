@@ -12,7 +12,7 @@ function countedKills(): { readonly killAll: () => void; readonly count: () => n
   return { killAll: () => void (kills += 1), count: () => kills };
 }
 
-test("where the first process is not the sandbox's own init, nothing is ended: the namespace is somebody else's", async () => {
+test("where the first process is not the sandbox's own init, nothing is ended, because the namespace is not the sandbox's", async () => {
   const { killAll, count } = countedKills();
   expect(await endProcesses("/.envd/init", killAll)).toBe(false);
   expect(count()).toBe(0);

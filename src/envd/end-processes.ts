@@ -1,16 +1,16 @@
 /**
- * Ends all that runs in a sandbox but its init and this daemon. One signal reaches every process of a pid namespace at once, so nothing that
- * forks can outrun it; which is why it is sent only where the namespace is the sandbox's own, with our init as its first process.
+ * Ends all processes of a sandbox except its init and this daemon. One signal reaches every process of a pid namespace at once, so no fork can escape it.
+ * It is sent only if the namespace is the sandbox's own, with our init as its first process.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const [tries, pauseMs] = [20, 10];
 
-/** Sends SIGKILL to every process that this one may signal, itself and the first process excepted. Tests give one that kills nothing. */
+/** Sends SIGKILL to every process that this one may signal, except itself and the first process. Tests pass one that kills nothing. */
 type KillAll = () => void;
 
-/** `init`: the program that must be the first process. Resolves with whether nothing is left. */
+/** `init`: the program that must be the first process. Resolves with true if nothing is left. */
 export async function endProcesses(init: string, killAll: KillAll = sendToAll): Promise<boolean> {
   if (programOf(1) !== init) return false;
   for (let left = tries; left > 0; left--) {
@@ -29,7 +29,7 @@ function killOthers(killAll: KillAll): void {
   try {
     killAll();
   } catch {
-    // There are no others, or this daemon may not signal them. The caller checks next which processes are left.
+    // There are no other processes, or this daemon may not signal them. The caller then checks which processes are left.
   }
 }
 
@@ -40,7 +40,7 @@ function others(): readonly number[] {
     .filter((pid) => pid !== 1 && pid !== process.pid);
 }
 
-/** A zombie waits to be noticed; it runs nothing. */
+/** A zombie only waits for its parent and runs nothing. */
 function isRunning(pid: number): boolean {
   const stat = readIfThere(`/proc/${pid}/stat`);
   return stat !== "" && !/\) [ZX] /.test(stat);

@@ -1,16 +1,16 @@
 import type { EventEmitter } from "node:events";
 
-/** Long enough that a burst of starting sandboxes is over, short enough that the memory is not paid for long. */
+/** Long enough for a burst of starting sandboxes to end, short enough to save the memory soon. */
 const firstAfterMs = 5000;
-/** A probe leaves about 4 KB behind. Collecting takes 10 ms: once per so many requests it is never felt. */
+/** A probe leaves about 4 KB of garbage. A collection takes 10 ms: rare enough to go unnoticed. */
 const requestsBetween = 64;
-/** An answer that is under way is not held up. */
+/** An open request is not delayed. */
 const pauseMs = 20;
 
 /**
- * Keeps a daemon that is only asked whether it lives as small as it was: V8 collects when a space is full, and the
- * spaces of a process that does next to nothing take hours to fill and stay grown. `later` is setTimeout (the clock of
- * lib brings node:os, 0.3 MB). `first` is what is done instead when the start is over: it collects too.
+ * Keeps a daemon that only answers probes as small as it was: V8 collects when a space is full, and in a nearly idle process the spaces take hours to fill
+ * and then stay large. `later` is setTimeout (the clock of lib loads node:os, 0.3 MB). `first` replaces the first collection after the start; it collects
+ * too.
  */
 export function keepSmall(
   requests: EventEmitter,
@@ -30,22 +30,22 @@ export function keepSmall(
   });
 }
 
-/** With all caches and pages that can be given back. */
+/** Also drops all caches and free pages. */
 export function collectGarbage(): void {
   collector ??= openCollector();
-  // What V8 does before it gives up: code and caches are thrown away too.
+  // What V8 does as a last resort: it also discards code and caches.
   collector({ type: "major", flavor: "last-resort" });
 }
 
 let collector: NodeJS.GCFunction | undefined;
 
 /**
- * As --expose-gc gives it, but by a context of its own: a process that is started with that flag refuses the compiled code which Node
- * brings for its own modules, and compiles all of them.
+ * Like --expose-gc, but from a context of its own: a process started with that flag refuses the compiled code that Node ships for its own modules and
+ * compiles all of them.
  */
 function openCollector(): NodeJS.GCFunction {
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
-  // Loaded before the flag is there.
+  // Modules loaded before the flag is set keep their compiled code.
   const { runInNewContext } = process.getBuiltinModule("node:vm");
   setFlagsFromString("--expose-gc");
   const found = runInNewContext("gc") as NodeJS.GCFunction;

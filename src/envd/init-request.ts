@@ -5,7 +5,7 @@ import type { ArmedState } from "./armed-state.ts";
 export interface Identity {
   readonly podUid: string;
   readonly bootId: string;
-  /** As publicKeyText wrote it. */
+  /** Written by publicKeyText. */
   readonly controlPlaneKey: string;
 }
 
@@ -16,7 +16,7 @@ export interface Answer {
 
 const bodyLimit = 1024 * 1024;
 
-/** Arms the daemon if the control plane signed the request for this very boot. */
+/** Arms the daemon if the control plane signed the request for exactly this boot. */
 export async function answerInit(identity: Identity, state: ArmedState, request: IncomingMessage): Promise<Answer> {
   const { sandboxId, signature } = signedHeaders(request);
   if (sandboxId === undefined || signature === undefined) {
@@ -34,7 +34,7 @@ export async function answerInit(identity: Identity, state: ArmedState, request:
   return { status: 204 };
 }
 
-/** Headers of every order: the sandbox that it is for, and its signature. */
+/** Headers of every order: the sandbox and the signature. */
 export function signedHeaders(request: IncomingMessage): {
   readonly sandboxId: string | undefined;
   readonly signature: string | undefined;
@@ -58,7 +58,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-/** The body, or what is wrong with it. */
+/** The body, or an error message. */
 export function parseInit(body: Buffer): InitBody | string {
   let value: unknown;
   try {

@@ -8,7 +8,7 @@ export interface InterpreterOptions {
   readonly programs: string;
 }
 
-/** Listens from the start, so that a client never finds the port closed, and loads the interpreter at its first request. */
+/** Listens from the start, so that a client never finds the port closed; the interpreter is loaded at its first request. */
 export function interpreterServer(options: InterpreterOptions): Server {
   let loaded: Promise<InterpreterService> | undefined;
   const load = async (): Promise<InterpreterService> => {
@@ -34,7 +34,7 @@ export function interpreterServer(options: InterpreterOptions): Server {
         if (response.headersSent) response.destroy();
         else response.writeHead(500, { "content-type": "text/plain" }).end(error instanceof Error ? error.message : String(error));
       })
-      // What was not wanted of a body would stand in the way of the next request.
+      // An unread rest of the body would block the next request of the connection.
       .finally(() => request.resume());
   });
 }

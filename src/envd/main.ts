@@ -1,4 +1,4 @@
-/** The process: reads its identity from its environment and serves until a signal tells it to stop, which it does at once. */
+/** The process: reads its identity from the environment and serves until a signal, at which it exits at once. */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ function required(name: string): string {
 
 const identity = {
   podUid: required("AGENTBOX_POD_UID"),
-  // The kernel's, because loading node:crypto takes longer than the whole start may.
+  // The kernel's random id, because loading node:crypto takes longer than the whole start may.
   bootId: readFileSync("/proc/sys/kernel/random/uuid", "utf8").trim(),
   controlPlaneKey: required("AGENTBOX_PUBLIC_KEY"),
 };
@@ -39,7 +39,7 @@ const server = envdServer(identity, {
   helper,
   program,
   endProcesses: () => endProcesses(init),
-  // Under the sandbox's init, and not on a developer's machine.
+  // Only below the sandbox's init, not on a developer's machine.
   ...(process.ppid === 1 ? { forwardsBeside: { port, sockets: () => own.count } } : {}),
 });
 own.add(server);
@@ -47,21 +47,21 @@ server.on("error", (error) => {
   console.error(`envd: ${error.message}`);
   process.exit(1);
 });
-// The daemon is the sandbox's first process: no single request may take everything else down with it.
+// The daemon is the sandbox's first process: no single request may end it.
 process.on("uncaughtException", (error) => console.error(`envd: ${error.stack ?? error.message}`));
-// Only while it waits: a collection would delay the requests of a claimed sandbox.
+// Only while it waits: a collection would delay requests of a claimed sandbox.
 const collect = (): void => {
   if (state.sandboxId === undefined) collectGarbage();
 };
 keepSmall(server, setTimeout, collect, () => {
-  // What a rehearsal leaves behind goes with what the start did.
+  // The collection after the rehearsal also covers the start.
   if (state.sandboxId === undefined) void rehearseCommand(helper).finally(collect);
 });
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 const servers: (readonly [number, Server])[] = [[port, server]];
 if (interpreterPort !== undefined) {
   const interpreter = interpreterServer({ state, helper, programs: import.meta.dirname });
-  // The sandbox is worth something without it, and its template may have brought another.
+  // The sandbox works without it, and its template may bring another one.
   interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
   own.add(interpreter);
   servers.push([Number(interpreterPort), interpreter]);
@@ -70,7 +70,7 @@ const doors = heldDoors(process.env["AGENTBOX_DOORS"]);
 const listen = (): void => {
   for (const [at, each] of servers) {
     const door = doors?.get(at);
-    // If two servers are configured for the same port, the first one gets the door.
+    // If two servers are configured for the same port, the first one gets the doorman's socket.
     doors?.delete(at);
     each.listen(door === undefined ? { port: at, host: "0.0.0.0" } : { fd: door });
   }

@@ -8,6 +8,6 @@ test.each([
   ["what the pod gives, whatever the image says", { given: ["/run"], ofImage: false }, { imageCommand }, ["/run"]],
   ["the image's entrypoint and command", { given: [], ofImage: true }, { imageCommand }, ["/entry", "default"]],
   ["the image's entrypoint with the pod's arguments", { given: ["x"], ofImage: true }, { imageCommand }, ["/entry", "x"]],
-  ["nothing, if nobody said what the image runs: arguments are no command", { given: ["x"], ofImage: true }, {}, []],
+  ["nothing, if the image's command is unknown: arguments alone are no command", { given: ["x"], ofImage: true }, {}, []],
   ["nothing, if nothing is wanted", { given: [], ofImage: false }, { imageCommand }, []],
 ])("a sandbox runs %s", (_, program, init, argv) => expect(programOf(program, init)).toEqual(argv));

@@ -1,16 +1,16 @@
 import type { InitBody } from "#envd-protocol/arming.ts";
 
-/** What the container would run without us, as far as the pod says it. */
+/** The program that the container would run without the daemon, as far as the pod's definition says. */
 export interface OwnProgram {
-  /** Behind our own command: the pod's command with its arguments. */
+  /** The arguments after our own command: the pod's command with its arguments. */
   readonly given: readonly string[];
-  /** The image's entrypoint is wanted, which comes when the daemon is armed; `given` are arguments for it. */
+  /** Run the image's entrypoint, which is known when the daemon is armed; `given` are its arguments. */
   readonly ofImage: boolean;
 }
 
 export const noProgram: OwnProgram = { given: [], ofImage: false };
 
-/** The whole of it; empty when there is nothing to run. */
+/** The whole command; empty if there is nothing to run. */
 export function programOf({ given, ofImage }: OwnProgram, { imageCommand }: InitBody): readonly string[] {
   if (!ofImage) return given;
   if (imageCommand === undefined) return [];

@@ -1,16 +1,16 @@
 /**
- * A waiting daemon once runs the first requests of a sandbox in advance. Loading and compiling code for them takes 20 ms of a processor.
- * This is paid while the daemon is idle and not by the claim. Only the compiled code is left of it.
+ * A waiting daemon once runs the first requests of a sandbox in advance. Loading and compiling their code takes 20 ms of a processor, which is spent while
+ * the daemon is idle, not during the claim. Only the compiled code remains.
  */
 import { createServer } from "node:http";
 import { type Duplex, duplexPair } from "node:stream";
 import { ArmedState } from "./armed-state.ts";
 import { noProgram } from "./own-program.ts";
 
-/** The sandbox that there is not. */
+/** A sandbox that does not exist. */
 const name = "rehearsal";
 
-/** Runs a command in a second, armed daemon that is reachable only over a connection in memory, and drops it. Resolves with the answer. */
+/** Runs a command in a second, armed daemon that is reachable only over an in-memory connection, and drops it. Resolves with the answer. */
 export async function rehearseCommand(helper: string): Promise<string> {
   const { armedHandler } = await import("./armed/armed-server.ts");
   const state = new ArmedState();
@@ -24,7 +24,7 @@ export async function rehearseCommand(helper: string): Promise<string> {
   return spoken(ours, commandRequest(helper));
 }
 
-/** As E2B's SDKs write it. The command is the helper: it refuses the arguments at once, and it is there in every image. */
+/** In the form of E2B's SDKs. The command is the helper: it exists in every image and refuses the arguments at once. */
 function commandRequest(helper: string): Buffer {
   const message = Buffer.from(JSON.stringify({ process: { cmd: helper, args: ["-l", "-c", "true"], envs: {} }, stdin: false }));
   const length = Buffer.alloc(5);
@@ -46,7 +46,7 @@ function httpRequest(path: string, headers: Readonly<Record<string, string>>, bo
   return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`), body]);
 }
 
-/** Until the server has closed the connection. */
+/** Resolves when the server has closed the connection. */
 async function spoken(connection: Duplex, request: Buffer): Promise<string> {
   connection.write(request);
   const chunks: Buffer[] = [];

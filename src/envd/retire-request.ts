@@ -3,10 +3,10 @@ import { header, isSignedRetire, publicKeyFromText } from "#envd-protocol/arming
 import type { ArmedState } from "./armed-state.ts";
 import { type Answer, type Identity, signedHeaders } from "./init-request.ts";
 
-/** Resolves with whether nothing of the sandbox runs any more. */
+/** Resolves with true if no process of the sandbox is left. */
 export type EndProcesses = () => Promise<boolean>;
 
-/** Ends all that runs in the sandbox, if the control plane signed the order. 501: it goes on, and its container has to go at once. */
+/** Ends all processes of the sandbox, if the control plane signed the order. 501: some continue, and the container must be replaced at once. */
 export async function answerRetire(
   { podUid, controlPlaneKey }: Identity,
   { state, endProcesses }: { readonly state: ArmedState; readonly endProcesses: EndProcesses },

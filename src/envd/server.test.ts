@@ -134,13 +134,13 @@ interface RetireOptions {
   readonly key?: typeof keys.privateKey;
 }
 
-test("a retired daemon ends all that runs, works for nobody, and still says whom it worked for", async () => {
+test("a retired daemon ends all processes, serves no sandbox, and still reports its sandbox", async () => {
   await init();
   expect([await retire(), ends]).toEqual([204, 1]);
   expect((await fetch(`${url}/envs`)).status).toBe(503);
   expect(await armedFor()).toBe("sandbox-1");
-  expect(await init(), "it is not to be had again").toBe(409);
-  expect(await retire(), "who repeats it is told the same").toBe(204);
+  expect(await init(), "it cannot be armed again").toBe(409);
+  expect(await retire(), "a repetition gets the same answer").toBe(204);
 });
 
 test("a daemon that is retired before it was armed takes no order that comes late", async () => {

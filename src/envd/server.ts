@@ -1,8 +1,8 @@
 /**
  * The daemon inside every sandbox. Each idle sandbox pays for a waiting daemon in memory, so a waiting daemon loads only `node:` modules.
  * - `helper/`: answers while it waits,
- * - `armed-state.ts`: the sandbox that it works for, - `init-request.ts`: arms it, - `retire-request.ts`, `end-processes.ts`: its end,
- * - `own-program.ts`: what the container would run without it, - `idle-memory.ts`: keeps it small while it waits,
+ * - `armed-state.ts`: the sandbox that it serves, - `init-request.ts`: arms it, - `retire-request.ts`, `end-processes.ts`: its end,
+ * - `own-program.ts`: the program that the container would run without it, - `idle-memory.ts`: keeps it small while it waits,
  * - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ import type { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
 import { answerRetire, type EndProcesses } from "./retire-request.ts";
 
-/** Clients and gateways keep connections open, and streams are silent for long. */
+/** Clients and gateways keep connections open, and streams may be silent for long. */
 const idleConnectionMs = 640_000;
 
 type Armed = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -41,12 +41,12 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
   };
   const server = createServer({ keepAliveTimeout: idleConnectionMs, requestTimeout: 0 }, (request, response) => {
     if (pathOf(request) === "/retire") {
-      // Tells the client not to send another request over this connection.
+      // Tells the client not to reuse this connection.
       response.setHeader("connection", "close");
       // Ends the streams of clients that still listen to the ended sandbox.
       response.once("finish", () => state.isRetired && server.closeAllConnections());
     }
-    // A client that goes away in the middle of its request is no event.
+    // A client that disconnects during its request needs no handling.
     serve(request, response).catch(() => response.destroy());
   });
   return server;
@@ -56,7 +56,7 @@ function pathOf({ url = "/" }: IncomingMessage): string | undefined {
   return url.split("?", 1)[0];
 }
 
-/** Undefined: this is for an armed daemon, and it is one. */
+/** Undefined if the request is for an armed daemon and this one is armed. */
 function route(identity: Identity, options: EnvdOptions, request: IncomingMessage, response: ServerResponse): Promise<Answer> | undefined {
   const { state } = options;
   const path = pathOf(request);

@@ -1,4 +1,4 @@
 import type * as Zlib from "node:zlib";
 
-/** Loaded when something is compressed, which few requests are: it takes as long as all that a first command needs beside it. */
+/** Loaded at the first use of compression, which is rare: loading takes as long as everything else for a first command. */
 export const zlib = (): typeof Zlib => process.getBuiltinModule("node:zlib");

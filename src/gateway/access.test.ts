@@ -14,7 +14,7 @@ interface Request {
   readonly method?: string;
 }
 
-/** Each is answered as a stranger: refused, or told what all may know. */
+/** Requests without access: each is refused, or told only public facts. */
 const strangers: readonly (readonly [string, "daemon" | "interpreter", Request])[] = [
   ["no token", "daemon", { path: "/process.Process/List", method: "POST" }],
   ["a token of another sandbox", "daemon", { path: "/envs", headers: { "x-access-token": "access-xyz" } }],
@@ -45,7 +45,7 @@ interface DaemonWorld extends AsyncDisposable {
   readonly is: (state: "paused" | "running", annotations?: Record<string, string>) => void;
 }
 
-/** The sandbox `abc`, whose daemon refuses everybody: what counts is what the gateway does before. */
+/** The sandbox `abc`. Its daemon refuses every request: the tests look at what the gateway does first. */
 async function daemonWorld(): Promise<DaemonWorld> {
   const woken: string[] = [];
   const ports = { daemonPort: 0, interpreterPort: 0 };
@@ -73,7 +73,7 @@ async function daemonWorld(): Promise<DaemonWorld> {
   };
 }
 
-describe("a request that is not let in neither wakes a paused sandbox nor counts as its use", () => {
+describe("a request without access neither resumes a paused sandbox nor counts as its use", () => {
   test.each(strangers)("%s, to the %s", async (_, door, request) => {
     await using scene = await daemonWorld();
     scene.is("paused");
@@ -108,7 +108,7 @@ describe("a request that is not let in neither wakes a paused sandbox nor counts
   });
 });
 
-describe("a request that is let in wakes it, and is its use", () => {
+describe("a request with access resumes it, and counts as its use", () => {
   test.each(owners)("with %s, to the %s", async (_, door, request) => {
     await using scene = await daemonWorld();
     scene.is("paused");
@@ -125,7 +125,7 @@ describe("a request that is let in wakes it, and is its use", () => {
   });
 });
 
-test("strangers take no place from those that are let in", async () => {
+test("requests without access take no place from those with access", async () => {
   const world = await gatewayWorld({ limits: { perSandbox: 1, total: 100 } });
   await using _ = world;
   const go = Promise.withResolvers<void>();

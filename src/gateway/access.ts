@@ -1,6 +1,6 @@
 /**
- * What a request may do, before anything is done for it. A paused sandbox is woken, and its idle timeout put off, only by requests that it
- * lets in: knowing its id is not enough to keep it awake. The daemon still answers for itself what it refuses.
+ * Decides what a request may do before anything is done for it. Only requests with access resume a paused sandbox or count as use: knowing its id must not
+ * be enough to keep it running. The daemon still checks every request itself.
  */
 import { timingSafeEqual } from "node:crypto";
 import { fileQuery, refusal } from "#envd-protocol/file-access.ts";
@@ -17,7 +17,7 @@ export interface AccessDeps {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** What of a request can show that it is let in. */
+/** The parts of a request that can prove its access. */
 export interface Shown {
   readonly method: string;
   readonly trafficToken?: string | undefined;
@@ -26,8 +26,8 @@ export interface Shown {
 
 /**
  * - `admitted`: goes on, wakes the sandbox and counts as its use.
- * - `stranger`: goes on to a sandbox that runs, and counts for nothing: the daemon refuses it, or it asks what all may ask (`/health`).
- * - `forbidden`: goes no further.
+ * - `stranger`: forwarded to a running sandbox, but has no effect: the daemon refuses it, or it asks for public facts (`/health`).
+ * - `forbidden`: refused here.
  */
 export type Access = "admitted" | "stranger" | "forbidden";
 
@@ -40,12 +40,12 @@ export function accessOf(deps: AccessDeps, pod: Pod, target: Target, shown: Show
   if (door === "program" || annotations[annotationKeys.openDaemon] === "true") return "admitted";
   const accessToken = deps.accessTokenOf(target.sandboxId);
   if (isSame(shown.accessToken, accessToken)) return "admitted";
-  // The only token that clients of the interpreter send with all of their requests.
+  // The only token that clients of the interpreter send with all requests.
   if (door === "interpreter") return hasTrafficToken() ? "admitted" : "stranger";
   return isSignedFile(deps, target.url, shown, accessToken) ? "admitted" : "stranger";
 }
 
-/** What listens on the port: the daemon, on one of its ports, or a program of the sandbox's user. */
+/** The program on the port: the daemon, on one of its ports, or a program of the sandbox's user. */
 function doorAt(pod: Pod, port: number): "daemon" | "interpreter" | "program" {
   if (port === publicDaemonPort || port === daemonPortOf(pod)) return "daemon";
   return port === interpreterPortOf(pod) ? "interpreter" : "program";

@@ -1,6 +1,6 @@
 /**
- * Carries what the gateway saw of a sandbox's traffic to its pod, for controllers in other processes and for the time after a
- * restart: the annotation `last-active`, only forward, and seldom. Only sandboxes with an idle timeout need it.
+ * Writes the latest traffic that the gateway saw to the sandbox's pod, for controllers in other processes and for the time after a restart: the annotation
+ * `last-active`, which only moves forward and is written rarely. Only sandboxes with an idle timeout need it.
  */
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -25,13 +25,13 @@ export interface ActivityWriterDeps {
   readonly random: () => number;
 }
 
-/** How late at most a pod says that its sandbox had traffic. Idle sandboxes get so much longer. */
+/** Maximum delay of the write. Idle sandboxes live that much longer. */
 export const activityRefreshMs = 120_000;
 const shortestMs = 1000;
 
 export class ActivityWriter {
   readonly #deps: ActivityWriterDeps;
-  /** Sandboxes whose next write is due at some time. */
+  /** Sandboxes with a planned write. */
   readonly #due = new Map<string, Timer>();
   readonly #written: Counter<"result">;
 
@@ -54,7 +54,7 @@ export class ActivityWriter {
     if (this.#due.has(sandboxId)) return;
     const timeout = parseSeconds(pod.metadata.annotations?.[annotationKeys.idleTimeout]) ?? 0;
     if (timeout === 0) return;
-    // Spread, so that sandboxes that were created together are not written together for ever.
+    // Spread the writes, so that sandboxes created together are not written together for ever.
     const interval = Math.max(shortestMs, Math.min(activityRefreshMs / 1.25, timeout / 3)) * (1 + this.#deps.random() / 4);
     this.#due.set(
       sandboxId,
@@ -71,7 +71,7 @@ export class ActivityWriter {
       traffic.forget(sandboxId);
       return;
     }
-    // What is open is traffic now.
+    // An open request counts as traffic now.
     const latest = seen.open > 0 ? clock.now() : seen.lastMs;
     const isSaved = latest <= (parseTime(pod.metadata.annotations?.[annotationKeys.lastActive]) ?? 0) || (await this.#save(pod, latest));
     if (!isSaved || seen.open > 0) this.#noticed(sandboxId, pod);

@@ -1,6 +1,6 @@
 /**
- * When each sandbox last had traffic, as this gateway saw it. A request and an open stream are traffic as long as they last (W21).
- * Asking and noting cost the same however many sandboxes there are; `activity-writer.ts` carries it to the pods.
+ * The time of each sandbox's latest traffic, as this gateway saw it. A request or open stream counts as traffic while it lasts (W21). Reading and updating
+ * cost the same for any number of sandboxes; `activity-writer.ts` writes it to the pods.
  */
 import type { Clock } from "#lib/clock.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
@@ -18,7 +18,7 @@ export type TrafficListener = (sandboxId: string, pod: Pod) => void;
 export class TrafficLog implements LastActiveSource {
   readonly #clock: Clock;
   readonly #traffic = new Map<string, { open: number; lastMs: number }>();
-  /** Open requests that the sandbox did not let in: no use of it. */
+  /** Open requests without access to the sandbox: they do not count as use. */
   readonly #strangers = new Map<string, number>();
   #onTraffic: TrafficListener = () => {};
 
@@ -26,12 +26,12 @@ export class TrafficLog implements LastActiveSource {
     this.#clock = clock;
   }
 
-  /** Told at every beginning and end. */
+  /** Called at every beginning and end. */
   follow(listener: TrafficListener): void {
     this.#onTraffic = listener;
   }
 
-  /** Notes that something begins; the returned function notes its end, and may be called again without harm. */
+  /** Notes the beginning of traffic; the returned function notes its end and may be called more than once. */
   begin(sandboxId: string, pod: Pod): () => void {
     const traffic = this.#traffic.get(sandboxId) ?? { open: 0, lastMs: 0 };
     this.#traffic.set(sandboxId, traffic);
@@ -46,7 +46,7 @@ export class TrafficLog implements LastActiveSource {
     };
   }
 
-  /** As `begin`, for a request that is no use of the sandbox: counted while it is open, and nothing is noted. */
+  /** Like `begin` for a request without access: counted while open, but not as use of the sandbox. */
   beginStranger(sandboxId: string): () => void {
     this.#countStrangers(sandboxId, 1);
     let isOpen = true;
@@ -65,7 +65,7 @@ export class TrafficLog implements LastActiveSource {
   }
 
   forget(sandboxId: string): void {
-    // What is still open notes its end in what is thrown away here.
+    // Requests that are still open note their end on an object that is dropped here.
     this.#traffic.delete(sandboxId);
   }
 

@@ -1,4 +1,4 @@
-/** Whether a request goes on to a sandbox, and where to; or what it is answered instead. */
+/** Decides if a request goes to a sandbox, and where; otherwise, what the gateway answers. */
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -14,11 +14,11 @@ import type { Upstream } from "./upstream.ts";
 
 export interface AdmitDeps extends AccessDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox">;
-  /** How the sandbox ended, if that is known. Only asked for ids that no pod carries. */
+  /** How the sandbox ended, if known. Only asked for ids that no pod has. */
   readonly ended: (sandboxId: string) => Promise<SandboxRecord | undefined>;
-  /** Wakes a paused sandbox; resolves when it runs. */
+  /** Resumes a paused sandbox; resolves when it runs. */
   readonly wake: (sandboxId: string) => Promise<void>;
-  /** Left out where sandboxes are made in the same process: the cache has all of them. */
+  /** Left out where sandboxes are created in the same process: the cache then has all of them. */
   readonly newcomers?: Pick<Newcomers, "appears"> | undefined;
 }
 
@@ -31,7 +31,7 @@ export type Admission =
       readonly upstream: Upstream;
       readonly pod: Pod;
       readonly mask?: string;
-      /** Whether the sandbox is in use by it: not by what its daemon will refuse. */
+      /** True if the request counts as use of the sandbox: not if its daemon will refuse it. */
       readonly isUse: boolean;
     }
   | { readonly kind: "answered"; readonly answer: answers.Answer };
@@ -50,7 +50,7 @@ export async function admit(deps: AdmitDeps, target: Target, shown: Shown): Prom
   return admitTo(deps, target, found, shown);
 }
 
-/** What the request may do is decided before anything is done for it. */
+/** Decide what the request may do before doing anything for it. */
 async function admitTo(deps: AdmitDeps, target: Target, found: FoundRoute, shown: Shown): Promise<Admission> {
   const { sandboxId } = target;
   const access = accessOf(deps, found.pod, target, shown);
@@ -74,14 +74,14 @@ async function admitTo(deps: AdmitDeps, target: Target, found: FoundRoute, shown
   }
 }
 
-/** Whether it is known by now. A pod that merely shows the id is of a sandbox that ends. */
+/** True if the sandbox is known by now. A pod that only shows the id belongs to a sandbox that is ending. */
 async function isNew({ cache, newcomers }: AdmitDeps, sandboxId: string): Promise<boolean> {
-  // It may have come while the history was asked.
+  // It may have appeared while the history was asked.
   if (newcomers === undefined || routeOf(cache, sandboxId).kind !== "unknown") return newcomers !== undefined;
   return cache.podsOfSandbox(sandboxId).next().done === true && (await newcomers.appears(sandboxId));
 }
 
-/** Where it is, after it was woken if traffic is to wake it. */
+/** Its place, after resuming it if traffic may do that. */
 async function awake(deps: AdmitDeps, sandboxId: string, found: FoundRoute): Promise<Route | { readonly kind: "unwakeable" }> {
   if (found.kind !== "paused" || found.pod.metadata.annotations?.[annotationKeys.autoResume] !== "true") return found;
   try {
@@ -96,7 +96,7 @@ function enter({ sandboxId, port }: Target, { pod, ip }: OpenRoute, isUse: boole
   const upstream = { sandboxId, ip, port };
   if (port === publicDaemonPort) return { kind: "admitted", upstream: { ...upstream, port: daemonPortOf(pod) }, pod, isUse };
   const mask = pod.metadata.annotations?.[annotationKeys.maskHost]?.replaceAll("${PORT}", String(port));
-  // Creates refuse what is no host; what was written otherwise must not end a header either.
+  // Creates refuse an invalid host; a value written otherwise must not inject a header either.
   return { kind: "admitted", upstream, pod, isUse, ...(mask === undefined || !visible.test(mask) ? {} : { mask }) };
 }
 

@@ -1,4 +1,4 @@
-/** What the gateway itself answers: for programs as E2B's clients expect it, for a person before a browser as a page. */
+/** Answers of the gateway itself: JSON as E2B's clients expect it, or a page for a person at a browser. */
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 
 export interface Answer {
@@ -7,7 +7,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The message is one that clients look for. How it ended is told beside it, when it is known. */
+/** Clients look for this message. If it is known how the sandbox ended, that is added beside it. */
 export function notFound(sandboxId: string, ended?: SandboxRecord): Answer {
   const body = { sandboxId, message: "The sandbox was not found", code: 502 };
   if (ended?.terminatedAt === undefined) return { status: 502, body };
@@ -21,7 +21,7 @@ export function paused(sandboxId: string): Answer {
 }
 
 export function closedPort(sandboxId: string, port: number): Answer {
-  const detail = `Nothing in the sandbox answers on port ${port}. Is the program started?`;
+  const detail = `No program in the sandbox answers on port ${port}. Has the program been started?`;
   return { status: 502, body: { sandboxId, message: "The sandbox is running but port is not open", port, code: 502, detail } };
 }
 
@@ -38,22 +38,22 @@ export function badRequest(message: string): Answer {
   return { status: 400, body: { message, code: 400 } };
 }
 
-/** Names the limit, so that an operator knows what to change. */
+/** Names the limit, so that an operator knows which one to change. */
 export function tooManyOpen(limit: number, sandboxId?: string): Answer {
   const owner = sandboxId === undefined ? "This gateway" : "The sandbox";
-  const message = `${owner} has ${limit} requests and connections open, which is the limit of this server: try again when some have ended`;
+  const message = `${owner} reached the limit of ${limit} open requests and connections on this server: try again later`;
   const body = { ...(sandboxId === undefined ? {} : { sandboxId }), message, code: 429 };
   return { status: 429, body, headers: { "retry-after": "1" } };
 }
 
 /** A limit that an admin may raise. */
 export function tooManyOfTeam(limit: number, team: string): Answer {
-  const message = `The sandboxes of team ${team} have ${limit} requests and connections open, which is the team's limit (connections): try again when some have ended`;
+  const message = `The sandboxes of team ${team} reached the team's limit of ${limit} open requests and connections (limit connections): try again later`;
   return { status: 429, body: { message, code: 429 }, headers: { "retry-after": "1" } };
 }
 
 export function apiUnreachable(): Answer {
-  return { status: 503, body: { message: "The API does not answer now", code: 503 }, headers: { "retry-after": "1" } };
+  return { status: 503, body: { message: "The API is not available now", code: 503 }, headers: { "retry-after": "1" } };
 }
 
 export function forbidden(sandboxId: string, message: string): Answer {
@@ -61,10 +61,10 @@ export function forbidden(sandboxId: string, message: string): Answer {
 }
 
 export function noSuchRoute(path: string): Answer {
-  return { status: 404, body: { message: `there is nothing at ${path}`, code: 404 } };
+  return { status: 404, body: { message: `unknown path ${path}`, code: 404 } };
 }
 
-/** A person has opened the address: programs that merely take anything get JSON. */
+/** True for a browser navigation: programs that accept any type get JSON. */
 export function isForPeople(method: string, accept: string | undefined): boolean {
   return method === "GET" && accept !== undefined && accept.split(",").some((kind) => kind.trim().startsWith("text/html"));
 }

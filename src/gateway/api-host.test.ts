@@ -53,7 +53,7 @@ describe("the host api.<domain> is the API", () => {
       const [response] = await send(world, { path: "/sandboxes", headers: { host } });
       return [response.statusCode, response.headers["retry-after"], JSON.parse(await text(response)) as unknown];
     };
-    const away = [503, "1", { message: "The API does not answer now", code: 503 }];
+    const away = [503, "1", { message: "The API is not available now", code: 503 }];
     expect(await ask()).toEqual(away);
     address = { host: "127.0.0.1", port: 1 };
     expect(await ask()).toEqual(away);

@@ -1,9 +1,9 @@
-/** `api.<domain>` is the API, for clients that are told nothing but the domain. */
+/** Serves the API as `api.<domain>`, for clients that know only the domain. */
 
 export interface ApiPlace {
   /** Of the domain, without a port. */
   readonly host: string;
-  /** Where the API listens; undefined as long as it does not. */
+  /** Where the API listens; undefined while it does not. */
   readonly at: () => ApiAddress | undefined;
 }
 
@@ -19,7 +19,7 @@ export function apiAddressOf(url: string): ApiAddress {
   return { host: hostname.replaceAll(/[[\]]/g, ""), port: Number(port) };
 }
 
-/** However the host is written: in capitals, with a port, with the dot at its end. */
+/** Matches every spelling of the host: capitals, with a port, with a dot at the end. */
 export function isApiHost(api: ApiPlace | undefined, host: string): boolean {
   if (api === undefined || host.length < api.host.length) return false;
   const name = host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");

@@ -1,7 +1,7 @@
-/** What is special about the daemon's port: some of its routes are the control plane's, and pages of any origin may talk to it. */
+/** Rules for the daemon's port: some routes belong to the control plane, and pages of any origin may call it. */
 import { defaultDaemonPort } from "#sandbox/pods/runtimes.ts";
 
-/** Clients always ask for this one, wherever the daemon of a template listens. */
+/** Clients always use this port, whatever port a template's daemon listens on. */
 export const publicDaemonPort = defaultDaemonPort;
 
 const internalRoutes: ReadonlySet<string> = new Set([
@@ -15,14 +15,14 @@ const internalRoutes: ReadonlySet<string> = new Set([
   "/upgrade",
 ]);
 
-/** However the path is written: encoded, with dots, with more slashes than needed. */
+/** Matches every spelling of the path: encoded, with dots, with repeated slashes. */
 export function isInternalRoute(url: string): boolean {
   const path = url.split(/[?#]/, 1)[0] ?? "/";
   let plain = path;
   try {
     plain = decodeURIComponent(path);
   } catch {
-    // The path cannot be decoded, so it names no route; it is compared as it is.
+    // A path that cannot be decoded names no route; it is compared as it is.
   }
   const parts: string[] = [];
   for (const part of plain.split(/[/\\]/)) {

@@ -123,7 +123,7 @@ test.each([
   session.destroy();
 });
 
-test("bodies that nobody takes leave a connection of HTTP/2 as good as it was", async () => {
+test("unread bodies do not block a connection of HTTP/2", async () => {
   await using world = await gatewayWorld({}, { tls });
   world.sandbox("abc");
   const nothingListens = 1;
@@ -139,7 +139,7 @@ test("bodies that nobody takes leave a connection of HTTP/2 as good as it was", 
   session.close();
 });
 
-test("who sends a body along with the wish to upgrade is not left waiting", async () => {
+test("an upgrade request with a body is answered", async () => {
   await using world = await gatewayWorld({}, { tls });
   const port = await world.program(async (request, response) => response.end(await text(request)));
   world.sandbox("abc");
@@ -157,7 +157,7 @@ test("who sends a body along with the wish to upgrade is not left waiting", asyn
   expect(await text(response)).toBe("body");
 });
 
-test("who speaks HTTP/1.1 is understood on the same port, and so are WebSockets", async () => {
+test("HTTP/1.1 and WebSockets work on the same port", async () => {
   await using world = await gatewayWorld({}, { tls });
   const program = createServer((_, response) => response.end("plain old"));
   new WebSocketServer({ server: program }).on("connection", (socket) => socket.send("hello"));

@@ -1,4 +1,4 @@
-/** One request on its way, over HTTP/1.1 or HTTP/2: Node gives both the same face, except for a few corners that are rounded here. */
+/** One request over HTTP/1.1 or HTTP/2. Node gives both the same interface except for a few differences, which are handled here. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import { type Answer, encode, isForPeople } from "./answers.ts";
@@ -11,7 +11,7 @@ export function isHttp2(request: GatewayRequest): request is Http2ServerRequest 
   return "stream" in request && request.httpVersionMajor === 2;
 }
 
-/** As the client named us. Empty when it did not. */
+/** The host name that the client used; empty without one. */
 export function hostOf(request: GatewayRequest): string {
   return (isHttp2(request) ? request.authority : request.headers.host) || request.headers.host || "";
 }
@@ -21,7 +21,7 @@ export function oneHeader(request: GatewayRequest, name: string): string | undef
   return typeof value === "string" ? value : value?.[0];
 }
 
-/** Whether something follows the head. */
+/** True if a body follows. */
 export function hasBody(request: GatewayRequest): boolean {
   if (isHttp2(request)) return !request.stream.endAfterHeaders;
   return request.headers["transfer-encoding"] !== undefined || (request.headers["content-length"] ?? "0") !== "0";
@@ -45,23 +45,23 @@ export function sendAnswer(
     ...answer.headers,
     ...more,
   };
-  // What could not be said of another answer would be said with this one, and refused again.
+  // A second error answer could fail for the same reason, so only the connection is closed.
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   writeHead(response, answer.status, Object.entries(headers).flat());
   response.end(request.method === "HEAD" ? "" : text);
-  // Discard the rest of the body: unread it would hold up the connection, and over HTTP/2 fill the memory that all its requests share.
+  // Discard the rest of the body: left unread it would block the connection, and over HTTP/2 use the memory shared by all its requests.
   request.unpipe();
   request.resume();
 }
 
-/** Ends an answer in the middle, so that its client sees that it is not whole. */
+/** Breaks off an answer so that its client notices that it is incomplete. */
 export function cutShort(response: GatewayResponse): void {
-  // A stream of HTTP/2 that is only dropped looks like one that has ended well.
+  // A stream of HTTP/2 that is only closed looks like a complete answer.
   if (isHttp2Response(response)) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else response.destroy();
 }
 
-/** The two kinds of response have the same method with types that do not meet. */
+/** Both kinds of response have this method, with different types. */
 export function writeHead(response: GatewayResponse, status: number, raw: string[]): void {
   if (isHttp2Response(response)) response.writeHead(status, headerMap(raw));
   else response.writeHead(status, raw);

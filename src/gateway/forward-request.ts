@@ -1,6 +1,6 @@
 /**
- * Carries one request to its sandbox and the answer back, piece by piece: nothing is collected, and a slow reader slows the
- * other side. Ends when both are done, or when either goes away, and then ends the other.
+ * Forwards one request to its sandbox and the answer back, as a stream: nothing is buffered, and a slow reader slows down the other side. Ends when both
+ * sides are done; if either side disconnects, the other is closed.
  */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import type { Writable } from "node:stream";
@@ -13,13 +13,13 @@ export interface Forwarding {
   readonly upstream: Upstream;
   /** Path and query for the sandbox. */
   readonly url: string;
-  /** Raw, as `requestHeaders` made them. */
+  /** Raw headers from `requestHeaders`. */
   readonly headers: string[];
-  /** Added to the answer, unless the sandbox says something about it itself. */
+  /** Added to the answer, unless the sandbox sets them itself. */
   readonly added: Readonly<Record<string, string>>;
 }
 
-/** Resolves with the status that the client got, or 0 when it went away before there was one. */
+/** Resolves with the status that the client got, or 0 if it disconnected before. */
 export function forwardRequest(request: GatewayRequest, response: GatewayResponse, forwarding: Forwarding): Promise<number> {
   return new Promise((resolve) => {
     const outgoing = send(request, forwarding);
@@ -32,19 +32,19 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
       try {
         answer(request, response, incoming, forwarding.added);
       } catch {
-        // Something in it cannot be said again, such as a status of which there is none.
+        // Part of the answer is invalid, for example its status.
         answered = undefined;
         outgoing.destroy(new Error("the answer is not HTTP"));
       }
     });
-    // The answer to a request without Upgrade that upgrades all the same is nothing that a client could understand.
+    // An upgrade without a request for it: no client could understand the answer.
     outgoing.on("upgrade", (_, socket) => socket.destroy());
     outgoing.on("error", (error) => {
       if (answered === undefined) sendAnswer(request, response, failureOf(forwarding.upstream, error), forwarding.added);
       else cutShort(response);
     });
     response.on("close", () => {
-      // Also when all is done: a connection whose answer was read to its end is kept, any other cannot be used again.
+      // Also at the normal end: a connection whose answer was read to the end is kept, any other cannot be reused.
       if (!response.writableFinished || answered?.complete !== true) outgoing.destroy();
       request.unpipe(outgoing);
       resolve(response.headersSent ? response.statusCode : 0);
@@ -70,7 +70,7 @@ function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwar
     request.resume();
     return outgoing;
   }
-  // A client that expects "100 Continue" gets it after the sandbox has seen the head.
+  // A client that expects "100 Continue" gets it after the sandbox has seen the header.
   outgoing.flushHeaders();
   request.pipe(outgoing, { end: false });
   request.on("end", () => {
@@ -81,15 +81,15 @@ function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwar
   return outgoing;
 }
 
-/** Throws what Node says of an answer that cannot be passed on. */
+/** Throws Node's error for an answer that cannot be forwarded. */
 function answer(...[request, response, incoming, added]: Answering): void {
   const status = incoming.statusCode ?? 502;
   const all = responseHeaders(incoming.rawHeaders);
   const headers = isOpenEnded(request, status, all) ? all : withoutTrailers(all);
   for (const [name, value] of Object.entries(added)) if (rawHeader(headers, name) === undefined) headers.push(name, value);
   writeHead(response, status, headers);
-  // As pipe does it, for less: what that adds and takes away again around every answer is a twentieth of what a small one costs.
-  // Both kinds of response are one; their types of this method do not meet.
+  // Like pipe, but cheaper: adding and removing its listeners costs a twentieth of a small answer.
+  // Both kinds of response work; their TypeScript types for this method differ.
   const out: Writable = response;
   incoming.on("data", (chunk: Buffer) => {
     if (!out.write(chunk)) incoming.pause();
@@ -98,14 +98,14 @@ function answer(...[request, response, incoming, added]: Answering): void {
   incoming.on("end", () => {
     endWithTrailers(response, incoming.rawTrailers);
   });
-  // Cut short: the client must see that, and not a shorter answer.
+  // The answer was cut short: the client must not take it for a complete one.
   incoming.on("aborted", () => cutShort(response));
   incoming.on("error", () => cutShort(response));
 }
 
 type Answering = [GatewayRequest, GatewayResponse, IncomingMessage, Readonly<Record<string, string>>];
 
-/** Whether the end of the answer shows by itself, so that something can come behind it. */
+/** True if the end of the answer is marked, so that trailers can follow. */
 function isOpenEnded({ method, httpVersion }: GatewayRequest, status: number, headers: readonly string[]): boolean {
   return (
     httpVersion !== "1.0" && method !== "HEAD" && status !== 204 && status !== 304 && rawHeader(headers, "content-length") === undefined
@@ -121,7 +121,7 @@ function endWithTrailers(response: GatewayResponse, raw: readonly string[]): voi
   try {
     if (raw.length > 0) response.addTrailers(Object.fromEntries(pairs(raw)));
   } catch {
-    // Named as HTTP/2 allows none to be: the answer is whole without it.
+    // HTTP/2 allows no such name: the answer is complete without it.
   }
   response.end();
 }

@@ -1,4 +1,4 @@
-/** Carries a connection that becomes something else than HTTP, such as a WebSocket: after the answer, bytes in both directions. */
+/** Forwards a connection that changes its protocol, such as a WebSocket: after the answer, bytes in both directions. */
 import { type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Answer, encode } from "./answers.ts";
@@ -8,14 +8,14 @@ import { connectUpstream, failureOf, type Upstream } from "./upstream.ts";
 export interface UpgradeForwarding {
   readonly upstream: Upstream;
   readonly url: string;
-  /** Raw, without those about the connection. */
+  /** Raw headers, without those of the connection. */
   readonly headers: string[];
 }
 
 export interface Upgrading {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What the client has sent already behind the head. */
+  /** Bytes that the client sent directly after the header. */
   readonly head: Buffer;
 }
 
@@ -48,11 +48,11 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
     join(socket, sandbox, resolve);
   });
   outgoing.on("response", (answer) => {
-    // It does not want to: its answer is an ordinary one, and the last on this connection.
+    // The program declined the upgrade: forward its answer, the last one on this connection.
     socket.write(headText(answer, ["Connection", "close"]));
     answer.pipe(socket);
     answer.on("close", () => {
-      // Cut short: the client must see that, and would wait for the rest.
+      // The answer was cut short: close the connection, so that the client does not wait for the rest.
       if (!answer.complete) socket.destroy();
       resolve();
     });
@@ -67,7 +67,7 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
   await promise;
 }
 
-/** Answers a request that was refused before there was a sandbox to send it to. */
+/** Answers a request that was refused before it reached a sandbox. */
 export function endWith(socket: Duplex, answer: Answer): void {
   if (socket.destroyed || !socket.writable) {
     socket.destroy();
@@ -104,7 +104,7 @@ function join(client: Duplex, sandbox: Duplex, done: () => void): void {
     from.pipe(to);
     from.on("error", () => to.destroy());
     from.on("close", () => {
-      // Closed without an end: there is nothing left that could come.
+      // Closed without an end: no more data can come.
       if (!from.readableEnded) to.destroy();
       close();
     });

@@ -6,8 +6,8 @@ import { annotationKeys } from "#model/keys.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { gatewayWorld, get, send, to } from "../../test/world/gateway-world.ts";
 
-describe("an answer that does not come", () => {
-  test("a sandbox that nobody knows is not found, in the words that clients look for", async () => {
+describe("answers of the gateway itself", () => {
+  test("an unknown sandbox is not found, with the message that clients look for", async () => {
     await using world = await gatewayWorld();
     expect(await get(world, "/", to("nobody", 80))).toEqual({
       status: 502,
@@ -79,7 +79,7 @@ describe("an answer that does not come", () => {
     expect(world.traffic.of("abc")?.open).toBe(0);
   });
 
-  test("who goes away takes his request along", async () => {
+  test("a client that disconnects ends its request in the sandbox", async () => {
     await using world = await gatewayWorld();
     const gone = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ describe("an answer that does not come", () => {
   });
 });
 
-describe("who is let in", () => {
+describe("access to sandboxes", () => {
   test("the control plane's routes of the daemon are closed, however they are written", async () => {
     await using world = await gatewayWorld();
     const daemonPort = await world.program((_, response) => response.end("daemon"));
@@ -163,14 +163,14 @@ describe("who is let in", () => {
     expect(woken).toEqual(["light"]);
   });
 
-  test("one that stops is gone already", async () => {
+  test("a stopping sandbox is not found", async () => {
     await using world = await gatewayWorld();
     world.sandbox("abc", { phase: "stopping" });
     expect((await get(world, "/", to("abc", 80))).status).toBe(502);
   });
 });
 
-describe("what two readers could understand in two ways is refused", () => {
+describe("requests that two readers could interpret differently are refused", () => {
   test.each([
     ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
     ["a length and chunks", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],

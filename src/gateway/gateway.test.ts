@@ -31,7 +31,7 @@ describe("a request reaches its sandbox", () => {
     expect(await response.json()).toEqual({ method: "PUT", kept: "yes", body: "12345" });
   });
 
-  test("what is about one connection stays there, and nobody can say where a request came from but the gateway", async () => {
+  test("headers of one connection are not forwarded, and only the gateway sets the headers about the client's address", async () => {
     await using world = await gatewayWorld();
     const port = await world.program((request, response) => {
       response.setHeader("keep-alive", "timeout=99");
@@ -86,7 +86,7 @@ describe("a request reaches its sandbox", () => {
     await text(response);
   });
 
-  test("who expects to be told to go on is told by the sandbox, or refused by it", async () => {
+  test("a client that expects 100 Continue gets it, or a refusal, from the sandbox", async () => {
     await using world = await gatewayWorld();
     const program = createServer((request, response) => void text(request).then((body) => response.end(body)));
     program.on("checkContinue", (request: IncomingMessage, response) => {
@@ -189,7 +189,7 @@ describe("a connection becomes something else", () => {
     expect(await text(socket)).toMatch(/^HTTP\/1.1 101 [^]*\r\n\r\nheard bye$/);
   });
 
-  test("who sends a body along with the wish to upgrade makes an ordinary request", async () => {
+  test("an upgrade request with a body is an ordinary request", async () => {
     await using world = await gatewayWorld();
     const port = await world.program(async (request, response) =>
       response.end(`${request.headers.upgrade ?? "none"} ${await text(request)}`),
@@ -200,7 +200,7 @@ describe("a connection becomes something else", () => {
     expect(await text(response)).toBe("none body");
   });
 
-  test("an upgrade to nobody is told so", async () => {
+  test("an upgrade to an unknown sandbox is answered", async () => {
     await using world = await gatewayWorld();
     const client = new WebSocket(world.url.replace("http", "ws"), { headers: to("nobody", 80) });
     const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage];

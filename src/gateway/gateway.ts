@@ -1,18 +1,18 @@
 /**
- * The way into sandboxes: HTTP/1.1 and HTTP/2, WebSockets and whatever else a connection may become, to any port of a sandbox.
+ * The proxy to sandboxes: HTTP/1.1 and HTTP/2, WebSockets and other upgrades, to any port of a sandbox.
  *
- * - `target.ts`           which sandbox and port are meant      - `route.ts`   where that is now
- * - `way.ts`, `admit.ts`, `access.ts`  whether the request may go there      - `answers.ts` what it is told if not
- * - `newcomers.ts`        sandboxes that are not known here yet
- * - `headers.ts`          what of its headers goes on           - `exchange.ts` both versions of HTTP with one face
+ * - `target.ts`           which sandbox and port are meant      - `route.ts`   the pod of a sandbox
+ * - `way.ts`, `admit.ts`, `access.ts`  decide if the request may pass      - `answers.ts` the gateway's own answers
+ * - `newcomers.ts`        sandboxes that this process does not know yet
+ * - `headers.ts`          which headers are forwarded           - `exchange.ts` one interface for both versions of HTTP
  * - `upstream.ts`         connections to sandboxes
- * - `forward-request.ts`, `forward-upgrade.ts`  carry it
- * - `daemon-port.ts`      what is special about the daemon's port
- * - `api-host.ts`         the one host that is no sandbox      - `open-limits.ts` how much may be under way
- * - `activity.ts`, `activity-writer.ts`  which sandboxes had traffic, and the write that says so
+ * - `forward-request.ts`, `forward-upgrade.ts`  forward it
+ * - `daemon-port.ts`      rules for the daemon's port
+ * - `api-host.ts`         the host of the API      - `open-limits.ts` limits of open requests
+ * - `activity.ts`, `activity-writer.ts`  latest traffic of sandboxes, and writing it to pods
  * - `listen.ts`           the servers     - `local-certificates.ts`, `name-constraints.ts`  certificates of our own
  *
- * Nothing is looked up elsewhere on the way: routes come from the cache that follows the pods.
+ * A request needs no lookup elsewhere: routes come from the cache that follows the pods.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -49,10 +49,10 @@ export class Gateway {
     this.#requests = metrics.counter({ name: "agentbox_gateway_requests_total", help: "Requests to sandboxes", labels: ["by", "code"] });
     this.#seconds = metrics.histogram({
       name: "agentbox_gateway_request_duration_seconds",
-      help: "From a request's head to the end of its answer",
+      help: "Time from the header of a request to the end of its answer",
       labels: ["by"],
     });
-    const open = metrics.gauge({ name: "agentbox_gateway_open", help: "Requests and upgraded connections under way", labels: ["kind"] });
+    const open = metrics.gauge({ name: "agentbox_gateway_open", help: "Open requests and upgraded connections", labels: ["kind"] });
     open.follow({ kind: "request" }, () => this.#requestsOpen);
     open.follow({ kind: "upgraded" }, () => this.#upgradesOpen);
   }
@@ -87,7 +87,7 @@ export class Gateway {
     const way = await wayOf(this.#deps, request, destination, this.#open);
     if (way.kind === "answered") return told(request, response, way.answer, added);
     const headers = requestHeaders(request.rawHeaders, forwarded(request, way.mask));
-    if (headers === undefined) return told(request, response, badRequest("the request has a header twice that may be there once"), added);
+    if (headers === undefined) return told(request, response, badRequest("the request repeats a header that may appear only once"), added);
     const done = way.begin();
     try {
       return await forwardRequest(request, response, { agent: this.#agent, upstream: way.upstream, url: way.url, headers, added });
@@ -98,7 +98,7 @@ export class Gateway {
 
   /** Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    // Whatever goes wrong on the client's side shows in what is read and written; unheard it would end the process.
+    // Errors of the client's socket show when reading and writing; without a listener they would end the process.
     socket.on("error", () => socket.destroy());
     this.#upgradesOpen++;
     const destination = destinationOf(this.#deps, request);
@@ -118,7 +118,7 @@ export class Gateway {
     const way = await wayOf(this.#deps, request, destination, this.#open);
     if (way.kind === "answered") return ended(socket, way.answer);
     const headers = requestHeaders(request.rawHeaders, forwarded(request, way.mask));
-    if (headers === undefined) return ended(socket, badRequest("the request has a header twice that may be there once"));
+    if (headers === undefined) return ended(socket, badRequest("the request repeats a header that may appear only once"));
     const done = way.begin();
     try {
       await forwardUpgrade(upgrading, { upstream: way.upstream, url: way.url, headers });

@@ -1,6 +1,6 @@
 /**
- * Headers on their way through: those that are about one connection stay there, all others go on exactly as they came, in order and
- * with their spelling. Raw headers are `[name, value, name, value, …]`.
+ * Headers of forwarded messages: those about one connection are dropped, all others are forwarded unchanged, in order and with their spelling. Raw headers
+ * are `[name, value, name, value, …]`.
  */
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
@@ -14,7 +14,7 @@ const hopByHop: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-/** Only the gateway sets these: a client may not claim to be the gateway, and the two that route are of no use to the sandbox. */
+/** Only the gateway sets these: a client must not pretend to be the gateway, and the sandbox needs no routing headers. */
 const ours: ReadonlySet<string> = new Set([
   "e2b-sandbox-id",
   "e2b-sandbox-port",
@@ -26,13 +26,13 @@ const ours: ReadonlySet<string> = new Set([
 export interface Forwarded {
   readonly client: string;
   readonly proto: "http" | "https";
-  /** As the client named us. */
+  /** The host name that the client used. */
   readonly host: string;
-  /** What the sandbox shall see as its host, where it shall not see that. */
+  /** Host header for the sandbox, if it should see another one. */
   readonly mask?: string | undefined;
 }
 
-/** What goes to the sandbox. Undefined when the request is one that two readers could understand in two ways. */
+/** Headers for the sandbox. Undefined if two readers could interpret the request differently. */
 export function requestHeaders(raw: readonly string[], { client, proto, host, mask }: Forwarded): string[] | undefined {
   if (isAmbiguous(raw)) return undefined;
   const named = namedByConnection(raw);
@@ -56,12 +56,12 @@ function isAmbiguous(raw: readonly string[]): boolean {
   return hosts > 1 || lengths > 1;
 }
 
-/** Host is written anew; what begins with a colon is HTTP/2's own. */
+/** Host is written anew; names with a colon belong to HTTP/2. */
 function isAboutConnection(lower: string, named: ReadonlySet<string>): boolean {
   return lower === "host" || lower.startsWith(":") || hopByHop.has(lower) || named.has(lower);
 }
 
-/** What goes back to the client. */
+/** Headers for the client. */
 export function responseHeaders(raw: readonly string[]): string[] {
   const named = namedByConnection(raw);
   const headers: string[] = [];
@@ -74,8 +74,8 @@ export function responseHeaders(raw: readonly string[]): string[] {
 }
 
 /**
- * One value per name: for HTTP/2, which takes no list of pairs, and refuses lists for names that should come once. What comes several times
- * is one list with commas to every reader, except for cookies.
+ * One value per name, as HTTP/2 requires. It refuses lists for headers that may appear once. Repeated headers are joined with commas, which means the same
+ * to every reader, except for cookies.
  */
 export function headerMap(raw: readonly string[]): Record<string, string | string[]> {
   const map: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
@@ -101,7 +101,7 @@ function namedByConnection(raw: readonly string[]): ReadonlySet<string> {
     if (raw[at]?.toLowerCase() !== "connection") continue;
     for (const token of (raw[at + 1] ?? "").split(",")) named.add(token.trim().toLowerCase());
   }
-  // Naming these would take away what the request is made of.
+  // Naming these in Connection would remove what the request depends on.
   for (const needed of ["host", "content-length", "authorization", "cookie"]) named.delete(needed);
   return named;
 }

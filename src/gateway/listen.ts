@@ -1,4 +1,4 @@
-/** The servers in front of a gateway: plain, and encrypted with HTTP/1.1 and HTTP/2. */
+/** The listeners of a gateway: plain HTTP, and TLS with HTTP/1.1 and HTTP/2. */
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
@@ -10,23 +10,23 @@ import type { Gateway } from "./gateway.ts";
 
 export interface Listening {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** PEM. With it: encrypted. */
+  /** PEM. If present, the listener uses TLS. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 export interface GatewayServer {
   readonly port: number;
-  /** Takes a new certificate for new connections. */
+  /** Uses a new certificate for new connections. */
   renew(tls: { readonly key: string; readonly cert: string }): void;
-  /** From now on every answer is the last one on its connection, so that clients go elsewhere by themselves. Nothing is refused. */
+  /** From now on every answer closes its connection, so that clients reconnect elsewhere. No request is refused. */
   handOver(): void;
-  /** No new connections; what is under way may end, until the time is over. Resolves with how many connections had to be cut. */
+  /** Takes no new connections; open requests may finish within the time. Resolves with the number of connections that were cut. */
   close(graceMs: number): Promise<number>;
 }
 
-/** A stream may be silent for ten minutes and more; a head may not be long in coming. */
+/** A stream may be silent for ten minutes and more; the header must come soon. */
 const options = {
   headersTimeout: 30_000,
   requestTimeout: 0,
@@ -37,7 +37,8 @@ const options = {
 
 export async function listen(gateway: Gateway, { host, port, tls }: Listening): Promise<GatewayServer> {
   const server = tls === undefined ? createServer(options) : createSecureServer({ ...options, ...tls, allowHTTP1: true });
-  // A request with a body does not wait to be upgraded (HTTP clients of Java send such ones): it is an ordinary request. Node takes this as
+  // A request with a body does not wait for an upgrade (Java's HTTP clients send such requests): it is an ordinary request. Node has an option for this,
+  // but not for TLS servers.
   // an option too, but not for the encrypted server.
   Object.assign(server, { shouldUpgradeCallback: (request: IncomingMessage) => !hasBody(request) });
   const answers = new OpenAnswers(server);
@@ -46,10 +47,10 @@ export async function listen(gateway: Gateway, { host, port, tls }: Listening): 
     void gateway.serve(request, response).then(() => answers.end(response));
   };
   server.on("request", serve);
-  // The sandbox says whether to go on.
+  // The sandbox decides whether the client continues.
   server.on("checkContinue", serve);
   server.on("upgrade", (request, socket: Duplex, head: Buffer) => void gateway.upgrade(request, socket, head));
-  // A tunnel to anywhere is not what this is for.
+  // CONNECT would tunnel to arbitrary hosts, so it is refused.
   server.on("connect", (_request: unknown, socket: Duplex) => socket.destroy());
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => refuse(error, socket));
   const sockets = openSockets(server);
@@ -70,10 +71,10 @@ export async function listen(gateway: Gateway, { host, port, tls }: Listening): 
   };
 }
 
-/** How long a connection is kept whose stream ended while the server does: its client learns nothing else, and may be about to use it. */
+/** How long a connection stays open after its stream ended during shutdown: the client learns nothing else and may be about to reuse it. */
 const lastKeepMs = 1000;
 
-/** Answers under way, so that an answer without a sent head can still say that it is the connection's last. */
+/** Answers whose header is not sent yet, so that it can still announce the end of the connection. */
 class OpenAnswers {
   readonly #server: Server | Http2SecureServer;
   readonly #open = new Set<GatewayResponse>();
@@ -99,12 +100,12 @@ class OpenAnswers {
   }
 }
 
-/** Node then says so in the head. HTTP/2 has a frame of its own for it, which its server sends when it is closed. */
+/** Node then says so in the header. HTTP/2 has a frame for it, which its server sends on close. */
 function endsConnection(response: GatewayResponse): void {
   if ("shouldKeepAlive" in response && !response.headersSent) response.shouldKeepAlive = false;
 }
 
-/** What is not HTTP, or too long, or ambiguous: told so, and the connection ends. */
+/** Input that is not HTTP, too long, or ambiguous: answered with an error, and the connection is closed. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -112,8 +113,8 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   }
   const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
   const answer = isTooLong
-    ? { status: 431, body: { message: `the headers are longer than ${options.maxHeaderSize} bytes`, code: 431 } }
-    : badRequest("the request is not HTTP that can be understood in one way");
+    ? { status: 431, body: { message: `the headers exceed ${options.maxHeaderSize} bytes`, code: 431 } }
+    : badRequest("the request is not valid, unambiguous HTTP");
   endWith(socket, answer);
 }
 

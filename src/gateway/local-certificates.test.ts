@@ -33,7 +33,7 @@ test("the certificate is good for every sandbox of the domain, and signed by the
   expect(cert.ca).toBe(false);
 });
 
-test("a later start finds the same certificates, and nobody else may read the keys", async () => {
+test("a later start finds the same certificates, and only the owner can read the keys", async () => {
   const clock = new SteppedClock();
   const first = await localCertificates(folder, "box.localhost", clock);
   const second = await localCertificates(folder, "box.localhost", clock);

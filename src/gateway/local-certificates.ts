@@ -1,8 +1,7 @@
 /**
- * Certificates for one machine where none were configured: an authority made at the first start, and a certificate of it for
- * `*.<domain>`. A machine that trusts the authority (`agentbox trust`) can use every sandbox's address without warnings. Its key never
- * leaves the data folder, and it can sign for that domain only (`name-constraints.ts`): an authority for another domain, or without
- * this limit, is replaced.
+ * Certificates for one machine if none are configured: the first start creates an authority, and with it a certificate for `*.<domain>`. A machine that
+ * trusts the authority (`agentbox trust`) can use every sandbox's address without warnings. Its key never leaves the data folder, and it can sign for that
+ * domain only (`name-constraints.ts`). An authority for another domain, or without this limit, is replaced.
  */
 import { generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -18,15 +17,15 @@ export interface Certificate {
 }
 
 export interface LocalCertificates {
-  /** Of the authority, to be installed where it is to be trusted. */
+  /** Certificate of the authority, to install where it should be trusted. */
   readonly authorityFile: string;
   readonly certificate: Certificate;
-  /** There was another authority before: systems that trust that one do not trust this one yet. */
+  /** An authority existed before: systems that trust it do not trust this one yet. */
   readonly isReplaced: boolean;
 }
 
 const dayMs = 24 * 3_600_000;
-/** Browsers refuse certificates of servers that are good for longer; those of authorities may be. */
+/** Browsers refuse server certificates with a longer validity; authorities have no such limit. */
 const serverDays = 397;
 const authorityDays = 3650;
 const renewBeforeDays = 30;
@@ -35,7 +34,7 @@ export function authorityFileIn(folder: string): string {
   return join(folder, "authority.crt");
 }
 
-/** Makes what is missing or about to run out, and keeps what is good. */
+/** Creates what is missing or about to expire, and keeps the rest. */
 export async function localCertificates(folder: string, domain: string, clock: Clock): Promise<LocalCertificates> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const authorityFile = authorityFileIn(folder);
@@ -84,7 +83,7 @@ async function readPair(keyFile: string, certFile: string): Promise<Certificate 
   }
 }
 
-/** Replaced as a whole: a concurrent reader gets the old file or the new one. */
+/** Written atomically: a concurrent reader gets the old file or the new one. */
 async function replaceFile(file: string, text: string, mode: number): Promise<void> {
   const fresh = `${file}.${randomBytes(4).toString("hex")}`;
   await writeFile(fresh, text, { mode });
@@ -129,7 +128,7 @@ interface Unsigned {
 }
 
 async function unsigned(clock: Clock, days: number): Promise<Unsigned> {
-  // Needed once in a year.
+  // Loaded here because it is needed once a year.
   const { default: forge } = await import("node-forge");
   const { pki, md } = forge;
   const pair = generateKeyPairSync("rsa", {
@@ -139,7 +138,7 @@ async function unsigned(clock: Clock, days: number): Promise<Unsigned> {
   });
   const cert = pki.createCertificate();
   cert.publicKey = pki.publicKeyFromPem(pair.publicKey);
-  // Positive, and of one length.
+  // Positive, and always of the same length.
   cert.serialNumber = `01${randomBytes(15).toString("hex")}`;
   // Clocks of machines differ a little.
   cert.validity.notBefore = new Date(clock.now() - dayMs);

@@ -1,7 +1,6 @@
 /**
- * What an authority may sign for: the extension NameConstraints (RFC 5280, 4.2.1.10) in DER. A machine that trusts our authority trusts it
- * for one domain and nothing else, also if its key is stolen. Addresses are excluded as a whole, because a list of permitted names says
- * nothing about them.
+ * Limits what an authority may sign for: the extension NameConstraints (RFC 5280, 4.2.1.10) in DER. A machine that trusts our authority trusts it for one
+ * domain only, even if its key is stolen. IP addresses are excluded as a whole, because a list of permitted names says nothing about them.
  */
 import { X509Certificate } from "node:crypto";
 
@@ -21,12 +20,12 @@ export function nameConstraints(domain: string): Buffer {
   return element(tag.sequence, permitted, excluded);
 }
 
-/** Whether the authority may sign for this domain and for nothing else. */
+/** True if the authority may sign for this domain and nothing else. */
 export function isConstrainedTo(authority: X509Certificate, domain: string): boolean {
   return authority.raw.includes(idBytes) && authority.raw.includes(nameConstraints(domain));
 }
 
-/** Whether the authority is limited at all. */
+/** True if the authority has any limit. */
 export function isConstrained(pem: string): boolean {
   return new X509Certificate(pem).raw.includes(idBytes);
 }

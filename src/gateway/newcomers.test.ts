@@ -29,7 +29,7 @@ class Scene {
   }
 }
 
-test("whoever waits for a sandbox hears of it when its pod is seen claimed, and nobody else does", async () => {
+test("requests that wait for a sandbox are woken when its claimed pod appears, and no others", async () => {
   const scene = new Scene();
   const [first, second, other] = ["abc", "abc", "xyz"].map((id) => scene.newcomers.appears(id));
   scene.shows("abc", "stopping");
@@ -55,7 +55,7 @@ test("a sandbox that comes while the history is asked is found", async () => {
     world.sandbox(sandboxId);
     return undefined;
   };
-  const newcomers = { appears: () => expect.unreachable("nobody has to wait") };
+  const newcomers = { appears: () => expect.unreachable("no request has to wait") };
   await using world = await gatewayWorld({ newcomers, ended });
   const port = await world.program((_request, response) => response.end("here"));
   expect(await get(world, "/", to("new", port))).toEqual({ status: 200, body: "here" });

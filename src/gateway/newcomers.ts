@@ -1,6 +1,6 @@
 /**
- * Sandboxes that another process created a moment ago and that this process's cache does not show yet: their client comes here at
- * once, and may be faster than the watch. Requests for unknown sandboxes wait for a short time, and only a limited number of them.
+ * Sandboxes that another process created a moment ago and that this cache does not show yet: the client's first request may arrive before the watch event.
+ * Requests for unknown sandboxes wait for a short time, and only a limited number of them.
  */
 import type { Informer } from "#kube/informer/informer.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -12,9 +12,9 @@ export interface NewcomersDeps {
   readonly clock: Clock;
 }
 
-/** Watches are milliseconds late, on a machine with too much to do a second or two. */
+/** Watches are milliseconds late; on an overloaded machine, a second or two. */
 const waitMs = 5_000;
-/** A limit, because any client can make up ids. */
+/** Limited, because any client can invent ids. */
 const mostWaiting = 1_000;
 
 export class Newcomers implements Disposable {
@@ -30,7 +30,7 @@ export class Newcomers implements Disposable {
     });
   }
 
-  /** Whether it came within the time. */
+  /** Resolves with whether it appeared in time. */
   appears(sandboxId: string): Promise<boolean> {
     if (this.#count >= mostWaiting) return Promise.resolve(false);
     return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OpenOfTeams } from "./open-limits.ts";
 
-test("what is open is counted by team, and what is nobody's is not", () => {
+test("open requests are counted by team, except those without an owner", () => {
   const teams = new OpenOfTeams((team) => (team === "red" ? 2 : undefined));
   const ends = [teams.begin("red"), teams.begin("red")];
   for (let more = 0; more < 9; more++) teams.begin("");

@@ -1,8 +1,8 @@
-/** How many requests and upgraded connections may be open at a time: of one sandbox, so that its traffic does not disturb the others, and of all. */
+/** Limits of open requests and upgraded connections: for one sandbox, so that its traffic does not disturb the others, and for all together. */
 export interface OpenLimits {
   readonly perSandbox: number;
   readonly total: number;
-  /** Of all sandboxes of a team; no such limit when left out. */
+  /** For all sandboxes of a team; no limit when left out. */
   readonly teams?: OpenOfTeams | undefined;
 }
 
@@ -15,13 +15,13 @@ export class OpenOfTeams {
     this.#most = most;
   }
 
-  /** The limit, when it is reached. */
+  /** The limit that is reached, if any. */
   reached(team: string): number | undefined {
     const most = team === "" ? undefined : this.#most(team);
     return most !== undefined && (this.#open.get(team) ?? 0) >= most ? most : undefined;
   }
 
-  /** Counts one; what it returns notes its end, and is called once. */
+  /** Counts one; call the returned function once, at its end. */
   begin(team: string): () => void {
     this.#open.set(team, (this.#open.get(team) ?? 0) + 1);
     return () => {

@@ -1,4 +1,4 @@
-/** Where a sandbox's traffic goes: one look into an index of the shared cache per request. */
+/** Finds the pod of a sandbox: one index lookup in the shared cache per request. */
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";
@@ -8,13 +8,13 @@ export type Route =
   | { readonly kind: "open"; readonly pod: Pod; readonly ip: string }
   /** Frozen, or about to be: nothing in it would answer. */
   | { readonly kind: "paused"; readonly pod: Pod }
-  /** Claimed, and its pod has no address to be reached at. */
+  /** Claimed, but its pod has no IP address yet. */
   | { readonly kind: "starting"; readonly pod: Pod }
-  /** Never was, has ended, or is about to. */
+  /** It never existed, has ended, or is about to end. */
   | { readonly kind: "unknown" };
 
 export function routeOf(cache: Pick<SandboxCache, "podsOfSandbox">, sandboxId: string): Route {
-  // A pod that is being deleted takes its sandbox with it; one that carries the id on elsewhere goes on.
+  // A pod that is being deleted takes its sandbox with it. If another pod has the same id, that one is used.
   const pod = cache.podsOfSandbox(sandboxId).find((one) => isClaimed(one) && one.metadata.deletionTimestamp === undefined);
   if (pod === undefined) return { kind: "unknown" };
   if (pauseWish(pod) !== undefined || isFrozen(pod)) return { kind: "paused", pod };

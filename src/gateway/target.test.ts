@@ -49,8 +49,8 @@ describe("a request says which sandbox and port it is for", () => {
 describe("a request that cannot be understood is told what would be right", () => {
   test.each<[string, Partial<TargetRequest>, RegExp]>([
     ["no sandbox named", { url: "/health" }, /names no sandbox/],
-    ["an id header without its port", { idHeader: "abc" }, /only good together/],
-    ["a port header without its id", { portHeader: "80" }, /only good together/],
+    ["an id header without its port", { idHeader: "abc" }, /send both/],
+    ["a port header without its id", { portHeader: "80" }, /send both/],
     ["a port that is too high", { host: "65536-abc.box.test" }, /1 to 65535/],
     ["port 0", { idHeader: "abc", portHeader: "0" }, /1 to 65535/],
     ["a port that is none", { idHeader: "abc", portHeader: "80x" }, /1 to 65535/],
@@ -67,7 +67,7 @@ describe("a request that cannot be understood is told what would be right", () =
     expect(found(over)).toMatch(message);
   });
 
-  test("whatever is sent, the answer is a target that may be connected to, or a sentence", () => {
+  test("every input gives a valid target or an error message", () => {
     const text = fc.oneof(fc.string({ maxLength: 80 }), fc.stringMatching(/^[0-9]{0,6}-?[a-zA-Z0-9.:[\]-]{0,30}$/));
     fc.assert(
       fc.property(

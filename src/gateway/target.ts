@@ -1,15 +1,15 @@
 /**
- * Which sandbox and port a request is for. Three ways to say it, in this order:
+ * Finds the sandbox and port of a request, in this order:
  * 1. the host: `<port>-<id>[-…].<domain>`, as E2B's clients and browsers do
  * 2. the headers `E2b-Sandbox-Id` and `E2b-Sandbox-Port`, where the host says nothing
- * 3. the path: `/sandboxes/<id>/<port>/…`, which is taken off before the request goes on
+ * 3. the path: `/sandboxes/<id>/<port>/…`; this prefix is removed before the request is forwarded
  */
 export interface TargetRequest {
-  /** Of the Host header, or :authority. */
+  /** Value of Host or :authority. */
   readonly host: string;
   readonly idHeader?: string | undefined;
   readonly portHeader?: string | undefined;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly url: string;
 }
 
@@ -23,9 +23,9 @@ export interface Target {
 
 export type TargetResult = { readonly kind: "target"; readonly target: Target } | { readonly kind: "refused"; readonly message: string };
 
-/** No underscores or user parts: a name with port, or an address with port. */
+/** Matches a name with port, or an address with port; no underscores or user parts. */
 const hostText = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
-/** What stands behind the id belongs to clients of old, and says nothing. */
+/** A suffix after the id comes from older clients and has no meaning. */
 const sandboxLabel = /^(\d{1,5})-([a-z0-9]+)(?:-[a-z0-9-]*)?$/;
 const portText = /^\d{1,5}$/;
 const idText = /^[a-z0-9]{1,63}$/;
@@ -39,13 +39,13 @@ export function targetOf(request: TargetRequest): TargetResult {
     byHeaders(request) ??
     byPath(request) ??
     refused(
-      "the request names no sandbox: use the host <port>-<sandbox id>.<domain>, the headers E2b-Sandbox-Id and E2b-Sandbox-Port, or the path /sandboxes/<sandbox id>/<port>/…",
+      "the request names no sandbox. Use the host <port>-<sandbox id>.<domain>, the headers E2b-Sandbox-Id and E2b-Sandbox-Port, or the path /sandboxes/<sandbox id>/<port>/…",
     )
   );
 }
 
 function byHost({ host, url }: TargetRequest): TargetResult | undefined {
-  // A name without a dot is a machine of a local network that happens to look like one of ours.
+  // A name without a dot is a machine of a local network whose name only looks like ours.
   if (!host.includes(".")) return undefined;
   const label = sandboxLabel.exec(host.split(/[.:]/, 1)[0]?.toLowerCase() ?? "");
   return label === null ? undefined : target("host", label[2], label[1], url);
@@ -53,8 +53,8 @@ function byHost({ host, url }: TargetRequest): TargetResult | undefined {
 
 function byHeaders({ idHeader, portHeader, url }: TargetRequest): TargetResult | undefined {
   if (idHeader === undefined && portHeader === undefined) return undefined;
-  if (idHeader === undefined || portHeader === undefined) return refused("E2b-Sandbox-Id and E2b-Sandbox-Port are only good together");
-  // Clients of old ask for `<id>-<client>`.
+  if (idHeader === undefined || portHeader === undefined) return refused("send both E2b-Sandbox-Id and E2b-Sandbox-Port, or neither");
+  // Older clients send `<id>-<client>`.
   return target("headers", idHeader.split("-", 1)[0], portHeader, url);
 }
 
@@ -64,10 +64,10 @@ function byPath({ url }: TargetRequest): TargetResult | undefined {
 }
 
 function target(by: Target["by"], sandboxId = "", portString = "", url = "/"): TargetResult {
-  if (!idText.test(sandboxId)) return refused("a sandbox id has only letters and digits, in lower case");
+  if (!idText.test(sandboxId)) return refused("a sandbox id may contain only lower-case letters and digits");
   const port = portText.test(portString) ? Number(portString) : 0;
   if (port < 1 || port > 65_535) return refused("a port is a number from 1 to 65535");
-  // An absolute form or an asterisk is for proxies that we are not.
+  // An absolute form or an asterisk is for proxies, which this is not.
   if (!url.startsWith("/")) return refused("the request target must be a path");
   return { kind: "target", target: { sandboxId, port, url, by } };
 }

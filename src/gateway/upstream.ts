@@ -1,6 +1,6 @@
 /**
- * Connections to sandboxes. Each belongs to one sandbox: a pod that carries another one later is reached over others. What listens
- * on a sandbox's own loopback is at its address too: the daemon sees to that.
+ * Connections to sandboxes. Each belongs to one sandbox: a later sandbox of the same pod gets new ones. Programs that listen only on the sandbox's
+ * loopback are reachable at its address too: the daemon forwards those ports.
  */
 import { Agent, type ClientRequestArgs } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -14,22 +14,22 @@ export interface Upstream {
   readonly port: number;
 }
 
-/** Handed to the agent beside Node's own options. */
+/** Passed to the agent together with Node's own options. */
 export interface UpstreamRequest extends ClientRequestArgs {
   readonly upstream: Upstream;
 }
 
-/** What the client is told when there was no answer. */
+/** Answer to the client if the sandbox did not answer. */
 export function failureOf({ sandboxId, port }: Upstream, error: unknown): Answer {
   if (sandboxId === "") return apiUnreachable();
   return error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port);
 }
 
-/** How long an idle connection is kept. Most servers keep theirs for five seconds, and if the server closes first, a request is lost. */
+/** How long an idle connection is kept. Most servers close theirs after five seconds; if the server closes first, a request is lost. */
 const keptMs = 4000;
 const connectTimeoutMs = 5000;
 
-/** The sandbox does not take connections on the port. */
+/** The sandbox refuses connections on the port. */
 export class PortClosed extends Error {
   override readonly name = "PortClosed";
 }
@@ -48,7 +48,7 @@ export class UpstreamAgent extends Agent {
     const finish = done ?? (() => {});
     connectUpstream(upstreamOf(options), { halfOpen: false }).then(
       (socket) => finish(null, socket),
-      // Node's own type has no connection without one.
+      // Node's type requires a connection.
       (error: unknown) => finish(error as Error, undefined as unknown as Duplex),
     );
     return null;
@@ -61,8 +61,7 @@ function upstreamOf(options: ClientRequestArgs | undefined): Upstream {
 
 export interface ConnectOptions {
   /**
-   * Each side may have said all that it has to say before the other. Only for connections that are not used again: one of which half
-   * is closed must not be taken for a good one.
+   * Lets each side end while the other continues. Only for connections that are not reused: a half-closed one must not be taken for a good one.
    */
   readonly halfOpen: boolean;
 }

@@ -1,4 +1,4 @@
-/** Where a request goes: into a sandbox, to the API, or nowhere, and then what it is answered. */
+/** Where a request goes: to a sandbox, to the API, or nowhere; then what the gateway answers. */
 import type { TrafficLog } from "./activity.ts";
 import { admit, type AdmitDeps } from "./admit.ts";
 import { type Answer, apiUnreachable, badRequest, tooManyOfTeam, tooManyOpen } from "./answers.ts";
@@ -12,7 +12,7 @@ import type { Upstream } from "./upstream.ts";
 
 export interface WayDeps extends AdmitDeps {
   readonly traffic: TrafficLog;
-  /** Left out: `api.<domain>` is no host of ours. */
+  /** Left out: `api.<domain>` is not served. */
   readonly api?: ApiPlace | undefined;
   readonly limits?: OpenLimits | undefined;
 }
@@ -24,11 +24,11 @@ export type Way =
   | {
       readonly kind: "open";
       readonly upstream: Upstream;
-      /** Path and query there. */
+      /** Path and query at the target. */
       readonly url: string;
-      /** What is seen there as the host, if it is not what the client said. */
+      /** Host header at the target, if it differs from the client's. */
       readonly mask?: string | undefined;
-      /** Notes that the request goes there; what it returns notes the end. */
+      /** Counts the request; the returned function notes its end. */
       readonly begin: () => () => void;
     };
 
@@ -38,12 +38,12 @@ export function destinationOf(deps: Pick<WayDeps, "api">, request: GatewayReques
   return targetOf({ host, idHeader: oneHeader(request, "e2b-sandbox-id"), portHeader: oneHeader(request, "e2b-sandbox-port"), url });
 }
 
-/** For counting. */
+/** Label for metrics. */
 export function waysName(destination: Destination): string {
   return destination.kind === "target" ? destination.target.by : destination.kind === "api" ? "api" : "none";
 }
 
-/** `open`: how many are under way, with this one. */
+/** `open`: number of open requests, including this one. */
 export async function wayOf(deps: WayDeps, request: GatewayRequest, destination: Destination, open: number): Promise<Way> {
   const { total } = deps.limits ?? usualOpenLimits;
   if (open > total) return answered(tooManyOpen(total));
@@ -64,7 +64,7 @@ async function intoSandbox(deps: WayDeps, request: GatewayRequest, target: Targe
   if (admission.kind === "answered") return admission;
   const { sandboxId, url } = target;
   const { upstream, mask, pod, isUse } = admission;
-  // Counted apart: requests that will be refused take no place from those that will not.
+  // Counted separately: requests that will be refused take no place from others.
   const open = isUse ? traffic.of(sandboxId)?.open : traffic.strangersOf(sandboxId);
   if ((open ?? 0) >= perSandbox) return answered(tooManyOpen(perSandbox, sandboxId));
   const team = teamOf(pod);

@@ -1,4 +1,4 @@
-/** Where waiting times come from: growing delays between tries, and chance, so that many who wait do not come back together. */
+/** Computes waiting times: growing delays between attempts, with jitter, so that many waiting callers do not retry together. */
 
 /** A number of at least 0 and less than 1, as `Math.random` gives. */
 export type Random = () => number;

@@ -1,6 +1,6 @@
 /**
- * The log, as a dependency. Messages are constants and variables are fields, so that lines can be searched and counted:
- * `log.warn({ key, error }, "reconcile failed")`. Beside it: redact.ts keeps secrets out, log-text.ts is the form for people.
+ * The log, as a dependency. Messages are constants and variables are fields, so that lines can be searched and counted: `log.warn({ key, error },
+ * "reconcile failed")`. `redact.ts` removes secrets.
  */
 import pino from "pino";
 import type { Clock } from "./clock.ts";

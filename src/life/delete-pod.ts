@@ -1,4 +1,4 @@
-/** The end of a pod, in its two steps: somebody deletes it in the state that was looked at, and whoever has kept what was to be kept lets go. */
+/** Ends a pod in two steps: deletes it, conditional on the state that was seen; then removes our finalizer when everything worth keeping has been stored. */
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -13,7 +13,7 @@ export interface DeletePodDeps extends ClaimWriteDeps {
   readonly clock: Clock;
 }
 
-/** False when the pod is no longer what it was: somebody was faster, which is an outcome and no error (I4). */
+/** False if the pod has changed: another writer was faster, which is an outcome and no error (I4). */
 export async function deletePodAsSeen(deps: DeletePodDeps, pod: Pod, signal?: AbortSignal): Promise<boolean> {
   const { namespace, name = "", uid, resourceVersion } = pod.metadata;
   try {
@@ -36,8 +36,8 @@ export function isHeld(pod: Pod): boolean {
 }
 
 /**
- * Lets go of a pod that is being deleted: what was to be kept of it has been. True for the one whose write it was. Only the uid and our
- * own finalizer are tested: a node that reports on a dying pod meanwhile changes nothing of that.
+ * Removes our finalizer from a pod that is being deleted, after its record has been stored. True if this call's write did it. The write tests only the uid
+ * and our own finalizer, so reports of the node about a dying pod do not disturb it.
  */
 export async function removeProtection({ client, cache }: ProtectionDeps, pod: Pod, signal?: AbortSignal): Promise<boolean> {
   if (!isHeld(pod)) return false;
@@ -46,7 +46,7 @@ export async function removeProtection({ client, cache }: ProtectionDeps, pod: P
     cache.pods.remember(await client.patch(Pods, { namespace, name }, withoutProtection(pod), { signal }));
     return true;
   } catch (error) {
-    // Gone, let go by somebody else, or with other finalizers than we saw: the next look decides anew.
+    // The pod is gone, or its finalizers changed: the next reconcile decides anew.
     if (isLostRace(error)) return false;
     throw error;
   }

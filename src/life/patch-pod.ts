@@ -10,8 +10,8 @@ export interface PatchPodDeps {
 }
 
 /**
- * Sends what was planned on this very pod, and gives its answer to the cache. Undefined when the pod has changed since or is gone: then
- * nothing was written, and whoever changed it has woken whoever must look again.
+ * Sends the planned patch for exactly this state of the pod, and passes the answer to the cache. Undefined if the pod has changed or is gone: then nothing
+ * was written, and that change triggers the next reconcile.
  */
 export async function patchPodAsSeen(deps: PatchPodDeps, pod: Pod, patch: JsonPatch, signal?: AbortSignal): Promise<Pod | undefined> {
   const { namespace, name = "" } = pod.metadata;

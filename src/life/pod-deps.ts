@@ -25,7 +25,7 @@ export interface ExchangeEnd {
   readonly result: "completed" | "failed";
 }
 
-/** Told by the one whose write it was, so once for each thing that happens, whoever else tried (W14). */
+/** Called by the process whose write succeeded, so once for each change (W14). */
 export interface PodObserver {
   /** The sandbox is running after its containers were exchanged; the pod is as it is now. */
   started(pod: Pod): void;

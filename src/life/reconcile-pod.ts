@@ -49,7 +49,7 @@ export async function reconcilePod(deps: PodDeps, key: Key, signal: AbortSignal)
 
 async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<Requeue> {
   const phase = sandboxPhaseOf(pod);
-  // Of another version of ours, or of nobody: not for us to judge.
+  // Of another version of AgentBox, or not one of our pods: not ours to judge.
   if (phase === undefined) return undefined;
   if (hasEnded(pod)) {
     await deleteRecorded(deps, pod, signal);
@@ -91,7 +91,7 @@ export function startPodController(deps: PodDeps & ControllerDeps, options: Pick
   });
 }
 
-/** When a pool is gone, those of its pods that nobody uses are looked at once more. */
+/** When a pool is deleted, its unused pods are reconciled once more. */
 function orphanedPods({ cache }: PodDeps): Source {
   return changesOf(cache.pools, {
     when: (now) => now === undefined,
@@ -107,7 +107,7 @@ function ofPool(pod: Pod): readonly Key[] {
   return poolOf(pod) === undefined ? [] : [keyOf(pod)];
 }
 
-/** Idle pods that nobody may get: such as still show a sandbox or were not recycled to the end (W1), and such without a pool. */
+/** Idle pods that must not be claimed: they still show a sandbox, were not recycled completely (W1), or have no pool. */
 async function checkIdle(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<void> {
   const why = isFresh(pod) ? await whyOrphaned(deps, pod, signal) : "it is not known to be unused";
   if (why === undefined) return;

@@ -1,4 +1,4 @@
-/** How many sandboxes run for whom, kept up to date by every change of a pod; nothing is ever counted anew. */
+/** Counts running sandboxes per owner, updated with every change of a pod; never recounted. */
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Labels, Metrics } from "#lib/metrics.ts";
 import { isClaimed, poolOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";

@@ -1,7 +1,7 @@
 import type { Pod } from "#model/pod.ts";
 import type { PodEvents } from "./pod-deps.ts";
 
-/** An event on the pod of a sandbox that failed, for whoever looks there first. */
+/** An event on the pod of a failed sandbox, because users look there first. */
 export function tellFailed(
   events: PodEvents,
   { metadata: { namespace, name = "", uid = "" } }: Pod,

@@ -1,11 +1,11 @@
 /**
  * Members of a SandboxEnv: for each cluster, the pools that it contributes.
  *
- * Two rules that one might expect are left out on purpose:
+ * Two rules that one might expect are missing on purpose:
  * - A member's name may occur in two clusters. It is the name of a pool there, and pools of different clusters do not meet;
  *   within a cluster the list key makes it unique.
- * - spec.replicas may lie outside config.minReplicas and maxReplicas. Those bound what the autoscaler does from there on:
- *   a user who lowers the maximum must not have to lower the replicas in the same write.
+ * - spec.replicas may be outside config.minReplicas and maxReplicas. These limit only later decisions of the autoscaler: lowering the maximum must not
+ * require lowering the replicas in the same write.
  * That members of one scaling group have equal resources is for the Env controller to judge: instance types are looked up in a catalogue.
  */
 import { Type, type Static } from "typebox";

@@ -7,7 +7,7 @@ import { type ContainerImages, idleContainerImages, type TargetImages, targetsOf
 import { type PoolTemplate, type ResolvedTemplate, resolveTemplate } from "#sandbox/pools/resolve-template.ts";
 import { type ForeignChoice, foreignChoice } from "./image-choice.ts";
 
-/** As whom a pod's images are pulled: what says which credentials registries are shown. */
+/** The identity for pulling a pod's images: it decides which credentials are shown to registries. */
 export interface ImagePuller {
   readonly namespace: string;
   readonly serviceAccountName?: string;
@@ -21,14 +21,14 @@ export interface ImageDigests {
   resolve(image: string, options: DigestOptions): Promise<{ readonly digest: string }>;
 }
 
-/** What an image runs by itself. It never changes, so whoever answers asks a registry once for each digest. */
+/** The image's own command. It never changes, so one question to the registry for each digest is enough. */
 export interface ImageCommands {
   commandOf(image: string, digest: string, options: DigestOptions): Promise<ImageCommand>;
 }
 
 export interface DigestOptions {
   readonly signal: AbortSignal;
-  /** Whoever knows no secrets of pods leaves it out of account. */
+  /** Ignored by sources that know no secrets of pods. */
   readonly puller?: ImagePuller | undefined;
 }
 

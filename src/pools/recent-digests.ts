@@ -2,7 +2,7 @@ import type { Clock } from "#lib/clock.ts";
 import { abortable } from "#lib/abortable.ts";
 import type { ImageDigests, ImagePuller } from "./pool-images.ts";
 
-/** Long enough that a burst asks once, and too short for anybody to notice that an image was imported meanwhile. */
+/** Long enough to serve a burst with one answer, and short enough that a newly imported image is noticed at once. */
 const keptMs = 1000;
 const maxKept = 1000;
 
@@ -11,7 +11,7 @@ interface Asked {
   readonly until: number;
 }
 
-/** The same answers, asked for once a second: whoever knows images may look on a disk, and a create has no time for that. */
+/** Caches answers for a second: the source may read from disk, and a create has no time for that. */
 export function recentDigests(digests: ImageDigests, clock: Clock): ImageDigests {
   const kept = new Map<string, Asked>();
   // Not the first caller's signal: others wait for the same answer.

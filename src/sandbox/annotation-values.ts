@@ -1,6 +1,6 @@
 /**
- * What stands in annotations is text that anybody with access to the pod may have written. Each reader gives undefined for what is
- * not of its form, so that nothing is ever decided on a value that was misread.
+ * Annotations may have been written by any program with access to the pod. Each reader returns undefined for text in another form, so that no decision is
+ * based on a misread value.
  */
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
 

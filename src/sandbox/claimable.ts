@@ -19,8 +19,8 @@ export function whyNotClaimable(pod: Pod): NotClaimable | undefined {
 }
 
 /**
- * Nobody has used the pod's containers since they started: it is new, or a finished recycling says so. A pod that merely calls
- * itself idle (W1) may still run what its last user left there.
+ * No sandbox has used the pod's containers since they started: the pod is new, or a completed recycling says so. A pod that only has the idle label (W1)
+ * may still run processes of its last user.
  */
 export function isFresh(pod: Pod): boolean {
   if (sandboxIdOf(pod) !== undefined || useCountOf(pod) === undefined) return false;

@@ -1,7 +1,7 @@
 /**
- * Whether it is time to end a sandbox, and how. Three clocks may: the startup timeout while it is not armed, the idle timeout and the
- * end time once it runs. A sandbox that is paused is out of reach of all of them. What is not known never ends anything: not activity
- * that nobody could be asked for, not a text that is no time.
+ * Decides if it is time to end a sandbox, and how. Three clocks can end it: the startup timeout until it is armed, the idle timeout and the end time once
+ * it runs. None applies to a paused sandbox. Missing information never ends a sandbox: neither activity that could not be read, nor a time that cannot be
+ * parsed.
  */
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, failureReasons, type SandboxStopReason, type TimeoutAction } from "#model/keys.ts";
@@ -11,9 +11,9 @@ import { parseSeconds, parseTime } from "./annotation-values.ts";
 import { hooksGraceMs, hooksMarkOf } from "./hooks-mark.ts";
 import { phaseSince } from "./phase.ts";
 
-/** What those who see traffic say of a sandbox. */
+/** Answer of the sources of traffic. */
 export type Activity =
-  /** Somebody who may have seen traffic could not be asked. */
+  /** A source that may have seen traffic could not be asked. */
   | { readonly kind: "unknown" }
   | {
       readonly kind: "known";
@@ -28,7 +28,7 @@ export interface EndSnapshot {
   readonly activity: Activity;
   /** What the daemon says of being armed; undefined when it was not asked, or did not answer. */
   readonly isArmed?: boolean;
-  /** Since when whoever asks knows of the claim, by his own clock; left out: it is taken from the pod. Only starts are counted from it. */
+  /** When this process first saw the claim, by its own clock; left out: the time on the pod. Only the startup timeout uses it. */
   readonly claimSeenMs?: number | undefined;
   /** The pool's limit for pods that do not say themselves; left out: none. */
   readonly defaultStartupTimeoutMs?: number;
@@ -88,7 +88,7 @@ function hooksLimit(snapshot: EndSnapshot): readonly Limit[] {
   return [{ dueMs: dueMs + hooksGraceMs + takeOverMs, verdict }];
 }
 
-/** From when on a running sandbox that nobody has armed has failed; before, its maker may be about to. Undefined: no limit is known. */
+/** Time after which a running but unarmed sandbox has failed; before that, its create may still arm it. Undefined: no limit is known. */
 export function armingDueMs(snapshot: Pick<EndSnapshot, "pod" | "claimSeenMs" | "defaultStartupTimeoutMs">): number | undefined {
   const timeout = startupTimeoutOf(snapshot);
   const since = snapshot.claimSeenMs ?? claimedAt(snapshot.pod);

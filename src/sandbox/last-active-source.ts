@@ -1,13 +1,13 @@
 import type { Pod } from "#model/pod.ts";
 import type { Activity } from "./end.ts";
 
-/** Whoever sees a sandbox's traffic: a gateway in this process, or several elsewhere. */
+/** A source of a sandbox's traffic: a gateway in this process, or several elsewhere. */
 export interface LastActiveSource {
   /** Asked seldom, so it may take its time. Never throws: what cannot be found out is unknown, and unknown activity ends nothing. */
   activityOf(pod: Pod): Promise<Activity>;
 }
 
-/** All of them together: traffic that any has seen counts, and what one does not know nobody knows. */
+/** All sources together: traffic seen by any of them counts, and if one does not know, the answer is unknown. */
 export function joinedSources(sources: readonly LastActiveSource[]): LastActiveSource {
   return {
     activityOf: async (pod) => joinedActivity(await Promise.all(sources.map((source) => source.activityOf(pod)))),

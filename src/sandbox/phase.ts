@@ -1,22 +1,19 @@
 /**
- * The life of a sandbox, as rules: pods and pools in, patches and verdicts out. Nothing here reads a clock, asks a server or
- * keeps anything; `now` is milliseconds since the epoch. Who writes what, and when, is in docs/adr/0012.
+ * Rules of a sandbox's life: pods and pools in, patches and verdicts out. Nothing here reads a clock, calls a server or stores anything; `now` is
+ * milliseconds since the epoch. docs/adr/0012 lists the writers of each step.
  *
- * - `phase.ts` (this file) which phase may follow which, and since when a pod is in its phase
- * - `claimable.ts` may this idle pod be handed out; `claim-patch.ts` hands it out; `finish-start-patch.ts` running, after a swap
- * - `release-patch.ts` ends a sandbox; `recycle-patch.ts` wipes its traces and makes the pod idle again
- * - `renewal-patch.ts` exchanges the containers of a pod that rested in between
- * - `recycling.ts` whether a used pod is used again or replaced
- * - `pod-patch.ts` the form of all these patches: conditional on the very state that was looked at
- * - `image-pin.ts` how images are written; `images.ts` which image a container waits on and runs
- * - `inplace-state.ts` the annotation that says how far an exchange of images is; `inplace-update.ts` begins one,
- *   `inplace-completion.ts` sees its end, `restart.ts` sees a container that was replaced by nobody's wish
- * - `resolve-template.ts` what a pool's pods are made from; `render-pod.ts` makes one, with `pod-blueprint.ts`, `runtimes.ts`
- *   and `template-hash.ts`; `sync-from-template.ts` what a pool takes over from its template's metadata
- * - `end.ts` is it time to end a sandbox; `death.ts` why a pod took its sandbox with it
- * - `sandbox-base.ts` a sandbox as lists show it; `stop-record.ts` as history keeps it; `pod-resources.ts` how big it is
- * - `diagnosis.ts` why a pod is stuck, for people, with `diagnosis-events.ts`
- * - `user-metadata.ts` what callers may put on their sandbox; `annotation-values.ts` reading text that anybody may have written
+ * - `phase.ts` (this file) the order of phases, and since when a pod is in its phase
+ * - `claimable.ts` may this idle pod be claimed
+ * - `pod-patch.ts` the form of all patches: conditional on the state that was seen
+ * - `end.ts` is it time to end a sandbox
+ * - `hooks-mark.ts` the mark of post-start hooks that still have to run; `last-active-source.ts` sources of traffic
+ * - `sandbox-base.ts` a sandbox as lists show it
+ * - `user-metadata.ts` labels and annotations of callers; `annotation-values.ts` parses annotations
+ * - `health/` why a pod ended or is stuck
+ * - `images/` image references, and exchanging containers in place
+ * - `pods/`, `pools/`, `envs/` rendering pods, pools and members of Envs
+ *
+ * The transitions themselves (claim, arm, end, record, recycle) are in `src/life`.
  */
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { SandboxPhase } from "#model/keys.ts";
@@ -59,7 +56,7 @@ export function phaseSince(pod: Pod, phase?: SandboxPhase): PhaseSince {
 
 export type PhaseDuration = { readonly kind: "in-phase"; readonly ms: number } | Exclude<PhaseSince, { kind: "in-phase" }>;
 
-/** How long the pod has been in the phase. Never negative: the time may have been written by a machine whose clock is ahead. */
+/** How long the pod has been in the phase. Never negative: the time may come from a machine whose clock is ahead. */
 export function phaseDuration(pod: Pod, phase: SandboxPhase | undefined, now: number): PhaseDuration {
   const since = phaseSince(pod, phase);
   return since.kind === "in-phase" ? { kind: "in-phase", ms: Math.max(0, now - since.sinceMs) } : since;

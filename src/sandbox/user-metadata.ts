@@ -19,7 +19,7 @@ export interface MetadataProblem {
   readonly message: string;
 }
 
-/** What the pods have before anybody claims them. A caller's value would be lost on recycling, or theirs would be. */
+/** Keys that pods have before a claim. A caller's value would be lost at recycling, or would replace the pod's. */
 export interface TakenKeys {
   readonly labels?: StringMap | undefined;
   readonly annotations?: StringMap | undefined;
@@ -121,7 +121,7 @@ function wrongWithMetadataKey(key: string): string | undefined {
 const reservedByAgentBox = "is reserved for AgentBox";
 
 function wrongWithReserved(key: string): string | undefined {
-  // An API server takes annotation keys with capitals in their domain; nobody shall smuggle one of ours past a reader that does not.
+  // An API server accepts capitals in the domain of annotation keys; a caller must not use that to imitate one of our keys.
   const lower = key.toLowerCase();
   if (isReservedKey(lower)) return reservedByAgentBox;
   return /(^|\.)(kubernetes|k8s)\.io\//.test(lower) ? "is reserved for Kubernetes" : undefined;

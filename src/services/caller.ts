@@ -1,10 +1,10 @@
 /**
- * Who asks. Every use case takes one, and what is not the caller's is as if it did not exist (I8).
+ * The caller of a use case. For a caller, foreign objects do not exist (I8).
  *
- * - An admin sees everything. Impersonating somebody, he is that caller, and nothing more.
- * - A tenant is a team, or one user of it. Sandboxes and pools carry their owner's team and user as labels; those of the team are
- *   seen by a key of the whole team, those of a user only by him and by keys of the whole team.
- * - A pool or template that has no owner is everybody's to use, and an admin's to change.
+ * - An admin sees everything. An admin that acts as another caller has only that caller's rights.
+ * - A tenant is a team, or one user of a team. Sandboxes and pools have their owner's team and user as labels. A team's key sees objects of the team and
+ * of its users; a user's key sees only the user's.
+ * - A pool or template without an owner is for every caller to use, and for admins to change.
  */
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
@@ -12,7 +12,7 @@ import type { HistoryScope } from "#store/history-store.ts";
 
 export interface Caller {
   readonly role: "admin" | "tenant";
-  /** Empty for an admin who acts as himself. */
+  /** Empty for an admin that acts as itself. */
   readonly team: string;
   /** Left out: the whole team. */
   readonly user?: string;
@@ -32,7 +32,7 @@ export function owns({ role, team, user }: Caller, { metadata: { labels } }: Api
   return user === undefined || labels[labelKeys.user] === user;
 }
 
-/** True for what the caller owns and for what is everybody's. */
+/** True for objects that the caller owns, and for those without an owner. */
 export function mayUse(caller: Caller, object: ApiObject): boolean {
   const { labels } = object.metadata;
   const hasOwner = (labels?.[labelKeys.team] ?? "") !== "" || (labels?.[labelKeys.user] ?? "") !== "";

@@ -1,11 +1,11 @@
 /**
- * All use cases of sandboxes put together. Creating and ending them is `sandbox-claims.ts`; what reads and changes live ones is here:
+ * Composes all use cases of sandboxes. Creating and ending them is in `sandbox-claims.ts`; reading and changing live ones is here:
  *
- * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  see them; `sandbox-view.ts` is how
+ * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  read them; `sandbox-view.ts` is the result
  * - `set-timeouts.ts`, `pause-sandbox.ts`, `set-egress.ts`  change them, with one conditional write each (`change-sandbox.ts`)
- * - `sandbox-logs.ts`, `runtime-logs.ts`, `exec-in-sandbox.ts`  go into them; `exec-tokens.ts` who may later, `exec-activity.ts` that this is use
- * - `find-sandbox.ts`, `carried-pod.ts`  which one is meant, from the cache and by the server's word; `caller.ts` who asks
- * - `live-sandboxes.ts`  the order of the live ones; `service-failure.ts` what failures below mean
+ * - `sandbox-logs.ts`, `runtime-logs.ts`, `exec-in-sandbox.ts`  logs and commands; `exec-tokens.ts` later access, `exec-activity.ts` counts it as use
+ * - `find-sandbox.ts`, `carried-pod.ts`  find the sandbox, in the cache and on the server; `caller.ts` the caller
+ * - `live-sandboxes.ts`  live sandboxes in order; `service-failure.ts` translates failures of lower layers
  */
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";

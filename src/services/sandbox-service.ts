@@ -63,7 +63,7 @@ export interface CreateSandbox {
   readonly autoResume?: boolean;
   /** Where it may connect to; left out: the Internet, and nothing private. */
   readonly egress?: EgressPolicy;
-  /** Whoever wants to reach its ports, but for the daemon's, shows its traffic token. */
+  /** Requests to its ports, except the daemon's, need its traffic token. */
   readonly privateTraffic?: boolean;
   /** What its programs see as the host of a request; `${PORT}` stands for the port. */
   readonly maskHost?: string;

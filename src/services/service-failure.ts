@@ -1,4 +1,4 @@
-/** What the parts below throw, as use cases say it. What nobody foresaw goes through as it is, and is shown to callers as `internal`. */
+/** Translates failures of lower layers into errors of use cases. Unexpected errors pass unchanged and are shown to callers as `internal`. */
 import { type ApiError, type ApiErrorReason, isApiError } from "#kube/api-error.ts";
 import { CommandNotStarted, PodAccessError } from "#kube/pod-access.ts";
 import { HistoryError } from "#store/history-error.ts";

@@ -6,7 +6,7 @@ import type { HistoryFilter, HistoryQuery, HistoryScope, StatisticsQuery } from 
 import { isSandboxId, normalTime, type RecordKey } from "./record-key.ts";
 
 const maxLimit = 1000;
-/** More pairs than anybody needs, and few enough for one statement. */
+/** More pairs than a query needs, and few enough for one statement. */
 const maxPairs = 32;
 const timeFields = ["claimedAfter", "claimedBefore", "endedAfter", "endedBefore"] as const;
 
@@ -21,7 +21,7 @@ export function checkedStatisticsQuery(query: StatisticsQuery): StatisticsQuery 
   return { ...checkedFilter(query), claimedAfter: checkedTime("claimedAfter", query.claimedAfter) };
 }
 
-/** An empty team names nobody; what has no owner is for admins. */
+/** An empty team is no tenant; records without an owner are for admins. */
 export function checkedScope(scope: HistoryScope): HistoryScope {
   if (scope.kind === "tenant" && scope.team === "") throw new HistoryError("invalid", "the scope of a tenant must name its team");
   if (scope.kind === "admin") return scope;

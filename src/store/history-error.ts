@@ -1,9 +1,9 @@
 /**
  * - `unavailable`: the database does not answer; the same call may succeed later.
  * - `too-slow`: it answered that the query would take too long; a narrower one may succeed.
- * - `misconfigured`: it will not work until somebody changes the configuration or the database.
+ * - `misconfigured`: it will not work until the configuration or the database is changed.
  * - `invalid`: the record or query of the caller is wrong.
- * - `conflict`: the id belongs to a sandbox of somebody else.
+ * - `conflict`: the id belongs to another tenant's sandbox.
  * - `closed`: the store was closed before.
  */
 export type HistoryErrorCode = "unavailable" | "too-slow" | "misconfigured" | "invalid" | "conflict" | "closed";

@@ -15,7 +15,7 @@
  * - `retention.ts`       forgets what is old
  * - `open-history.ts`    chooses the database
  * - `sqlite/`, `postgres/`  the two databases, with the same file names: `connection.ts`, `failures.ts` (what their errors mean),
- *   `schema.ts`, `migrate.ts`, `put.ts`, `search.ts`, `statistics.ts`, `prune.ts`, and `store.ts`, which puts them behind the port.
+ * `schema.ts`, `migrate.ts`, `put.ts`, `search.ts`, `prune.ts`, and `store.ts`, which puts them behind the port.
  *   Beside these, `sqlite/walk.ts` chooses the way through the list, and `postgres/database-url.ts` reads DATABASE_URL.
  *
  * Rules that both keep, and test/history checks on both:

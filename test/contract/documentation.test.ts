@@ -1,6 +1,6 @@
 /** The documentation holds together: what it points at is there, and what must be told is told. */
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
@@ -49,6 +49,19 @@ describe("the documentation", () => {
   test.each(["CONTRIBUTING.md", "docs/ARCHITECTURE.md"])("%s names files and folders that are there", (page) => {
     const named = readFileSync(join(root, page), "utf8").matchAll(/`((?:src|test|tools|deploy|docs|bench)\/(?!layer\/)[^`\s]*)`/g);
     expect(Array.from(named, ([, path = ""]) => path).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test("file lists in comments name files that exist", () => {
+    const files = globSync(["src/**/*.{ts,tsx,c,h}", "test/**/*.ts", "bench/**/*.ts", "tools/**/*.ts", "*.ts"], { cwd: root });
+    const names = new Set(files.map((file) => basename(file)));
+    const unknown = files.flatMap((file) => {
+      const comments = readFileSync(join(root, file), "utf8").match(/^\s*(?:\*|\/\*|\/\/).*$/gm) ?? [];
+      const named = comments.flatMap((line) =>
+        Array.from(line.matchAll(/(?<![\w./…-])(?:[\w-]+\/)*([\w][\w.-]*\.tsx?)\b/g), ([, name = ""]) => name),
+      );
+      return named.filter((name) => !names.has(name)).map((name) => `${file}: ${name}`);
+    });
+    expect(unknown).toEqual([]);
   });
 
   test("has a row with a status in docs/adr/README.md for every decision", () => {

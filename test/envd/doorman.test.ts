@@ -50,7 +50,7 @@ test("while a sandbox waits its doorman says who it is, however often it is aske
   expect(hasDoorman(daemon)).toBe(true);
 });
 
-test("the doorman takes the order, and the daemon has it when somebody knocks next", async () => {
+test("the doorman takes the order, and the daemon gets it with the next connection", async () => {
   await using daemon = await startDaemon("waiting");
   const { text } = await exchange({ port: portOf(daemon), bytes: [await order(daemon)], cut: false });
   expect(text).toBe(taken);
@@ -167,7 +167,7 @@ test("who does not finish what he says is the daemon's, as whoever waits behind 
 test.each([
   ["while it waits", async () => {}],
   ["while it has an order", (daemon: Daemon) => daemon.init({})],
-])("a daemon whose doorman is killed %s ends and says so: somebody may have been told that his sandbox is armed", async (_, before) => {
+])("a daemon whose doorman is killed %s exits with a message, because a caller may have been told that its sandbox is armed", async (_, before) => {
   let said = "";
   await using daemon = await startDaemon("waiting", {}, { onError: (text) => (said += text) });
   await before(daemon);

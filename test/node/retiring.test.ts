@@ -48,7 +48,7 @@ async function waitingPod(parts: AsyncDisposableStack) {
   };
 }
 
-test("a retired sandbox runs nothing any more but its init and its daemon, whatever was started in it and by whom", async () => {
+test("a retired sandbox runs only its init and its daemon, whatever was started in it", async () => {
   await using parts = new AsyncDisposableStack();
   const { world, daemons, at, podUid } = await waitingPod(parts);
   const { bootId } = await daemons.health(at);

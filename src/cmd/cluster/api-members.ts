@@ -37,7 +37,7 @@ export function openApiMembers(deps: ApiMembersDeps): ApiMembers {
   let last = 1;
   const counted = (): number => {
     const names = [...members.live()].map(({ name }) => name);
-    // Who does not see itself has lost sight of the others too: what was known before counts on.
+    // A process that does not see itself has lost sight of the others too: the last known number stays valid.
     if (names.includes(ownName)) last = names.length;
     return last;
   };

@@ -25,7 +25,7 @@ function ofCluster({ clusterID: id }: ServePartsRequest): Pick<SandboxServicesOp
   return { cluster: { engine: "kubernetes", id }, enforcesEgress: false, checkPodTemplate };
 }
 
-/** Others have no more pods than this one: whoever waits here is not better off there. */
+/** Other processes have the same pods, so a waiting request would not be better off there. */
 const lastWaitMs = 10_000;
 
 export interface OpenedApi extends AsyncDisposable {
@@ -42,7 +42,7 @@ export interface ApiRequest extends ServePartsRequest {
   readonly version?: string;
 }
 
-/** Whoever else is there. */
+/** The other API processes. */
 export interface ApiNeighbours {
   readonly members: ApiMembers;
   readonly agents: Pick<NodeAgents, "freezes">;
@@ -59,7 +59,7 @@ function rateLimitOf({ rateLimit: perSecond = defaultRateLimit.perSecond, rateBu
   return { perSecond, burst: rateBurst ?? 2 * perSecond, processes: members.count };
 }
 
-/** Follows the cache and the neighbours, who are started later. */
+/** Follows the cache and the other API processes, which are started later. */
 export async function openApi(parts: ClusterParts, request: ApiRequest, { members, agents }: ApiNeighbours): Promise<OpenedApi> {
   const { impatient, namespace, clock, log, cache, history, engine, reach, traffic, readiness } = parts;
   if (history === undefined) throw new Error("the API has no history");
@@ -120,8 +120,7 @@ export async function openApi(parts: ClusterParts, request: ApiRequest, { member
 }
 
 /**
- * Commands and terminals as traffic like any other, which is written to the pod: whoever ends idle sandboxes does it in another
- * process, and knows only what stands there.
+ * Commands and terminals count as traffic and are written to the pod: idle sandboxes are ended by another process, which sees only the pod.
  */
 function execTraffic(cache: Pick<SandboxCache, "podsOfSandbox">, traffic: TrafficLog): SandboxServiceDeps["activity"] {
   return {

@@ -20,7 +20,7 @@ export interface ClusterEngineOptions {
   readonly client: ObjectClient;
   readonly pods: PodAccess;
   readonly home: HomeFolder;
-  /** Where pods are made, unless somebody says otherwise. */
+  /** Default namespace of pools. */
   readonly poolNamespace: string;
   /** Not needed by a gateway. */
   readonly daemonImage: string | undefined;
@@ -42,7 +42,7 @@ export async function openClusterEngine(options: ClusterEngineOptions): Promise<
   const registryClient = made.use(new RegistryClient({ clock, log, random: Math.random, ...registries }));
   const asking = { client: registryClient, clock, random: Math.random };
   const images = clusterImages({ ...options, resolver: new CachingDigestResolver(asking), reader: new CachingCommandReader(asking) });
-  // Whoever makes pods must know what the cluster can do; to others only the image makes a difference.
+  // Parts that create pods must know the cluster's features; for other parts only the image matters.
   const features = parts.includes("controllers")
     ? made.use(await watchClusterFeatures({ ...options, namespace: options.poolNamespace }))
     : { imageVolumes: () => true, userNamespaces: () => false };

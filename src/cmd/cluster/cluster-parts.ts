@@ -21,7 +21,7 @@ export interface ClusterParts extends Pick<Cluster, "client" | "impatient" | "re
   /** Which process this is, among all of AgentBox. */
   readonly identity: string;
   readonly cache: SandboxCache;
-  /** Left out where only a gateway runs and nobody said where it is. */
+  /** Left out if only a gateway runs and no namespace is configured. */
   readonly history: HistoryStore | undefined;
   readonly privateKey: KeyObject;
   readonly publicKey: string;

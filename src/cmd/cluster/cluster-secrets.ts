@@ -1,6 +1,6 @@
 /**
- * What all processes must agree on and nobody may read: the key that the control plane signs with, and the first admin key for the
- * administrator. Whoever starts first makes them; a create decides who that is, and everybody else reads.
+ * Secrets that all processes share: the signing key of the control plane, and the first admin key for the administrator. The first process creates them;
+ * the create decides which one that is, and all others read.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { CliError } from "#cli/failure.ts";
@@ -32,7 +32,7 @@ export async function signingKey(deps: SecretsDeps): Promise<KeyObject> {
   throw new CliError(`${where} holds a key of type ${key.asymmetricKeyType ?? "unknown"}, not Ed25519: ${help}`);
 }
 
-/** For the administrator to read with kubectl; once it is gone from there, nobody can show the key again. */
+/** For the administrator, to read with kubectl; after its deletion the key cannot be shown again. */
 export function adminKeySecret(deps: SecretsDeps): KeyKeeper {
   const { client, namespace } = deps;
   return {
@@ -53,7 +53,7 @@ interface Place {
   readonly field: string;
 }
 
-/** The value that is there, or the one that was made because there was none; the same for all who ask at once. */
+/** Returns the existing value, or creates one; concurrent callers get the same value. */
 async function madeOnce(deps: SecretsDeps, place: Place, make: () => string): Promise<string> {
   const there = await read(deps, place);
   if (there !== undefined) return there;

@@ -1,4 +1,4 @@
-/** The cluster's API server: which it is, as whom we speak with it, and whether it answers. */
+/** Connects to the cluster's API server: its address, our identity, and whether it answers. */
 import type { ServePart } from "#cli/context.ts";
 import { CliError } from "#cli/failure.ts";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
@@ -24,7 +24,7 @@ export interface ConnectOptions {
 export interface Cluster extends AsyncDisposable {
   /** For loops: it tries for as long as a call may take. */
   readonly client: ObjectClient;
-  /** For callers who wait: it fails at once while the server is known to be gone. */
+  /** For calls that a client waits for: they fail at once while the server is known to be unreachable. */
   readonly impatient: ObjectClient;
   readonly reach: ServerReach;
   /** What runs in its pods. */

@@ -15,7 +15,7 @@ export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "on
   readonly api: Pick<OpenedApi, "pressure"> | undefined;
 }
 
-/** Stands for the leadership; the cache is synced already, so that whoever is elected works at once. */
+/** Runs for leadership; the cache is already synced, so an elected process works at once. */
 export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDisposable & Pick<LeaderElection, "leading"> {
   const { client, namespace, identity, clock, log } = parts;
   const deps = { client, clock, log, metrics: parts.metrics.metrics };
@@ -49,7 +49,7 @@ async function leadUntil(
       pressure: summedPressure({ members: members.members, own }),
       daemon: parts.daemons,
       lastActive: parts.traffic,
-      // Their status tells of all pools that use them, and who sees some of these would contradict whoever sees others.
+      // Their status covers all pools that use them; two processes that see different pools would overwrite each other's status.
       templateStatus: onlyNamespace === undefined,
       clusterID,
       adoptPools,

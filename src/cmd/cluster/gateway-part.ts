@@ -40,5 +40,5 @@ export async function serveGatewayPart(
   return served;
 }
 
-/** Whoever has ended is to this gateway as if he had never been. */
+/** Without a history, this gateway cannot tell an ended sandbox from one that never existed. */
 const noHistory: Pick<HistoryStore, "get"> = { get: async () => undefined };

@@ -7,14 +7,14 @@ import type { Logger } from "#lib/log.ts";
 import type { ServerMetrics } from "#cmd/parts/server-metrics.ts";
 
 /**
- * Ready is who has begun to serve and does not end. An API server that is gone makes nobody unready: traffic goes on without it,
- * and creates are answered, if only with "not now"; who took all processes away would take that away too.
+ * A process is ready when it has begun to serve and is not shutting down. An unreachable API server makes no process unready: traffic continues without
+ * it, and creates are answered, if only with "not now". Removing all processes would stop that too.
  */
 export class Readiness {
   #state: "ready" | (string & {}) = "it starts";
   #detail: () => string | undefined = () => undefined;
 
-  /** `ready`, or why not; `detail` is asked whenever somebody wants to know. */
+  /** True, or the reason why not; `detail` is computed on request. */
   becomes(state: string, detail: () => string | undefined = () => undefined): void {
     this.#state = state;
     this.#detail = detail;

@@ -1,13 +1,13 @@
 /**
- * `agentbox serve`: parts of AgentBox for a Kubernetes cluster, one, two or all of them in one process. Processes share nothing but
- * the cluster's objects and the database, so any of them may be started, killed and multiplied (docs/processes.md).
+ * `agentbox serve`: parts of AgentBox for a Kubernetes cluster, one or several in one process. Processes share only the cluster's objects and the
+ * database, so any of them may be started, killed and multiplied (docs/processes.md).
  *
  * - connect-cluster.ts   the API server, and whether it is there    - health-port.ts      alive, ready, metrics
  * - cluster-secrets.ts   keys that the first process makes          - cluster-engine.ts   pods, images and the daemon on a cluster
  * - api-part.ts          the APIs                                   - api-members.ts      … and how many there are
- * - controllers-part.ts  the controllers of whoever leads           - gateway-part.ts     the way into sandboxes
- * - exec-traffic.ts      commands as use of a sandbox              - node-part.ts        the agent of one node
- * - node-agents.ts       which nodes have one
+ * - controllers-part.ts  the controllers of the leader              - gateway-part.ts     the proxy to sandboxes
+ * - cluster-parts.ts     what the parts share                       - node-part.ts        the agent of one node
+ * - node-agents.ts       nodes that have an agent
  */
 import { mkdir } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -66,7 +66,7 @@ export async function runParts(options: RunPartsOptions): Promise<number> {
     log.info({ parts }, "agentbox is ready");
     await aborted(signal);
   } catch (error) {
-    // Whoever is told to end while it starts has not failed.
+    // A process that is told to stop during its start has not failed.
     if (!signal.aborted) throw error;
   }
   readiness.becomes("it ends");
@@ -139,7 +139,7 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
   };
 }
 
-/** A gateway reads the history only to tell who has ended from who never was, and does without. */
+/** A gateway reads the history only to tell ended sandboxes from unknown ones, and works without it. */
 async function openParts(options: StartOptions, running: AsyncDisposableStack): Promise<HistoryStore | undefined> {
   const { parts, databaseUrl, home, clock, log } = options;
   if (databaseUrl === undefined && parts.length === 1 && parts[0] === "gateway") return undefined;

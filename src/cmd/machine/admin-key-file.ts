@@ -1,6 +1,6 @@
 /**
- * The first admin key in a file of its user, as a kubeconfig holds a credential: the server keeps only its hash, and whoever may read
- * this file may do what an admin may. Losing it loses the key; another one can be made with any admin key.
+ * The first admin key in a file of its user, like a credential in a kubeconfig. The server stores only its hash, and the file gives the rights of an
+ * admin. If it is lost, any other admin key can create a new one.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";

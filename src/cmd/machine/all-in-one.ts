@@ -1,18 +1,18 @@
 /**
- * `agentbox up`: AgentBox on one machine in one process, in the foreground. It owns the data folder while it runs; the command line
- * and everybody else reach its objects through the unix socket in it.
+ * `agentbox up`: AgentBox on one machine in one process, in the foreground. It owns the data folder while it runs; the command line and other programs
+ * reach its objects through the unix socket in it.
  *
- * - home-folder.ts     where things are           - server-file.ts     who runs there
- * - serve-api.ts       the APIs at their address  - server-metrics.ts  what is counted
- * - log-file.ts        where log lines go         - start-text.ts      what people read
- * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
- * - embedded-node.ts   what runs pods             - node-settings.ts   what it is told
- * - node-use.ts        what they use             - system-trust.ts    whom this system believes
- * - control-plane-key.ts what arms daemons
- * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
- * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
- * - open-plugins.ts    plugins, its own and users'
- * - no-sandboxes.ts    what the API says without
+ * - home-folder.ts     paths in the data folder   - server-file.ts     the running server
+ * - serve-api.ts       the APIs at their address  - server-metrics.ts  metrics
+ * - rotating-file.ts   log files                  - start-text.ts      the text at the start
+ * - start-sandboxes.ts everything about sandboxes - control-plane.ts   controllers of pools and sandboxes
+ * - embedded-node.ts   runs pods                  - node-settings.ts   settings of the node
+ * - check-ports.ts     ports in use               - system-trust.ts    authorities that this system trusts
+ * - control-plane-key.ts the key that signs orders to daemons
+ * - first-objects.ts   objects of a new folder    - tracing.ts         spans for a collector
+ * - admin-key-file.ts  its first API key          - first-commands.ts  commands to try first
+ * - open-plugins.ts    built-in and own plugins   - take-down.ts       `agentbox down`
+ * - await-end.ts       waiting for another server's end
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -186,7 +186,7 @@ interface RunningParts {
   readonly api: () => ApiAddress | undefined;
 }
 
-/** What runs depends on the user and on what he asked for. */
+/** Depends on the user's rights and on the options. */
 interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">, Partial<Pick<StartedSandboxes, "sessions">> {
   readonly sandboxes: Sandboxes;
   readonly gateway: StartedSandboxes["gateway"] | undefined;
@@ -276,7 +276,7 @@ function faceOver(store: ObjectStore, { kinds, version, metrics, log }: FacePart
   });
 }
 
-/** A socket that a killed server left behind is replaced: we own the data, so nobody can be listening there. */
+/** Replaces the socket of a killed server: we hold the lock of the data folder, so no other server can listen there. */
 async function listenOnSocket(face: ObjectFace, home: HomeFolder): Promise<Server> {
   await rm(home.socketPath, { force: true });
   // Clients keep connections for later; one that we close first fails their next request.

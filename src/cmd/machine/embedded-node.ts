@@ -99,7 +99,10 @@ export async function eraseEmbeddedNode({ home, clock, log }: Pick<NodeOptions, 
   noteDown(home, clock.now());
 }
 
-/** Whether anything of a folder's node may be left. Its files and what lives in memory can each be there without the other: after a reboot, or when somebody has removed files. */
+/**
+ * True if anything of a folder's node may be left. Its files and its state in memory can exist without each other: after a reboot, or after files were
+ * removed.
+ */
 export function isOnMachine(home: string): boolean {
   const { lock, run } = nodePaths(home, instanceOf(home));
   return existsSync(dirname(lock)) || existsSync(run);

@@ -18,7 +18,7 @@ export function firstCommands(where: Surroundings, runsSandboxes: boolean): read
   return [...lines.map((line) => `${program} ${line}`), ...sdks, `${program} help`];
 }
 
-/** Relative to where the user is when it is below that, as he would type it. */
+/** Relative to the current folder if it is below, as the user would type it. */
 function nearPath({ root, cwd }: Surroundings, file: string): string {
   const path = join(root, file);
   const near = relative(cwd, path);

@@ -160,7 +160,7 @@ export interface ServerLogOptions {
   readonly stderr: TextSink;
 }
 
-/** People who start AgentBox in a terminal want to read its start text, not its log: that goes to a file unless they ask for it. */
+/** In a terminal the start text is more useful than the log, so the log goes to a file unless another place is configured. */
 export async function openServerLog({ home, clock, logFormat, stderr }: ServerLogOptions): Promise<ServerLog> {
   if (logFormat !== undefined) {
     const out = { write: (line: string) => stderr.write(line), isTTY: logFormat === "text" };

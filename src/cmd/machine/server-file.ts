@@ -6,7 +6,7 @@ export interface ServerFacts {
   readonly pid: number;
   readonly version: string;
   readonly httpAddress: string;
-  /** Of the gateway, where there is one: plain, and the domain whose hosts are sandboxes. */
+  /** Of the gateway, if there is one: the plain address, and the domain of the sandboxes' hosts. */
   readonly gatewayAddress?: string;
   readonly domain?: string;
   /** Of its certificate, where that is this machine's own. */
@@ -14,7 +14,7 @@ export interface ServerFacts {
   readonly startedAt: string;
 }
 
-/** As a whole: who reads it meanwhile finds all of it, or none. */
+/** Atomic: a reader sees the whole file or none. */
 export async function writeServerFile(path: string, facts: ServerFacts): Promise<void> {
   const fresh = `${path}.new`;
   await writeFile(fresh, `${JSON.stringify(facts, null, 2)}\n`);
@@ -30,7 +30,7 @@ export async function readServerFile(path: string): Promise<ServerFacts | undefi
   }
 }
 
-/** Whether somebody listens at a unix socket. One that a killed server left behind refuses. */
+/** True if a process listens on a unix socket. The socket of a killed server refuses connections. */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createConnection(socketPath);

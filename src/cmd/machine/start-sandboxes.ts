@@ -1,6 +1,5 @@
 /**
- * Everything about sandboxes in one process, one part on the other: the node that runs them, the history, whoever hands them out and
- * takes them back, the controllers, and their API.
+ * Everything about sandboxes in one process, started in layers: the node, the history, claims and recycling, the controllers, and the API.
  */
 import type { ApiFace } from "#api/http/api-server.ts";
 import { CliError } from "#cli/failure.ts";

@@ -1,4 +1,4 @@
-/** The lists of trusted authorities of Debian and Fedora, and of those who do as they do. */
+/** The lists of trusted authorities of Debian, Fedora and their derivatives. */
 import { access, constants, copyFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";

@@ -40,7 +40,7 @@ import { runRetention } from "#store/retention.ts";
 
 export interface ControlPlaneOptions extends DaemonSettings {
   readonly client: ObjectClient;
-  /** Run and stopped by whoever shares it: its services read from the same one. */
+  /** Run and stopped by the caller, because its services read from the same cache. */
   readonly cache: SandboxCache;
   readonly history: HistoryStore;
   readonly digests: ImageDigests;
@@ -49,11 +49,11 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly metrics: Metrics;
   /** Whether every node can give a pod users of its own; not known when left out. */
   readonly userNamespaces?: (() => boolean) | undefined;
-  /** How hard pods are wanted: refill yields to claims, and pools say how many wait. Nobody wants any when left out. */
+  /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
-  /** Says whom a container works for: whether a sandbox was armed, and whether a pod may be idle again. */
+  /** Tells which sandbox a container serves: whether a sandbox was armed, and whether a pod may become idle. */
   readonly daemon: Pick<DaemonClient, "health" | "retire">;
-  /** Whoever sees what comes to sandboxes. Left out: all that there is stands on their pods. */
+  /** Source of traffic of sandboxes. Left out: all traffic stands on their pods. */
   readonly lastActive?: LastActiveSource;
   /** A pod that carried so many sandboxes is replaced: what leaks slowly on a node goes with it. */
   readonly maxUses?: number | undefined;
@@ -101,7 +101,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   ];
 }
 
-/** Of whoever hands out pods in this process. */
+/** Demand as seen by the claims of this process. */
 export function pressureOf(claims: Pick<SandboxClaims, "pending" | "waitingSets" | "inFlight" | "onWaiting">): ClaimPressure {
   return {
     inFlight: (pool) => claims.inFlight(poolRef(pool)),

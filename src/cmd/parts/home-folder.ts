@@ -12,11 +12,11 @@ export interface HomeFolder {
   /** Things that are true only while the server runs; for its user alone. */
   readonly runFolder: string;
   readonly socketPath: string;
-  /** Who runs, and where it listens: for people and for `agentbox env`. */
+  /** The running server and its addresses, for people and for `agentbox env`. */
   readonly serverFile: string;
   readonly logFile: string;
   readonly controlPlaneKeyFile: string;
-  /** Of the gateway, where nobody gave it any. */
+  /** Certificates of the gateway, if none are configured. */
   readonly certificateFolder: string;
   /** The first admin key, for the command line of this user. */
   readonly adminKeyFile: string;
@@ -25,7 +25,7 @@ export interface HomeFolder {
 /** The kernel keeps the path of a unix socket in 108 bytes, one of them for its end. */
 const longestSocketPath = 107;
 
-/** Where it is when nobody says otherwise. */
+/** The default folder. */
 export function usualHomeFolder(): string {
   return join(homedir(), ".agentbox");
 }

@@ -66,7 +66,7 @@ import type { PoolDeps } from "#services/pools/write-pool.ts";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
-  /** Run and stopped by whoever shares it. */
+  /** Run and stopped by the caller. */
   readonly cache: SandboxCache;
   readonly history: HistoryStore;
   readonly digests: ImageDigests;
@@ -86,7 +86,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly podUse?: ReadPodUse;
   /** Where pools are that are asked for without a namespace; `default` when left out. */
   readonly poolNamespace?: string | undefined;
-  /** The cluster whose members of Envs are written here; the machine itself when left out. */
+  /** The cluster whose members of Envs are written here; left out: this machine. */
   readonly cluster?: LocalCluster | undefined;
   /** Asked before a member of an Env is added; none when left out. */
   readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
@@ -120,7 +120,10 @@ export interface SandboxServices extends AsyncDisposable {
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
   readonly tokens: SandboxTokens;
-  /** `sandboxUrl`: where programs of this machine reach sandboxes. `domain`: whose hosts sandboxes are, for E2B's clients. `apiHost`: where the API listens; left out: anywhere. */
+  /**
+   * `sandboxUrl`: address for programs of this machine. `domain`: domain of the sandboxes' hosts, for E2B's clients. `apiHost`: where the API listens; left
+   * out: anywhere.
+   */
   readonly faces: (domain: string, apiHost?: string, sandboxUrl?: string) => readonly ApiFace[];
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;

@@ -36,11 +36,11 @@ export interface AccessParts {
   readonly namespace?: string;
   readonly rateLimit: RateLimit;
   readonly queueSize?: number | undefined;
-  /** The cluster whose members of Envs are counted as pools; that of the embedded engine when left out. */
+  /** The cluster whose members of Envs count as pools; left out: that of the embedded engine. */
   readonly clusterID?: string | undefined;
 }
 
-/** Who may ask, and for how much. */
+/** Authentication and limits. */
 export interface Access {
   readonly keys: KeyService;
   readonly guard: LimitGuard;
@@ -112,7 +112,7 @@ export async function serveApi(options: ApiOptions): Promise<ServedApi> {
     ],
     metrics: metrics.metrics,
     metricsText: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
-    // Who opens the server to a network says who may reach it by other means.
+    // An operator that opens the server to a network restricts access by other means.
     ...(isLoopback(host) && options.metricsHosts === undefined && { metricsHosts: ["127.0.0.1", "localhost", "[::1]"] }),
   });
   try {

@@ -70,11 +70,11 @@ function openOfTeams(cache: Pick<SandboxCache, "limitTable">): OpenOfTeams {
   return new OpenOfTeams((team) => teamLimit(cache.limitTable(), team, "connections"));
 }
 
-/** For what the gateway does by itself: it has let nobody in who may not. */
+/** For actions of the gateway itself, which has already checked access. */
 const gatewayCaller: Caller = { role: "admin", team: "", keyId: "gateway" };
 const wakeTimeoutMs = 30_000;
 const usualGraceMs = 2000;
-/** Certificates are exchanged while we run: whoever renews them changes the files. */
+/** Certificates are reloaded at runtime: renewal changes the files. */
 const rereadMs = 60_000;
 
 export async function serveGateway(parts: GatewayParts): Promise<ServedGateway> {

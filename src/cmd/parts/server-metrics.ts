@@ -37,7 +37,7 @@ function countRequests(metrics: Metrics): (served: ServedRequest) => void {
   };
 }
 
-/** Gauges that ask the store whenever somebody looks. */
+/** Gauges that read the store when the metrics are read. */
 export function followStore(metrics: Metrics, store: ObjectStore): void {
   const objects = metrics.gauge({ name: "agentbox_store_objects", help: "Objects in the store", labels: ["resource"] });
   for (const resource of Object.keys(store.stats().objects)) objects.follow({ resource }, () => store.stats().objects[resource] ?? 0);

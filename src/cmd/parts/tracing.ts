@@ -34,7 +34,7 @@ export async function openTracing({ env, version }: TracingOptions): Promise<Tra
   return { tracer: spans.inside(api.ROOT_CONTEXT), [Symbol.asyncDispose]: () => provider.shutdown().catch(() => {}) };
 }
 
-/** The exporter tries for ten seconds when nobody says otherwise, and the end of the server waits for its last try. */
+/** By default the exporter retries for ten seconds, and the shutdown of the server would wait for its last attempt. */
 function sendingLimit(env: TracingOptions["env"]): { readonly timeoutMillis?: number } {
   const isChosen = [env["OTEL_EXPORTER_OTLP_TIMEOUT"], env["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"]].some((value) => (value ?? "") !== "");
   return isChosen ? {} : { timeoutMillis: 2000 };

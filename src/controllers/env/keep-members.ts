@@ -13,7 +13,7 @@ import { type EnvTools, keyOf, memoryOf } from "./env-deps.ts";
 import { planPool, planSnapshot } from "./plan-member.ts";
 import { tellEnv } from "./tell-env.ts";
 
-/** The members whose pools are kept here. Adopted ones are kept by `controllers/adoption`. */
+/** Members whose pools this controller manages. Adopted pools are managed by `controllers/adoption`. */
 export function keptMembers({ clusterID }: Pick<EnvTools, "clusterID">, env: SandboxEnv): readonly PlacedMember[] {
   return membersIn(env, clusterID).filter(({ member }) => !isAdopted(env, member.name));
 }
@@ -100,7 +100,7 @@ async function addPullSecret(tools: EnvTools, env: SandboxEnv, signal: AbortSign
   return current;
 }
 
-/** Pools without their image are the reason why somebody would add credentials. */
+/** A missing image is the usual reason for adding credentials. */
 function isSecretDue(tools: EnvTools, env: SandboxEnv, members: readonly PlacedMember[]): boolean {
   const lacksImage = members.some(({ member }) => {
     const pool = poolOfMember(tools, env, member.name);

@@ -1,9 +1,8 @@
 /**
- * What is to be done about one member whose pool this cluster keeps. Pure.
+ * Plans the work for one member whose pool is in this cluster. Pure.
  *
- * A member that was written with `config` alone gets a snapshot: from its live pool where that was made from the same choices (a second apply
- * of a file replaces the list of members, and with it the snapshots), else by rendering and asking the plugins. The live pool then follows
- * the snapshot.
+ * A member with only a `config` gets a snapshot. If its live pool was made from the same choices, the snapshot comes from there (applying a file again
+ * replaces the list of members, and with it the snapshots); otherwise it is rendered and the plugins are asked. Then the live pool follows the snapshot.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { MemberMetadata } from "#model/env-member.ts";

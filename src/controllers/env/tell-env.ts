@@ -10,7 +10,7 @@ export function tellEnv({ events }: { readonly events: Pick<EventRecorder, "reco
   events.record({ apiVersion: `${ownGroup}/${ownVersion}`, kind: envOwnerKind, namespace, name, uid }, happening);
 }
 
-/** What a new status is worth telling: conditions whose reason is another one than before. */
+/** Events for a new status: conditions whose reason has changed. */
 export function happeningsOf(before: SandboxEnv, { conditions = [] }: SandboxEnvStatus): readonly Happening[] {
   return conditions.flatMap(({ type, status, reason, message }) => {
     if (conditionIn(before, type)?.reason === reason || type === envConditions.autoscalingActive) return [];

@@ -9,7 +9,7 @@ import { patchPool } from "./patch-pool.ts";
 import { namedTemplate } from "./pool-blueprint.ts";
 import type { PoolTools } from "./pool-deps.ts";
 
-/** The pool as it is afterwards; undefined when somebody else has changed it. */
+/** The changed pool; undefined if another writer has changed it meanwhile. */
 export async function keepMetadata(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<SandboxPool | undefined> {
   const change = metadataChange(pool, namedTemplate(tools, pool));
   return change === undefined ? pool : patchPool(tools, pool, change, signal);

@@ -15,7 +15,7 @@ export interface PodNote {
   readonly hasEnded: boolean;
   /** Living, and without the finalizer that keeps it until its sandbox is recorded. */
   readonly isUnprotected: boolean;
-  /** It has the label of the pool and none for its phase, or somebody meant to delete it and did not come so far: nobody can claim it. */
+  /** It has the label of the pool but no phase, or was closed for a deletion that did not happen: it cannot be claimed. */
   readonly isStray: boolean;
   readonly createdMs: number;
   /** Since when it is idle. */

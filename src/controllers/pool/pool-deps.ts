@@ -38,13 +38,13 @@ export interface PoolDeps extends DaemonSettings {
   readonly userNamespaces?: (() => boolean) | undefined;
   /** How many pods are created, marked or deleted at once. */
   readonly creationsAtOnce: number;
-  /** Nobody claims and nobody waits when left out. */
+  /** Left out: no claims and no waiting requests. */
   readonly pressure?: ClaimPressure | undefined;
   /** Asked before pods are made; all are admitted as they are when left out. */
   readonly plugins?: Pick<PluginChain, "probe" | "preCreatePod"> | undefined;
   /** What they refused; shared with the autoscaler. One of its own when left out. */
   readonly refusals?: PoolRefusals | undefined;
-  /** Whose entry of an Env is ours; the pool's name alone decides when left out. */
+  /** Id of our cluster in Envs; left out: only the pool's name counts. */
   readonly clusterID?: string | undefined;
   /** How long a pod that was chosen for scale-down may still be claimed; what its Env's group says when left out. */
   readonly protectionWindowMs?: ((pool: SandboxPool) => number) | undefined;

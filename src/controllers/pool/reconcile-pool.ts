@@ -1,25 +1,17 @@
 /**
- * Keeps pools: as many pods as wanted, of the present template, and a status that says how it stands. The life of single pods, from their
- * claim to their record and the end of their finalizer, is `life/reconcile-pod.ts`.
+ * Keeps pools: the wanted number of pods of the current template, and a status that describes the pool. The life of single pods, from claim to record, is
+ * in `src/life`.
  *
- * - `reconcile-pool.ts`  the order of it all, and the loop
- * - `pool-counts.ts`     how many pods stand where, read off the indexes; `pool-ledger.ts` which pods something is to be done about
- *   (`pod-note.ts` what is read off one, `time-order.ts` the longest first)
- * - `keep-metadata.ts`   finalizer, and what comes from the template
- * - `pool-allotment.ts`  how many pods the limits of team and server leave it (pure), beside what `pool-sums.ts` knows of all others
- * - `waiter-pods.ts`     pods beyond `spec.replicas` for requests that wait, where an Env allows it (`env-membership.ts`); `ask-plugins.ts`
- *   asks whether they fit, `pool-refusals.ts` remembers what was refused; `pods-under-way.ts` what siblings are about to make
- * - `pool-quotas.ts`     … and how many the quotas of team and user of cpu, memory and idle stock
- * - `fill-pool.ts`       makes what is missing: `plan-refill.ts` how many now, beside `claim-pressure.ts`; `loss-backoff.ts` not again and
- *   again; `confirm-pool.ts` not for one that is gone; `pool-blueprint.ts`, `resolve-images.ts` of what; `create-pods.ts` the calls
- * - `scale-down.ts`      marks and deletes what is too much, by `plan-scale-down.ts`
- * - `roll-out.ts`        replaces idle pods of an earlier template, by `plan-rollout.ts`, once one of the present was ready (`wanted-pods.ts`,
- *   `plan-canary.ts`)
- * - `give-up-unready.ts` replaces pods that do not become ready (`unready-since.ts` for how long they are not); `tidy-pods.ts` those that
- *   lost their protection or phase
- * - `drain-pool.ts`      the end of a pool
- * - `pool-status.ts`     phase, counters, selectors and conditions (pure); `write-status.ts`, `pace-pending.ts`, `tell-pool.ts` events, `pool-numbers.ts` metrics
- * - `remove-pods.ts`, `patch-pool.ts` the writes; `pool-deps.ts`, `pool-memory.ts` what all of them work with
+ * - `reconcile-pool.ts` (this file) the loop and its order; it also marks and deletes surplus pods
+ * - `keep-metadata.ts` finalizer, and what comes from the template; `drain-pool.ts` the end of a pool
+ * - `pool-blueprint.ts`, `resolve-images.ts` what a pod is made of; `pod-note.ts` what the loop needs to know of a pod
+ * - `env-membership.ts` the Env of the pool; `ask-plugins.ts` asks plugins before pods are created
+ * - `size/` how many pods: `fill-pool.ts` creates missing ones by `plan-refill.ts`, `plan-scale-down.ts` chooses surplus ones,
+ *   `pool-allotment.ts` and `pool-quotas.ts` apply limits, with what `pool-sums.ts` knows of all other pools, `waiter-pods.ts` adds pods for waiting requests, `wanted-pods.ts` sums up
+ * - `roll-out/` which pods: `roll-out.ts` replaces idle pods of an earlier template, `give-up-unready.ts` pods that do not become ready,
+ *   `tidy-pods.ts` pods that lost their phase or finalizer
+ * - `status/` what users see: `pool-status.ts` (pure), `write-status.ts`, `tell-pool.ts` events, `pool-numbers.ts` metrics
+ * - `patch-pool.ts`, `size/remove-pods.ts` the writes; `pool-deps.ts`, `size/pool-memory.ts` shared state
  */
 import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";

@@ -1,4 +1,4 @@
-/** What the tags of a pool's images mean now. A registry that does not answer is forgiven for images whose meaning is known from before. */
+/** Resolves the tags of a pool's images to digests. If the registry does not answer, known digests stay in use. */
 import { kubernetesTime } from "#lib/clock.ts";
 import { digestsOf, type ImagePullers, pulledBy, pullersOf } from "#pools/pool-images.ts";
 import { poolConditionReasons } from "#model/keys.ts";

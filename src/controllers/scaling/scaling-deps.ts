@@ -13,7 +13,7 @@ export interface ScalingDeps extends ControllerDeps {
   readonly client: ObjectClient;
   readonly cache: Pick<SandboxCache, "envs" | "pools" | "poolsOfEnv" | "pods" | "listPodsInPool">;
   readonly events: Pick<EventRecorder, "record">;
-  /** Whose entries of Envs are ours. */
+  /** Id of our cluster in Envs. */
   readonly clusterID: string;
   /** Nothing waits when left out. */
   readonly pressure?: ClaimPressure | undefined;

@@ -137,7 +137,7 @@ function defectOf(template: SandboxTemplate, settings: DaemonSettings): string |
   return made?.kind === "refused" ? made.message : undefined;
 }
 
-/** Only on what was seen: whoever has changed the template meanwhile wakes us again. */
+/** Conditional on the version that was seen: a change of the template meanwhile triggers the next reconcile. */
 async function writeStatus(
   { client, cache }: TemplateTools,
   template: SandboxTemplate,

@@ -61,7 +61,7 @@ function progress(template: SandboxTemplate, { pools }: TemplateFacts): Finding 
   return { is: true, reason: reasons.poolsOutdated, message };
 }
 
-/** A template from which nothing can be made goes first: it is what somebody has to do something about. */
+/** Problems that make the template unusable come first, because its author must solve them. */
 function health(template: SandboxTemplate, { pools, defect }: TemplateFacts): Finding {
   if (template.metadata.deletionTimestamp !== undefined && pools.length > 0) {
     const message = `the template was deleted, and stays until no pool names it: delete ${namesOf(pools)}, or let them name another template`;

@@ -1,4 +1,4 @@
-/** The users and groups of the sandbox, from its own files, which may change while it runs. */
+/** Users and groups of the sandbox, from its own files, which may change at runtime. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ export interface Account {
   readonly home: string;
 }
 
-/** An image may bring none of the files, and still is root there. */
+/** The root account for images without these files. */
 const root: Account = { name: "root", uid: 0, gid: 0, home: "/root" };
 
 interface Group {
@@ -35,13 +35,13 @@ export class Accounts {
     return this.#groups.value.find((group) => group.name === name)?.gid ?? (name === root.name ? root.gid : undefined);
   }
 
-  /** The gids that a process of the account has beside the account's own. */
+  /** Supplementary gids of a process of the account. */
   groupsOf({ name, gid }: Account): readonly number[] {
     const others = this.#groups.value.filter(({ members }) => members.includes(name)).map((group) => group.gid);
     return [...new Set([gid, ...others])];
   }
 
-  /** Of a process with these ids. Images may name a user by a number that stands in no file of theirs; it is at home in the root then. */
+  /** The account for these ids. Images may use a uid that is in none of their files; its home is then /. */
   ofProcess(uid: number, gid: number): Account {
     const known = this.#users.value.find((user) => user.uid === uid) ?? (uid === 0 ? root : undefined);
     return known ?? { name: String(uid), uid, gid, home: "/" };
@@ -75,7 +75,7 @@ function isId(text: string): boolean {
   return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 - 1;
 }
 
-/** A file that is parsed again when it was changed. */
+/** A file that is parsed again after it changed. */
 class KeptFile<T> {
   readonly #path: string;
   readonly #parse: (text: string) => T;

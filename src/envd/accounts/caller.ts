@@ -1,9 +1,9 @@
-/** The user that a request is made for: the one that it names, or the sandbox's default user. */
+/** The user of a request: the one it names, or the sandbox's default user. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { InitBody } from "#envd-protocol/arming.ts";
 import type { Account, Accounts } from "./accounts.ts";
 
-/** The owner of commands and files when a request names no user, if the image has such a user. */
+/** Owner of commands and files if a request names no user, and the image has this user. */
 const usualUser = "user";
 
 export class UnknownUser extends Error {
@@ -14,7 +14,7 @@ export class UnknownUser extends Error {
   }
 }
 
-/** The account with this name, or the default for none. Throws UnknownUser. */
+/** The account with this name, or the default without a name. Throws UnknownUser. */
 export function accountOf(accounts: Accounts, init: InitBody, name: string | undefined): Account {
   if (name !== undefined && name !== "") return known(accounts, name);
   if (init.defaultUser !== undefined && init.defaultUser !== "") return known(accounts, init.defaultUser);
@@ -27,9 +27,9 @@ function known(accounts: Accounts, name: string): Account {
   return account;
 }
 
-/** The user of `Authorization: Basic`; its password means nothing. Undefined: there is none. */
+/** The user from `Authorization: Basic`; the password is ignored. Undefined if there is none. */
 export function basicUser({ authorization }: IncomingHttpHeaders): string | undefined {
-  // HTTP has taken away spaces at the end.
+  // HTTP has already removed spaces at the end.
   const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]*)$/i.exec(authorization ?? "") ?? [];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, "base64").toString("utf8");

@@ -14,7 +14,7 @@ const request = (headers: Readonly<Record<string, string | string[]>>) => ({ hea
 const secured = armed({ accessToken: "access-1", trafficToken: "traffic-1" });
 
 describe("a secured sandbox", () => {
-  test("lets in who shows its access token", () => {
+  test("accepts a request with the access token", () => {
     expect(hasToken(secured, request({ "x-access-token": "access-1" }))).toBe(true);
   });
 

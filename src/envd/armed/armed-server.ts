@@ -1,4 +1,4 @@
-/** What an armed daemon serves. Loaded after the start, by a rehearsal or by the first request of a sandbox. */
+/** The HTTP server of an armed daemon. Loaded after the start, by a rehearsal or by the first request of a sandbox. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "#lib/clock.ts";
 import { Accounts } from "#envd/accounts/accounts.ts";
@@ -16,18 +16,18 @@ export interface ArmedOptions {
   readonly state: ArmedState;
   /** Where the helper is. */
   readonly helper: string;
-  /** What is run when it is armed. */
+  /** The program to start when the daemon is armed. */
   readonly program: OwnProgram;
-  /** Where the daemon listens, if it is the sandbox's to forward the ports of others. */
+  /** The daemon's ports, if the daemon forwards the loopback ports of other programs. */
   readonly forwardsBeside?: OwnPort;
 }
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** A program that listens has to be started first; until then nobody waits for its port. */
+/** Programs need time to start listening; no client waits for their port before. */
 const forwardAfterMs = 500;
 
-/** Called once, when the daemon has been armed. */
+/** Called once, after arming. */
 export function armedHandler({ state, helper, program, forwardsBeside }: ArmedOptions): RequestHandler {
   const clock = systemClock;
   const accounts = new Accounts();
@@ -50,7 +50,7 @@ export function armedHandler({ state, helper, program, forwardsBeside }: ArmedOp
     try {
       await answer(request, response);
     } finally {
-      // What was not wanted of a body would stand in the way of the next request.
+      // An unread rest of the body would block the next request of the connection.
       request.resume();
     }
   };

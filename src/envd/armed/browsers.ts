@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Pages of any origin may call the daemon: what counts is the token. True when the request was only the question. */
+/** Lets pages of any origin call the daemon: the token decides. True if the request was only a CORS preflight. */
 export function allowBrowsers(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.headers.origin === undefined) return false;
   response.setHeader("access-control-allow-origin", "*");

@@ -4,11 +4,11 @@ import type { Account } from "#envd/accounts/accounts.ts";
 import type { ArmedState } from "#envd/armed-state.ts";
 
 /**
- * Runs what the image would have run, if the pod asks for it: once, as the container's own user, when the sandbox has its environment.
- * Its output is the container's log; the sandbox lives on when it ends.
+ * Runs what the image would have run, if the pod asks for it: once, as the container's own user, after the sandbox has its environment. Its output is the
+ * container's log; the sandbox continues when it ends.
  */
 export function runEntrypoint([command = "", ...args]: readonly string[], state: ArmedState, account: Account): void {
-  // It may have ended while this was loaded.
+  // It may have ended while this module was loaded.
   if (state.isRetired) return;
   const sandbox = sandboxVariables(state.sandboxId ?? "", state.init.envVars);
   const env = commandEnvironment({ own: process.env, account, sandbox });

@@ -1,6 +1,6 @@
 /**
- * The services of an armed daemon. That for commands is part of what a waiting daemon rehearses; the others are loaded when they are first
- * wanted: whoever claims a sandbox waits for what he uses, and creates that come at the same time are not held up by what nobody does.
+ * The services of an armed daemon. A waiting daemon loads the one for commands in advance, with its rehearsal. The others are loaded at first use: a new
+ * sandbox waits only for what it uses, and concurrent creates are not delayed by parts that none of them needs.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "#lib/clock.ts";
@@ -30,13 +30,13 @@ export class LoadedParts {
     this.#deps = deps;
   }
 
-  /** Of one of the services that the schema names. */
+  /** Handlers of one service of the schema. */
   async handlersOf(service: string): Promise<Handlers> {
     if (service !== "process.Process") return this.#filesystemHandlers();
     return (this.#processes ??= new ProcessService(this.#deps).handlers);
   }
 
-  /** False when the path is none of files. */
+  /** False if the path does not belong to files. */
   async serveFiles(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const [{ serveFiles }, metadata] = await Promise.all([import("#envd/files/file-service.ts"), this.#metadataStore()]);
     return serveFiles({ ...this.#deps, metadata }, request, response);

@@ -1,4 +1,4 @@
-/** How much of its machine the sandbox uses: from its cgroup where it can see one, else from what the kernel says of the whole. */
+/** Resource usage of the sandbox: from its cgroup if visible, else from the kernel's figures for the whole machine. */
 import { readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 
@@ -6,9 +6,9 @@ export interface Metrics {
   /** Unix seconds. */
   readonly ts: number;
   readonly cpu_count: number;
-  /** Of all its processors, since it was last asked for. */
+  /** Share of all processors since the last call. */
   readonly cpu_used_pct: number;
-  /** Processor time that has been used: for who asks again, whoever else asks in between. */
+  /** Total processor time used, so that several readers do not disturb each other. */
   readonly cpu_used_ms: number;
   readonly mem_total: number;
   readonly mem_used: number;
@@ -54,7 +54,7 @@ async function cpuCount(): Promise<number> {
   return isLimited ? Math.max(1, Math.ceil(quota / period)) : availableParallelism();
 }
 
-/** In ms, of all processors together. */
+/** In ms, summed over all processors. */
 async function cpuTime(): Promise<number> {
   const [, unified] = /^usage_usec (\d+)$/m.exec((await text(`${cgroup}/cpu.stat`)) ?? "") ?? [];
   if (unified !== undefined) return Number(unified) / 1000;

@@ -1,4 +1,4 @@
-/** Protocol buffers, by way of JSON. Loaded when the first binary request comes. */
+/** Protocol buffers, converted through JSON. Loaded at the first binary request. */
 import { fromBinary, fromJson, toBinary, toJson, type DescMessage, type JsonValue } from "@bufbuild/protobuf";
 import type { Codec } from "./codec.ts";
 import { ConnectError } from "./connect-error.ts";
@@ -19,7 +19,7 @@ export const binaryCodec: Codec = {
   },
   encode: (type, message) => {
     const description = messageOf(type);
-    // Our messages are made of what JSON can say.
+    // Our messages contain only JSON values.
     return Buffer.from(toBinary(description, fromJson(description, message as JsonValue)));
   },
 };

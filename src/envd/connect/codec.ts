@@ -1,4 +1,4 @@
-/** The two ways to write a message. Inside the daemon a message is what JSON makes of it. */
+/** The two encodings of messages. Inside the daemon a message is a plain JSON value. */
 import { ConnectError } from "./connect-error.ts";
 import { readMessage, type Json } from "./json-message.ts";
 
@@ -24,7 +24,7 @@ export const jsonCodec: Codec = {
   encode: (_, message) => Buffer.from(JSON.stringify(message)),
 };
 
-/** The SDKs send JSON. The binary codec is loaded at its first use, so that other sandboxes do not pay for it. */
+/** The SDKs send JSON. The binary codec is loaded at first use, so that other sandboxes do not pay for it. */
 export async function codecOf(name: string): Promise<Codec> {
   return name === "json" ? jsonCodec : (await import("./binary-codec.ts")).binaryCodec;
 }

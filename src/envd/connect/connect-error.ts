@@ -1,6 +1,6 @@
 import type { ConnectCode } from "#envd-protocol/connect-code.ts";
 
-/** What a caller is told when a call fails. */
+/** The error that a failed call returns to its caller. */
 export class ConnectError extends Error {
   override readonly name = "ConnectError";
   readonly code: ConnectCode;
@@ -11,7 +11,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** An unexpected error keeps its message: daemon and caller belong to the same sandbox, so it reveals nothing to others. */
+/** The message of an unexpected error is passed on: daemon and caller belong to the same sandbox, so nothing is revealed to others. */
 export function asConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   return new ConnectError("internal", error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-/** The schema as protocol buffers describe themselves. Loaded with the binary codec only. */
+/** The schema as descriptors of protocol buffers. Loaded only with the binary codec. */
 import { create, createFileRegistry, type FileRegistry, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   FieldDescriptorProto_Label as Label,
@@ -62,7 +62,7 @@ function messagesIn(parent: string): MessageInitShape<typeof DescriptorProtoSche
   return namesIn(messages, parent).map((type) => {
     const fields = messages[type] ?? {};
     const oneofs = [...new Set(Object.values(fields).flatMap(({ oneof }) => oneof ?? []))];
-    // A field that may be left out is, to protocol buffers, alone in a choice.
+    // In protocol buffers, an optional field is a oneof of its own.
     const optional = Object.entries(fields).flatMap(([name, field]) => (field.optional === true ? [`_${name}`] : []));
     const choices = [...oneofs, ...optional];
     return {

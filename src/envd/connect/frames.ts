@@ -17,7 +17,7 @@ export function frame(flags: number, payload: Buffer): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Takes bytes as they come and gives frames as they are complete. */
+/** Collects bytes and yields complete frames. */
 export class FrameReader {
   readonly #limit: number;
   #chunks: Buffer[] = [];
@@ -49,7 +49,7 @@ export class FrameReader {
 
   #announced(): number | undefined {
     if (this.#size < headSize) return undefined;
-    // Joined only while the head is in pieces: a large message in many chunks is put together once.
+    // Joined only while the header is in pieces, so that a large message in many chunks is joined once.
     const head = (this.#chunks[0]?.length ?? 0) >= headSize ? this.#chunks[0] : this.#joined();
     const length = head?.readUInt32BE(1) ?? 0;
     if (length > this.#limit)

@@ -1,4 +1,4 @@
-/** Gives wire JSON the shape that the schema promises, as proto3 JSON has it, or says where it is wrong. */
+/** Converts JSON from the wire to the schema's types, by the rules of proto3 JSON, or reports where it is wrong. */
 import { enums, isScalar, jsonName, mapType, messages, type Field, type Fields, type Scalar } from "#envd-protocol/schema.ts";
 import { ConnectError } from "./connect-error.ts";
 
@@ -58,7 +58,7 @@ function readInteger(value: unknown, where: string, [least, most]: readonly [num
   throw bad(where, `must be a whole number from ${least} to ${most}`);
 }
 
-/** The name of the value; a number without a name stays one. */
+/** The name of an enum value; an unknown number stays a number. */
 function readEnum(values: Readonly<Record<string, number>>, value: unknown, where: string): string | number {
   if (typeof value === "string" && Object.hasOwn(values, value)) return value;
   if (typeof value === "number" && Number.isInteger(value))

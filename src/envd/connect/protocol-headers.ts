@@ -17,12 +17,12 @@ export const contentTypes = Object.keys(formats);
 
 export function wireFormat(contentType: string | undefined): WireFormat | undefined {
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
-  // Text in anything but UTF-8 would be read wrongly.
+  // Text in another charset than UTF-8 would be misread.
   if (parameters.some((parameter) => parameter.startsWith("charset=") && !/^charset="?utf-?8"?$/.test(parameter))) return undefined;
   return formats[type];
 }
 
-/** How long the caller waits, in ms. */
+/** Time limit of the caller, in ms. */
 export function timeoutOf(headers: IncomingHttpHeaders): number | undefined {
   const value = headers["connect-timeout-ms"];
   if (value === undefined || value === "") return undefined;
@@ -39,7 +39,7 @@ export function checkVersion(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Seconds between signs of life on a stream on which nothing else happens. */
+/** Seconds between keep-alive messages on an otherwise silent stream. */
 export function keepaliveSeconds(headers: IncomingHttpHeaders): number {
   const value = Number(headers["keepalive-ping-interval"]);
   return Number.isInteger(value) && value > 0 && value <= 3600 ? value : 90;

@@ -1,4 +1,4 @@
-/** Bodies of requests, within bounds; compressed ones are taken with gzip. */
+/** Reads request bodies up to a limit; gzip is accepted. */
 import type { IncomingMessage } from "node:http";
 import { zlib } from "#envd/zlib.ts";
 import { ConnectError } from "./connect-error.ts";
@@ -18,7 +18,7 @@ export async function readUnary(request: IncomingMessage): Promise<Buffer> {
   return plain(Buffer.concat(chunks), request.headers["content-encoding"]);
 }
 
-/** The one message of a call that is answered by a stream. */
+/** The single message of a server-streaming call. */
 export async function readSingle(request: IncomingMessage): Promise<Buffer> {
   let message: Buffer | undefined;
   for await (const next of readMessages(request)) {

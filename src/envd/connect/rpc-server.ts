@@ -1,10 +1,10 @@
 /**
- * A server for the Connect protocol, as much of it as the daemon's services need: unary calls, streams of answers, streams of
- * requests; JSON and protocol buffers. The library for it would cost every sandbox more memory than all of the daemon.
- * - `protocol-headers.ts`: what a request's headers say, - `frames.ts`: messages of a stream, - `server-stream.ts`: an answer in many
- *   messages, - `request-body.ts`, `request-chunks.ts`: bodies within bounds
+ * A server for the Connect protocol, reduced to what the daemon's services need: unary calls, server streaming and client streaming; JSON and protocol
+ * buffers. The official library would cost every sandbox more memory than the whole daemon.
+ * - `protocol-headers.ts`: headers of a request, - `frames.ts`: messages of a stream, - `server-stream.ts`: a streamed answer, - `request-body.ts`,
+ * `request-chunks.ts`: bodies up to a limit
  * - `codec.ts`, `json-message.ts`, `binary-codec.ts`, `descriptors.ts`: messages as bytes
- * - `connect-error.ts`: what a failed call is told
+ * - `connect-error.ts`: errors of calls
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { connectStatus } from "#envd-protocol/connect-code.ts";
@@ -18,16 +18,16 @@ import { ServerStream } from "./server-stream.ts";
 
 export interface Call {
   readonly headers: IncomingHttpHeaders;
-  /** What the caller allows, in ms from now. */
+  /** Time limit from the caller, in ms from now. */
   readonly timeoutMs: number | undefined;
 }
 
-// A handler knows the type of its own request; the schema has checked it.
+// A handler knows the type of its request; the schema has checked it.
 export type Unary = (request: never, call: Call) => Promise<object>;
 export type StreamOut = (request: never, call: Call, stream: ServerStream) => Promise<void>;
 export type StreamIn = (requests: AsyncIterable<never>, call: Call) => Promise<object>;
 
-/** By service and method, each of the kind that the schema says. */
+/** By service and method, each with the kind that the schema defines. */
 export interface Handlers {
   readonly unary: Readonly<Record<string, Unary>>;
   readonly streamOut: Readonly<Record<string, StreamOut>>;
@@ -57,10 +57,10 @@ function methodOf(url: string): Method | undefined {
   return kind === undefined ? undefined : { service, method, kind };
 }
 
-/** Those of a service, which may have to be loaded first. */
+/** Handlers of a service, which may have to be loaded first. */
 export type HandlersOf = (service: string) => Promise<Handlers>;
 
-/** False when the path is none of a service. */
+/** False if the path does not belong to a service. */
 export async function serveRpc(handlersOf: HandlersOf, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const found = methodOf(request.url ?? "");
   if (found === undefined) return false;

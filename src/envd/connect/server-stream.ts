@@ -3,7 +3,7 @@ import type { Codec } from "./codec.ts";
 import { type ConnectError } from "./connect-error.ts";
 import { endFlag, frame } from "./frames.ts";
 
-/** The answer to a call that sends many messages. It ends by itself, by an error, or with the client. */
+/** The answer to a streaming call. It ends normally, with an error, or when the client disconnects. */
 export class ServerStream {
   readonly #response: ServerResponse;
   readonly #codec: Codec;
@@ -18,12 +18,12 @@ export class ServerStream {
     response.on("close", () => this.#gone.abort());
   }
 
-  /** Aborted when the client has left, or everything has been sent. */
+  /** Aborted when the client has disconnected, or when everything has been sent. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   get backlog(): number {
     return this.#response.writableLength;
   }
@@ -32,7 +32,7 @@ export class ServerStream {
     if (!this.#isEnded && !this.#response.destroyed) this.#response.write(frame(0, this.#codec.encode(this.#type, message)));
   }
 
-  /** Calls back whenever the client has taken everything. */
+  /** Called whenever the client has read everything. */
   onDrain(listener: () => void): void {
     this.#response.on("drain", listener);
   }

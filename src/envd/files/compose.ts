@@ -18,7 +18,7 @@ interface ComposeBody {
   readonly user: string | undefined;
 }
 
-/** Makes one file out of many, in their order, and removes them. Throws BadUpload, UnknownUser, or what the system says. */
+/** Concatenates files in order into one file and removes them. Throws BadUpload, UnknownUser, or the system's error. */
 export async function composeFile(deps: FileDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.method !== "POST") return sendError(response, 405, "use POST");
   const { accessToken } = deps.state.init;

@@ -6,9 +6,9 @@ import { pipeline } from "node:stream/promises";
 import { zlib } from "#envd/zlib.ts";
 import { sendError } from "#envd/armed/http-answer.ts";
 
-/** Sends a file, or the part of it that is asked for. Throws what the system says. */
+/** Sends a file, or the requested range. Throws the system's error. */
 export async function sendFile(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // Not blocking, because a pipe without a writer would be waited for.
+  // Nonblocking, because opening a pipe without a writer would wait.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await handle.stat({ bigint: true });
@@ -67,7 +67,7 @@ async function sendContents(
     response.setHeader("content-range", `bytes ${range.start}-${range.end}/${size}`);
   }
   const { start, end } = range === "all" ? { start: 0, end: size - 1 } : range;
-  // Files of /proc say that they are empty, and are not.
+  // Files in /proc report size 0 but have content.
   const isKnown = size > 0;
   if (isGzip) response.setHeader("content-encoding", "gzip");
   else if (isKnown) response.setHeader("content-length", end - start + 1);
@@ -98,7 +98,7 @@ function disposition(path: string): string {
   return `inline; filename*=UTF-8''${encodeURIComponent(name.toWellFormed())}`;
 }
 
-/** Which of our two encodings a client prefers; undefined: it takes neither. */
+/** The client's preferred encoding of our two; undefined if it accepts neither. */
 export function chosenEncoding(header = ""): "gzip" | "identity" | undefined {
   const weights = new Map(header.split(",").flatMap(weightOf));
   const any = weights.get("*");
@@ -121,7 +121,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** The one range that is asked for. "all": none, or what we do not understand, which may be ignored; "none": it lies outside. */
+/** The single requested range. "all": no range, or one that may be ignored; "none": outside the file. */
 export function byteRange(header: string, size: number): ByteRange | "all" | "none" {
   const [, first, last] = /^bytes=(?!-$)(\d{0,15})-(\d{0,15})$/.exec(header.replaceAll(/\s/g, "")) ?? [];
   if (first === undefined || last === undefined) return "all";

@@ -2,7 +2,7 @@ import { getSystemErrorMessage } from "node:util";
 
 export type FailureKind = "not-found" | "exists" | "bad-path" | "forbidden" | "full" | "busy" | "other";
 
-/** Errors of the file system by what they mean to the caller. */
+/** Classifies file system errors by their meaning for the caller. */
 const kinds: Readonly<Record<string, FailureKind>> = {
   ENOENT: "not-found",
   EEXIST: "exists",
@@ -36,7 +36,7 @@ export function failureKind(error: unknown): FailureKind {
   return kinds[codeOf(error)] ?? "other";
 }
 
-/** In the words of the system, without the name of the call. */
+/** The system's text without the name of the call. */
 export function failureText(error: unknown): string {
   if (error instanceof Error && "errno" in error && typeof error.errno === "number") return getSystemErrorMessage(error.errno);
   return error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 /**
- * Contents of files over plain HTTP: GET and POST /files, POST /files/compose.
+ * File contents over plain HTTP: GET and POST /files, POST /files/compose.
  * - `download.ts`: reading, - `upload.ts`, `multipart.ts`, `replace-file.ts`, `make-folders.ts`, `metadata.ts`: writing,
  * - `compose.ts`: many to one, - `file-failure.ts`: errors.
  */
@@ -25,7 +25,7 @@ const statuses: Readonly<Record<FailureKind, number>> = {
   other: 500,
 };
 
-/** False when the path is none of ours. */
+/** False if the path does not belong to this service. */
 export async function serveFiles(deps: FileDeps, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const path = (request.url ?? "").split("?", 1)[0];
   if (path !== "/files" && path !== "/files/compose") return false;
@@ -38,7 +38,7 @@ export async function serveFiles(deps: FileDeps, request: IncomingMessage, respo
 }
 
 function tellFailure(error: unknown, response: ServerResponse): void {
-  // What was begun cannot be taken back; the client sees that it is not complete.
+  // The answer has begun and cannot be replaced by an error; breaking it off shows the client that it is incomplete.
   if (response.headersSent) {
     response.destroy();
     return;

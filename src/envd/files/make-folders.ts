@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Account } from "#envd/accounts/accounts.ts";
 import { codeOf } from "./file-failure.ts";
 
-/** Makes a folder and those above it that are missing; what is made belongs to the account. Throws what the system says. */
+/** Creates a folder and its missing parents, owned by the account. Throws the system's error. */
 export async function makeFolders(path: string, { uid, gid }: Account): Promise<void> {
   const missing: string[] = [];
   for (let at = path; !(await isThere(at)); at = dirname(at)) missing.unshift(at);
@@ -11,7 +11,7 @@ export async function makeFolders(path: string, { uid, gid }: Account): Promise<
     try {
       await mkdir(folder, { mode: 0o755 });
     } catch (error) {
-      // Another request or process made the folder first.
+      // Another request or process created the folder first.
       if (codeOf(error) !== "EEXIST" || !(await stat(folder)).isDirectory()) throw error;
       continue;
     }
@@ -25,10 +25,10 @@ async function isThere(path: string): Promise<boolean> {
     if (found.isDirectory()) return true;
   } catch (error) {
     if (codeOf(error) !== "ENOENT" || path === "/") throw error;
-    // A link to nowhere is not a place for a folder.
+    // A broken link is no place for a folder.
     const link = await lstat(path).catch(() => undefined);
     if (link === undefined) return false;
-    // It was made since we looked first.
+    // It was created after our first check.
     if (link.isDirectory()) return true;
   }
   throw Object.assign(new Error(`${path} is not a directory`), { code: "ENOTDIR" });

@@ -1,4 +1,4 @@
-/** Metadata of files: extended attributes `user.e2b.<key>`, which Node cannot get at. */
+/** Metadata of files: extended attributes `user.e2b.<key>`, which Node cannot access. */
 import { getSystemErrorMessage } from "node:util";
 import { HelperChild } from "#envd/helper/helper-child.ts";
 import { FrameFields, frameOf } from "#envd/helper/helper-frames.ts";
@@ -7,9 +7,9 @@ const prefix = "user.e2b.";
 const headerPrefix = "x-metadata-";
 const longestKey = 246;
 const largestSet = 4096;
-/** As attributes.c numbers what it does. */
+/** Operation numbers of attributes.c. */
 const [readThem, replaceThem] = [0, 1];
-/** So many files are asked about at once. */
+/** Number of files read at once. */
 const batch = 128;
 
 export type Metadata = Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export class MetadataError extends Error {
   override readonly name = "MetadataError";
 }
 
-/** What the headers of an upload say. Throws MetadataError. */
+/** Metadata from the headers of an upload. Throws MetadataError. */
 export function metadataOf(rawHeaders: readonly string[]): Metadata {
   const found: Record<string, string> = {};
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -35,7 +35,7 @@ export function metadataOf(rawHeaders: readonly string[]): Metadata {
   return found;
 }
 
-/** One helper process, started with the first question, answers all of them. */
+/** One helper process, started at the first request, serves all of them. */
 export class MetadataStore {
   readonly #helper: string;
   #child: HelperChild | undefined;
@@ -59,7 +59,7 @@ export class MetadataStore {
     return Object.fromEntries(Array.from({ length: fields.number() }, () => [fields.text(), fields.sizedText()] as const));
   }
 
-  /** The file has this and nothing else. Throws MetadataError. */
+  /** Replaces all metadata of the file. Throws MetadataError. */
   async replace(path: string, metadata: Metadata): Promise<void> {
     const entries = Object.entries(metadata).flatMap(([key, value]) => [prefix + key, value]);
     const answer = await this.#running().ask(frameOf([replaceThem, path, ...entries]));

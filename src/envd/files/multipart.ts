@@ -1,4 +1,4 @@
-/** Reads multipart/form-data as it comes, part by part, without keeping contents. */
+/** Parses multipart/form-data as a stream, part by part, without buffering contents. */
 
 export class MultipartError extends Error {
   override readonly name = "MultipartError";
@@ -6,15 +6,15 @@ export class MultipartError extends Error {
 
 export interface Part {
   readonly name: string | undefined;
-  /** With its folders, as the client sent it. */
+  /** Includes folders, as the client sent it. */
   readonly filename: string | undefined;
-  /** Must be read to its end before the next part is asked for. */
+  /** Must be read to its end before the next part is requested. */
   readonly contents: AsyncIterable<Buffer>;
 }
 
 const largestHead = 16 * 1024;
 
-/** The boundary of a content type; undefined: it is not multipart. */
+/** The boundary from a content type; undefined if it is not multipart. */
 export function boundaryOf(contentType: string | undefined): string | undefined {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? "")) return undefined;
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType ?? "") ?? [];
@@ -24,7 +24,7 @@ export function boundaryOf(contentType: string | undefined): string | undefined 
 export async function* readParts(source: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<Part> {
   const bytes = new Bytes(source);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  // The first boundary may stand at the very beginning, without a line end before it.
+  // The first boundary may be at the very beginning, without a preceding line break.
   bytes.prepend(Buffer.from("\r\n"));
   for await (const _ of bytes.until(delimiter)) continue;
   for (;;) {
@@ -34,7 +34,7 @@ export async function* readParts(source: AsyncIterable<Buffer>, boundary: string
     const part = parseHead(await bytes.head());
     const contents = bytes.until(delimiter);
     yield { ...part, contents };
-    // Skips contents that the caller did not read.
+    // Skips content that the caller did not read.
     for await (const _ of contents) continue;
   }
 }
@@ -54,7 +54,7 @@ function parameter(line: string, name: string): string | undefined {
     }
   }
   const [, quoted, plain] = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]*))`, "i").exec(line) ?? [];
-  // Browsers write quotes and line ends this way, and nothing else.
+  // Browsers escape quotes and line breaks this way, and nothing else.
   return (quoted?.replaceAll(/\\(["\\])/g, "$1") ?? plain)?.replaceAll(/%(22|0D|0A)/gi, (own) => decodeURIComponent(own));
 }
 
@@ -71,7 +71,7 @@ class Bytes {
     this.#held = Buffer.concat([bytes, this.#held]);
   }
 
-  /** Everything before the delimiter, which is passed over. */
+  /** Skips everything before the delimiter. */
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const at = this.#held.indexOf(delimiter);

@@ -1,4 +1,4 @@
-/** Writes a file as a whole: a reader sees the old contents or the new ones, and a failed write changes nothing. */
+/** Replaces a file atomically: a reader sees the old or the new content, and a failed write changes nothing. */
 import { createWriteStream } from "node:fs";
 import { copyFile, lstat, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { codeOf } from "./file-failure.ts";
 import { makeFolders } from "./make-folders.ts";
 import type { Metadata, MetadataStore } from "./metadata.ts";
 
-/** Files under way: watchers do not tell of them. The name says whether there was one before. */
+/** Temporary files of uploads, hidden from watchers. The name says whether the file existed before. */
 export const underWay = { replacing: ".agentbox-upload-old-", creating: ".agentbox-upload-new-" } as const;
 const newFileMode = 0o644;
 const mostLinks = 40;
@@ -33,7 +33,7 @@ export async function replaceFile(store: MetadataStore, file: WrittenFile): Prom
     await writeNew(temporary, old === undefined ? newFileMode : old.mode & 0o7777, file);
     await store.replace(temporary, file.metadata);
     await rename(temporary, target).catch(async (error: unknown) => {
-      // A file that is a mount by itself, as /etc/hosts is, cannot be replaced, only written.
+      // A file that is a mount point, such as /etc/hosts, cannot be replaced, only overwritten.
       if (codeOf(error) !== "EBUSY") throw error;
       await copyFile(temporary, target);
       await rm(temporary, { force: true });
@@ -64,7 +64,7 @@ async function writeInPlace(path: string, { contents }: WrittenFile): Promise<vo
   await pipeline(contents, createWriteStream(path, { flags: "w" }));
 }
 
-/** Where a path leads to, even if nothing is there yet. */
+/** Resolves a path, even if its target does not exist yet. */
 async function throughLinks(path: string): Promise<string> {
   let at = path;
   for (let links = 0; links < mostLinks; links++) {

@@ -15,7 +15,7 @@ export class BadUpload extends Error {
 export interface UploadTarget {
   readonly metadata: MetadataStore;
   readonly owner: Account;
-  /** The one that the query names. */
+  /** The path from the query. */
   readonly target: string | undefined;
   readonly resolve: (path: string) => string;
 }
@@ -27,7 +27,7 @@ export interface UploadedFile {
   readonly metadata?: Metadata;
 }
 
-/** Writes what a request brings. Throws BadUpload, MultipartError, MetadataError, or what the system says. */
+/** Writes the uploaded files. Throws BadUpload, MultipartError, MetadataError, or the system's error. */
 export async function receiveFiles(upload: UploadTarget, request: IncomingMessage): Promise<readonly UploadedFile[]> {
   const metadata = metadataOf(request.rawHeaders);
   const type = request.headers["content-type"];
@@ -50,7 +50,7 @@ function decodedBody(request: IncomingMessage): AsyncIterable<Buffer> {
   if (encoding === "identity") return chunksOf(request);
   if (encoding !== "gzip") throw new BadUpload(`the content encoding ${encoding} is not known; gzip and identity are`);
   const plain = zlib().createGunzip();
-  // Errors come out where the result is read; of the two only the decoder is given up, because the answer goes over the other.
+  // Errors show where the result is read. Only the decoder is destroyed, because the answer still uses the request's connection.
   plain.on("error", () => {});
   request.once("close", () => request.complete || plain.destroy(new Error("the client went away")));
   return request.pipe(plain);

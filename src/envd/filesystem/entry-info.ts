@@ -1,4 +1,4 @@
-/** What is told about a file, a folder or a link. */
+/** Describes a file, folder or link. */
 import { constants, type BigIntStats } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -11,7 +11,7 @@ export interface EntryDeps {
   readonly metadata: MetadataStore;
 }
 
-/** Throws what the system says. */
+/** Throws the system's error. */
 export async function entryInfo(deps: EntryDeps, path: string): Promise<EntryInfo> {
   const [entry] = await entryInfos(deps, [{ path, real: path }]);
   if (entry === undefined) throw Object.assign(new Error(`no such file or directory: ${path}`), { code: "ENOENT" });
@@ -19,13 +19,13 @@ export async function entryInfo(deps: EntryDeps, path: string): Promise<EntryInf
 }
 
 export interface Place {
-  /** As the caller knows it. */
+  /** The path as the caller gave it. */
   readonly path: string;
-  /** As it is reached. */
+  /** The path with links resolved. */
   readonly real: string;
 }
 
-/** Leaves out what vanished meanwhile, unless it is all that was asked for. */
+/** Leaves out entries that vanished meanwhile, unless only one was requested. */
 export async function entryInfos({ accounts, metadata }: EntryDeps, places: readonly Place[]): Promise<EntryInfo[]> {
   const attributes = await metadata.read(places.map(({ real }) => real));
   const entries: EntryInfo[] = [];
@@ -64,7 +64,7 @@ interface LinkTarget {
   readonly mode: number;
 }
 
-/** A link is shown as what it leads to; one that leads nowhere has no type. */
+/** A link is shown as its target; a broken link has no type. */
 async function linkTarget(path: string): Promise<LinkTarget> {
   try {
     const target = await realpath(path);
@@ -81,11 +81,11 @@ function typeOf(found: BigIntStats): FileType {
   return found.isSymbolicLink() ? "FILE_TYPE_SYMLINK" : "FILE_TYPE_UNSPECIFIED";
 }
 
-/** RFC 3339 with nanoseconds, as far as there are any. */
+/** RFC 3339 with up to nanoseconds. */
 function timeText(nanoseconds: bigint): string {
   const seconds = new Date(Number(nanoseconds / 1_000_000n)).toISOString().slice(0, 19);
   const rest = (((nanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
-  // Whole groups of three digits: that is how protocol buffers read it.
+  // In groups of three digits, as protocol buffers print it.
   return rest === "" ? `${seconds}Z` : `${seconds}.${rest.padEnd(Math.ceil(rest.length / 3) * 3, "0")}Z`;
 }
 
@@ -98,7 +98,7 @@ const kinds: readonly (readonly [number, string])[] = [
   [constants.S_IFSOCK, "S"],
 ];
 
-/** As clients know it: `-rw-r--r--`, `drwxr-xr-x`, `dtrwxrwxrwx`. */
+/** In the form that clients know: `-rw-r--r--`, `drwxr-xr-x`, `dtrwxrwxrwx`. */
 export function permissionText(mode: number): string {
   const kind = kinds.find(([bits]) => (mode & constants.S_IFMT) === bits)?.[1] ?? "";
   const special = ((mode & 0o4000) === 0 ? "" : "u") + ((mode & 0o2000) === 0 ? "" : "g") + ((mode & 0o1000) === 0 ? "" : "t");

@@ -1,5 +1,5 @@
 /**
- * Files and folders, except their contents (filesystem.proto).
+ * Files and folders, except file contents (filesystem.proto).
  * - `entry-info.ts`: the description of one, - `move-entry.ts`, - `watch-service.ts`, `folder-watch.ts`, `inotify.ts`: changes,
  * - `system-failure.ts`: errors.
  */
@@ -62,7 +62,7 @@ async function named(path: string | undefined, work: () => Promise<object>): Pro
   }
 }
 
-/** The entries of a folder down to a depth, each folder before what is in it, by name. Throws ConnectError, or what the system says. */
+/** Lists a folder down to a depth, each folder before its entries, sorted by name. Throws ConnectError, or the system's error. */
 async function listFolder(deps: EntryDeps, path: string, depth: number): Promise<EntryInfo[]> {
   const real = await realpath(path).catch((error: unknown) => {
     if (codeOf(error) === "ELOOP") throw new ConnectError("failed_precondition", `the links at '${path}' lead in a circle`);
@@ -76,7 +76,7 @@ async function listFolder(deps: EntryDeps, path: string, depth: number): Promise
 
 async function walk(folder: Place, depth: number, places: Place[]): Promise<void> {
   const entries = await readdir(folder.real, { withFileTypes: true }).catch((error: unknown) => {
-    // One below the first that vanished or cannot be read is shown without contents.
+    // A subfolder that has vanished or cannot be read is shown without contents.
     if (places.length > 0) return [];
     throw error;
   });

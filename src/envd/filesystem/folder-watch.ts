@@ -7,7 +7,7 @@ import type { EventType } from "#envd-protocol/filesystem-messages.ts";
 import { systemFailure } from "./system-failure.ts";
 import { Inotify, inotifyMask as bits, type RawEvent } from "./inotify.ts";
 
-/** Changes that other machines make are not told by the kernel. */
+/** The kernel does not report changes that other machines make. */
 const networkFileSystems: ReadonlySet<number> = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x65735546, 0x01021997, 0x00c36400, 0x5346414f]);
 
 export interface WatchOptions {
@@ -23,12 +23,12 @@ export interface FolderEvent {
   readonly type: EventType;
 }
 
-/** Tells what happens in a folder, and below it if asked to. */
+/** Reports changes in a folder, and below it if recursive. */
 export class FolderWatch {
   readonly #options: WatchOptions;
   readonly #tell: (event: FolderEvent) => void;
   readonly #folders = new Map<number, string>();
-  /** Moves of our own uploads: watchers see a file written, not how. */
+  /** The renames of our own uploads: watchers should see a written file, not how it was written. */
   readonly #uploads = new Map<number, "create" | "replace">();
   #inotify: Inotify | undefined;
 

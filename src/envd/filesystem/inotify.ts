@@ -1,4 +1,4 @@
-/** What the kernel tells about watched folders, exactly (`watch.c`); Node's own watcher leaves out half of it. */
+/** The kernel's events about watched folders (`watch.c`); Node's own watcher leaves out half of them. */
 import { HelperChild } from "#envd/helper/helper-child.ts";
 import { FrameFields, frameOf } from "#envd/helper/helper-frames.ts";
 
@@ -43,7 +43,7 @@ export class Inotify {
     return inotify;
   }
 
-  /** The watch's number; undefined when the folder is not there, or is none. */
+  /** The number of the watch; undefined if the path is not a folder. */
   async watch(path: string): Promise<number | undefined> {
     const answer = await this.#child.ask(frameOf([path]));
     const number = answer === undefined ? 0 : new FrameFields(answer).number();

@@ -4,14 +4,14 @@ import type { Account } from "#envd/accounts/accounts.ts";
 import { codeOf } from "#envd/files/file-failure.ts";
 import { makeFolders } from "#envd/files/make-folders.ts";
 
-/** Moves a file or a folder, also where that means copying. Throws what the system says. */
+/** Moves a file or a folder, copying it if necessary. Throws the system's error. */
 export async function moveEntry(source: string, destination: string, account: Account): Promise<void> {
   await lstat(source);
   await makeFolders(dirname(destination), account);
   try {
     await rename(source, destination);
   } catch (error) {
-    // Between file systems, and for folders that came with the image.
+    // Needed between file systems, and for folders from the image's layers.
     if (codeOf(error) !== "EXDEV") throw error;
     await copyThenRemove(source, destination);
   }

@@ -12,7 +12,7 @@ const codes: Readonly<Record<FailureKind, ConnectCode>> = {
   other: "internal",
 };
 
-/** What the system says about a path becomes what the protocol says. */
+/** Translates system errors about a path into errors of the protocol. */
 export function systemFailure(path: string, error: unknown): ConnectError {
   return error instanceof ConnectError ? error : new ConnectError(codes[failureKind(error)], `${path}: ${failureText(error)}`);
 }

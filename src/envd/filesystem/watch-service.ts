@@ -9,9 +9,9 @@ import { entryInfo } from "./entry-info.ts";
 import { resolvedPath, type FilesystemDeps } from "./filesystem-deps.ts";
 import { FolderWatch, type FolderEvent } from "./folder-watch.ts";
 
-/** How many events are kept until they are asked for; the oldest are dropped first. */
+/** Number of events kept until they are fetched; the oldest are dropped first. */
 const mostKept = 10_000;
-/** Bytes that a client may be behind before its stream is ended. */
+/** Unread bytes after which a client's stream is ended. */
 const mostBehind = 16 * 1024 * 1024;
 
 interface PolledWatcher {
@@ -19,7 +19,7 @@ interface PolledWatcher {
   readonly events: Promise<FilesystemEvent>[];
 }
 
-/** Watching by a stream, and by asking from time to time. */
+/** Watching with a stream, or by polling. */
 export function watchHandlers(deps: FilesystemDeps): Pick<Handlers, "unary" | "streamOut"> {
   const watchers = new Map<string, PolledWatcher>();
   let last = 0;
@@ -54,7 +54,7 @@ export function watchHandlers(deps: FilesystemDeps): Pick<Handlers, "unary" | "s
   };
 }
 
-/** `tell` gets events in their order; each is ready when its entry has been looked up. */
+/** `tell` receives the events in order; each resolves when its entry has been looked up. */
 function open(
   deps: FilesystemDeps,
   call: Call,

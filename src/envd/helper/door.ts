@@ -1,22 +1,22 @@
 /**
- * The daemon's side of its doors. While a sandbox waits, a small program answers there in its place (`doorman.c`); both speak once, over a
- * pair of sockets: the daemon says that it can work, and what is to be answered for it; the doorman hands over the order that armed the
- * sandbox, or nothing when somebody came whom it does not know. Then it is gone, and whoever knocks next finds the daemon.
+ * The daemon's side of its doors. While a sandbox waits, a small program answers in the daemon's place (`doorman.c`). They talk once, over a socket pair:
+ * the daemon says that it is ready, and what to answer for it; the doorman passes on the order that armed the sandbox, or nothing if an unknown request
+ * came. Then the doorman exits, and the daemon accepts the next connection.
  */
 import { closeSync } from "node:fs";
 import { Socket } from "node:net";
 import { type Identity, parseInit } from "#envd/init-request.ts";
 import { header, type InitBody, initSubject } from "#envd-protocol/arming.ts";
 
-/** As doorman.c places them. */
+/** Descriptor numbers set by doorman.c. */
 const [doormanAt, firstDoorAt] = [3, 4];
 
-/** Descriptors by the ports that the doorman says it holds; undefined where there is none, and they are the daemon's to open. */
+/** Descriptors by the ports that the doorman holds; undefined without a doorman: the daemon opens the ports itself. */
 export function heldDoors(ports: string | undefined): Map<number, number> | undefined {
   return ports === undefined ? undefined : new Map(ports.split(",").map((port, place) => [Number(port), firstDoorAt + place]));
 }
 
-/** How long an order may wait for its daemon: longer than a burst of creates takes, shorter than anybody takes to miss the daemon. */
+/** How long an order may wait for the daemon: longer than a burst of creates takes, shorter than the time after which a caller misses the daemon. */
 const restMs = 1000;
 
 /** For a daemon that answers by itself from the start. */
@@ -29,7 +29,7 @@ export interface Order {
   readonly init: InitBody;
 }
 
-/** Lets the doorman answer, until it has something to hand over. Rejects if it ends without: it may have answered for us. */
+/** Lets the doorman answer until it has something to pass on. Rejects if it exits without that: it may already have answered for us. */
 export async function waitBehindDoor(identity: Identity): Promise<Order | undefined> {
   const doorman = new Socket({ fd: doormanAt });
   try {
@@ -40,7 +40,7 @@ export async function waitBehindDoor(identity: Identity): Promise<Order | undefi
   }
 }
 
-/** `struct word` of doorman.c, and the texts whose sizes it has. */
+/** `struct word` of doorman.c, followed by the texts whose sizes it has. */
 function wordFor({ podUid, bootId, controlPlaneKey }: Identity): Buffer {
   const key = Buffer.from(controlPlaneKey, "base64");
   if (key.length !== 32) throw new Error(`the control plane's public key must be 32 bytes in base64, not ${key.length} bytes`);
@@ -51,7 +51,7 @@ function wordFor({ podUid, bootId, controlPlaneKey }: Identity): Buffer {
   return Buffer.concat([sizes, key, ...texts]);
 }
 
-/** The last of its connection: the next one may be the daemon's. */
+/** The last answer of its connection: the next connection may be the daemon's. */
 function noContent(headers: Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries({ ...headers, connection: "close" }).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`HTTP/1.1 204 No Content\r\n${lines.join("")}\r\n`, "latin1");
@@ -69,7 +69,7 @@ async function handedOver(doorman: Socket): Promise<Order | undefined> {
   throw new Error("the doorman ended without a word");
 }
 
-/** The doorman knows who signed the order, and not what it says. */
+/** The doorman checks the signature of an order, not its content. */
 function orderIn(sandboxId: Buffer, body: Buffer): Order {
   const init = parseInit(body);
   if (typeof init === "string") throw new Error(`the control plane's order cannot be carried out: ${init}`);

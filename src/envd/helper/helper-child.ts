@@ -1,18 +1,18 @@
 /**
- * A helper at work. The helper (`helper.c`) is one static program in C for what Node cannot do in a sandbox: it holds the daemon's ports while the
- * sandbox waits (`door.ts`), becomes commands, keeps metadata of files, and watches folders.
+ * A running helper. The helper (`helper.c`) is one static program in C for what Node cannot do in a sandbox: it holds the daemon's ports while the sandbox
+ * waits (`door.ts`), becomes commands, stores metadata of files, and watches folders.
  */
 import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import type { Socket } from "node:net";
 import { firstFrame } from "./helper-frames.ts";
 
 export interface HelperChildOptions {
-  /** Where the program is. */
+  /** Path of the program. */
   readonly helper: string;
   readonly verb: "command" | "attributes" | "watch";
-  /** Descriptors 4 and on. */
+  /** Descriptors from 4 on. */
   readonly descriptors?: readonly number[];
-  /** Its output is a pipe to us, and not nowhere. */
+  /** Its output is a pipe to us instead of being discarded. */
   readonly hasOutput?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Ending {
 
 export class HelperChild {
   readonly process: ChildProcess;
-  /** How it ended, as the helper or as what it became: listened for from the start, because a short command is over soon. */
+  /** Exit of the helper, or of the program that it became. The listener is added at once, because a short command ends soon. */
   readonly ended: Promise<Ending>;
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
@@ -33,13 +33,13 @@ export class HelperChild {
 
   constructor({ helper, verb, descriptors = [], hasOutput = false }: HelperChildOptions) {
     const stdio: StdioOptions = ["ignore", hasOutput ? "pipe" : "ignore", "ignore", "pipe", ...descriptors];
-    // A session of its own: no terminal, and signals of ours do not reach it.
+    // A session of its own: no terminal, and signals to the daemon's group do not reach it.
     this.process = spawn(helper, [verb], { stdio, env: {}, detached: true, cwd: "/" });
     this.ended = new Promise((resolve) => this.process.once("exit", (code, signal) => resolve({ code, signal })));
     // stdio[3] is "pipe" above.
     this.#socket = this.process.stdio[3] as Socket;
     this.#socket.on("data", (chunk: Buffer) => this.#receive(chunk));
-    // The socket ends with the process, whichever way; requests after that are answered by undefined.
+    // The socket closes when the process ends; later requests resolve with undefined.
     this.#socket.on("error", () => {});
     this.#socket.on("end", () => this.#close());
     this.#socket.on("close", () => this.#close());
@@ -51,7 +51,7 @@ export class HelperChild {
     return this.answer();
   }
 
-  /** The next answer, also of a helper that speaks first. */
+  /** The next answer, also from a helper that sends first. */
   answer(): Promise<Buffer | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
@@ -60,7 +60,7 @@ export class HelperChild {
     });
   }
 
-  /** A helper that has no daemon any more ends. */
+  /** A helper exits when its daemon closes the socket. */
   letGo(): void {
     this.#socket.destroy();
   }

@@ -1,13 +1,13 @@
-/** What the daemon and its helper send each other: a size, then numbers of 4 bytes, texts with a zero at their end, and bytes. As `wire.h` reads them. Pure. */
+/** Messages between the daemon and its helper: a size, then 4-byte numbers, zero-terminated texts, and bytes. `wire.h` reads the same form. Pure. */
 
-/** The helper keeps no more of one frame (`frame_room` of wire.h). */
+/** The largest frame of the helper (`frame_room` of wire.h). */
 const mostBytes = 4 * 1024 * 1024;
 
 export class FrameTooLong extends Error {
   override readonly name = "FrameTooLong";
 }
 
-/** Throws FrameTooLong. Callers have refused texts with a zero byte before. */
+/** Throws FrameTooLong. Callers have already refused texts with a zero byte. */
 export function frameOf(fields: Iterable<number | string>): Buffer {
   const parts: Buffer[] = [];
   for (const field of fields) {
@@ -33,7 +33,7 @@ export function firstFrame(received: Buffer): { readonly content: Buffer; readon
   return received.length < end ? undefined : { content: received.subarray(4, end), rest: received.subarray(end) };
 }
 
-/** The fields of a frame, in their order. Throws RangeError where there is none. */
+/** The fields of a frame in order. Throws RangeError beyond the last one. */
 export class FrameFields {
   readonly #content: Buffer;
   #at = 0;
@@ -55,7 +55,7 @@ export class FrameFields {
     return text;
   }
 
-  /** A text with its size in front of it, whatever bytes it has. */
+  /** Bytes with their size in front, for arbitrary content. */
   sizedText(): string {
     const size = this.number();
     this.#at += size;

@@ -1,6 +1,6 @@
 /*
  * How the daemon and the helper talk over descriptor 3: frames of a 4-byte size and so many bytes. A frame holds numbers of 4 bytes and texts with a
- * zero at their end (src/envd/helper/frames.ts writes and reads the same). Numbers are in the machine's own order: both sides run on one machine.
+ * zero at their end (src/envd/helper/helper-frames.ts writes and reads the same). Numbers are in the machine's own order: both sides run on one machine.
  */
 #ifndef AGENTBOX_WIRE_H
 #define AGENTBOX_WIRE_H

@@ -1,6 +1,5 @@
 /**
- * JSON with letters beyond ASCII as escapes: the SDKs decode what they read piece by piece, and would spoil a letter that lies in two
- * pieces. Pure.
+ * JSON with non-ASCII letters escaped: the SDKs decode their input piece by piece and would break a letter that is split between two pieces. Pure.
  */
 
 const beyondAscii = /[\u0080-\uffff]/;
@@ -8,7 +7,7 @@ const digits = Buffer.from("0123456789abcdef");
 const [backslash, u] = [0x5c, 0x75];
 const longestEscape = 6;
 
-/** On a line of its own. Byte by byte, because a daemon must not stand still for seconds over some megabytes of such letters. */
+/** One line. Converts byte by byte, because a slower method would block the daemon for seconds on megabytes of such letters. */
 export function asciiJson(value: object): string | Buffer {
   const text = `${JSON.stringify(value)}\n`;
   if (!beyondAscii.test(text)) return text;

@@ -1,10 +1,10 @@
 /**
- * What is said to the bash of a context. It is an interactive one, because only such a bash goes on with its next line when it is
- * interrupted; its requests are lines of its input, and the code finds none. Pure.
+ * The lines sent to the bash of a context. It is an interactive bash, because only such a bash continues with its next line after an interrupt. Requests
+ * are lines of its input; the code sees an empty input. Pure.
  */
 import type { Execution } from "./languages.ts";
 
-/** Our copies of the outputs, under numbers that no script uses: the code may redirect its own. */
+/** Copies of the outputs, under numbers that no script uses, because the code may redirect its own. */
 const out = 198;
 const err = 199;
 
@@ -14,7 +14,7 @@ export function bashOpening(mark: string): string {
 
 export function bashExecution(mark: string, { code, env }: Execution): string {
   const variables = Object.entries(env).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  // `declare -p` is the variable as it was, as a command that makes it so again.
+  // `declare -p` prints a command that restores the variable.
   const set = variables.map(
     ([name, value]) => `__agentbox_kept+=("$(declare -p ${name} 2>/dev/null || echo unset ${name})"); export ${name}=${bashText(value)}\n`,
   );

@@ -47,7 +47,7 @@ test("code that does not heed an interrupt is interrupted again until it ends", 
   expect([kernel.interrupts, clock.pending]).toEqual([3, 0]);
 });
 
-test("who goes away before his turn is passed over", async () => {
+test("a client that disconnects before its turn is skipped", async () => {
   const { kernel, context } = world();
   const leaving = new AbortController();
   const first = context.execute({ code: "1", env: {} }, listener, new AbortController().signal);

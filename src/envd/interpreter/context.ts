@@ -1,4 +1,4 @@
-/** A place where code is run, with the names that earlier code has left there. Its process is started when it is first used. */
+/** A context runs code and keeps the names that earlier code defined. Its process starts at first use. */
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { ExecutionListener, Kernel } from "./kernel.ts";
 import type { Execution, Language } from "./languages.ts";
@@ -10,9 +10,9 @@ export interface ContextFacts {
 }
 
 export interface ExecuteListener extends ExecutionListener {
-  /** The how-manieth execution it is, from 1. */
+  /** Number of the execution, from 1. */
   started(count: number): void;
-  /** What runs can be made to wait. */
+  /** Pauses the running code. */
   running(kernel: Kernel): void;
   failed(name: string, value: string): void;
 }
@@ -34,14 +34,14 @@ export class Context {
     this.#start = start;
   }
 
-  /** Runs executions one after the other, in order. One whose client leaves before its turn is skipped; one that runs is interrupted. */
+  /** Runs executions one after the other. If a client leaves before its turn, its execution is skipped; if it leaves later, the execution is interrupted. */
   execute(execution: Execution, listener: ExecuteListener, gone: AbortSignal): Promise<void> {
     const mine = this.#turn.then(() => (gone.aborted ? undefined : this.#execute(execution, listener, gone)));
     this.#turn = mine.catch(() => undefined);
     return mine;
   }
 
-  /** Ends the process, and with it all names; the next execution starts another. */
+  /** Ends the process and drops all names; the next execution starts a new one. */
   async restart(): Promise<void> {
     const kernel = await this.#kernel?.catch(() => undefined);
     this.#forget();

@@ -1,10 +1,10 @@
-/** What clients ask for, checked. Pure. */
+/** Validates requests of clients. Pure. */
 import { type Language, languageOf, languages } from "./languages.ts";
 
 export interface ExecuteRequest {
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Where: in a context, or in the one that a language has by itself. */
+  /** Where to run: in a given context, or in the default context of a language. */
   readonly in: { readonly contextId: string } | { readonly language: Language };
 }
 
@@ -13,7 +13,7 @@ export interface ContextRequest {
   readonly cwd: string | undefined;
 }
 
-/** The request, or what is wrong with it. */
+/** The request, or an error message. */
 export function parseExecute(body: unknown): ExecuteRequest | string {
   if (!isObject(body)) return "the body must be a JSON object";
   const { code, context_id: contextId, language } = body;

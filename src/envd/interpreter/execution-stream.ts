@@ -1,4 +1,4 @@
-/** What one client hears of one execution: a line of JSON for each event, and one now and then while there is nothing to tell. */
+/** The answer to one execution: a line of JSON for each event, and a keep-alive line when there is nothing else. */
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "#lib/clock.ts";
 import { asciiJson } from "./ascii-json.ts";
@@ -28,7 +28,7 @@ export class ExecutionStream implements ExecuteListener {
     this.#wait();
   }
 
-  /** Aborted when the client went away. */
+  /** Aborted when the client disconnects. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
@@ -42,7 +42,7 @@ export class ExecutionStream implements ExecuteListener {
   }
 
   output(name: StreamName, text: string): void {
-    // Clients take the time as nanoseconds.
+    // Clients expect the time in nanoseconds.
     if (text !== "") this.#send({ type: name, text, timestamp: this.#clock.now() * 1e6 });
   }
 

@@ -1,6 +1,6 @@
 /**
- * Takes a runner's frames out of the output of the code that it runs: a zero byte and the mark, `+` when more of it follows or `.`,
- * JSON, and the end of the line. The mark is a random text, so that no output looks like a frame by accident.
+ * Finds a runner's frames in the output of the code: a zero byte and the mark, `+` if more follows or `.`, JSON, and a line end. The mark is a random
+ * text, so that no output looks like a frame by accident.
  */
 export type OutputPart = { readonly kind: "text"; readonly bytes: Buffer } | { readonly kind: "frame"; readonly text: string };
 
@@ -38,7 +38,7 @@ export class FrameReader {
     return text;
   }
 
-  /** How many of the last bytes may be the beginning of a frame. */
+  /** Number of last bytes that may be the beginning of a frame. */
   #openEnd(bytes: Buffer): number {
     const zero = bytes.lastIndexOf(0);
     const length = bytes.length - zero;

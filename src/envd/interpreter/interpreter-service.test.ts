@@ -31,7 +31,7 @@ const routes = ["GET /contexts", "POST /contexts", "DELETE /contexts/x", "POST /
 const access = { "x-access-token": "access-1" };
 const traffic = { "e2b-traffic-access-token": "traffic-1" };
 
-test.each(routes)("%s is for those who show a token of the sandbox", async (route) => {
+test.each(routes)("%s requires a token of the sandbox", async (route) => {
   for (const headers of [{}, { "x-access-token": "access-2" }, { "e2b-traffic-access-token": "traffic-2" }]) {
     expect(await ask(route, headers, route.startsWith("POST") ? {} : undefined)).toBe(401);
   }

@@ -1,8 +1,8 @@
 /**
- * Runs pieces of code one after the other and tells what comes of them, as the code-interpreter SDKs expect it. A part of the daemon
- * that is loaded when the first request comes (ADR 31).
- * - `execute-request.ts`: what is asked, - `context.ts`, `kernel.ts`: where it runs, - `languages.ts`, `bash-lines.ts`, `runners/`:
- *   how each language runs it, - `frame-reader.ts`, `runner-message.ts`: what runners say, - `execution-stream.ts`, `ascii-json.ts`: what clients hear.
+ * Runs pieces of code one after the other and streams the results, as the code-interpreter SDKs expect. A part of the daemon that is loaded at the first
+ * request (ADR 31).
+ * - `execute-request.ts`: requests, - `context.ts`, `kernel.ts`: where code runs, - `languages.ts`, `bash-lines.ts`, `runners/`: how each language runs
+ * it, - `frame-reader.ts`, `runner-message.ts`: messages of runners, - `execution-stream.ts`, `ascii-json.ts`: answers to clients.
  */
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
@@ -33,9 +33,9 @@ export interface InterpreterDeps {
   readonly programs: string;
 }
 
-/** Beyond this, one after the other must go before another can come: a context costs memory when it is used. */
+/** Above this number, a context must be removed before another is created: a used context costs memory. */
 const mostContexts = 256;
-/** There from the beginning; those of other languages come when they are first asked for. */
+/** Exists from the beginning; contexts of other languages are created at their first request. */
 const firstLanguages: readonly Language[] = ["python", "javascript"];
 
 export class InterpreterService {
@@ -126,7 +126,7 @@ export class InterpreterService {
     return context;
   }
 
-  /** As the sandbox's user, with the variables that the sandbox has at this moment. */
+  /** As the sandbox's user, with the sandbox's current variables. */
   #start(language: Language, cwd: string): Promise<Kernel> {
     const { state, clock, programs, helper } = this.#deps;
     const account = accountOf(this.#accounts, state.init, undefined);
@@ -142,7 +142,7 @@ export class InterpreterService {
   }
 }
 
-/** Method and path, with `id` in the place of a context's. */
+/** Method and path, with `id` in place of a context's id. */
 function routeOf({ method, url = "/" }: IncomingMessage): { readonly route: string; readonly id: string } {
   const path = url.split("?", 1)[0] ?? "/";
   const id = /^\/contexts\/([^/]+)/.exec(path)?.[1] ?? "";
@@ -153,7 +153,7 @@ function noContext(id: string): string {
   return `Context ${id} not found`;
 }
 
-/** What the body is, or what is wrong with it. */
+/** The body, or an error message. */
 async function readJson(request: IncomingMessage): Promise<{ readonly value: unknown } | string> {
   try {
     const bytes = await readUnary(request);

@@ -1,4 +1,4 @@
-/** The process behind a context: runs one piece of code after the other, and is gone when it dies. */
+/** The process of a context: runs one piece of code after the other until it dies. */
 import { randomBytes } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -23,31 +23,31 @@ export interface KernelOptions {
   /** Where the helper is. */
   readonly helper: string;
   readonly state: Pick<ArmedState, "isRetired">;
-  /** The user, folder and variables that it runs with. */
+  /** User, folder and variables of the process. */
   readonly as: Omit<Command, "cmd" | "args">;
 }
 
 interface Running {
   readonly listener: ExecutionListener;
-  /** Both outputs say the end for themselves: what was written before it has then been told. */
+  /** Both outputs report the end: by then, everything written before has been received. */
   readonly open: Set<StreamName>;
   readonly ended: (how: "ended" | "died") => void;
 }
 
-/** How long the last output of one that died is waited for: a program that it has started may hold it open. */
+/** How long to wait for the last output of a dead process: a child may keep it open. */
 const lastWordsMs = 100;
 
 const silence: ExecutionListener = { output: () => {}, message: () => {} };
 
 export class Kernel {
-  /** How it died, for people. */
+  /** How it died, in words. */
   readonly died: Promise<string>;
   readonly #launched: Launched;
   readonly #runner: Runner;
   #running: Running | undefined;
   #isDead = false;
 
-  /** Resolves when it is ready to run something. Throws ConnectError when it cannot be started. */
+  /** Resolves when it is ready. Throws ConnectError if it cannot be started. */
   static async start({ language, clock, programs, helper, state, as }: KernelOptions): Promise<Kernel> {
     const mark = randomBytes(12).toString("hex");
     const own = runnerOf(language, programs, mark);
@@ -61,7 +61,7 @@ export class Kernel {
     this.#launched = launched;
     this.#runner = runner;
     for (const name of ["stdout", "stderr"] as const) this.#read(name, mark);
-    // Writing to an ended process fails here; its end is reported by `died`.
+    // Writing to an ended process fails here; `died` reports its end.
     launched.input?.on("error", () => {});
     this.died = launched.ended.then(async ({ code, signal }) => {
       this.#isDead = true;
@@ -79,7 +79,7 @@ export class Kernel {
     return this.#say(this.#runner.line(execution), listener);
   }
 
-  /** Ends what runs, with all programs that it has started. */
+  /** Ends the running code with all programs that it has started. */
   interrupt(): void {
     this.#signal("SIGINT");
     const { interruptLine } = this.#runner;
@@ -92,7 +92,7 @@ export class Kernel {
     this.#launched.input?.destroy();
   }
 
-  /** Makes the code wait until its output has been read. */
+  /** Pauses the code until its output has been read. */
   hold(isHeld: boolean): void {
     for (const { socket } of this.#launched.outputs.values()) {
       if (isHeld) socket.pause();
@@ -132,13 +132,13 @@ export class Kernel {
     if (running.open.size === 0) running.ended("ended");
   }
 
-  /** It leads a group of its own, in which the programs are that it has started. */
+  /** The process leads a process group that includes the programs it starts. */
   #signal(name: "SIGINT" | "SIGKILL"): void {
     if (this.#isDead) return;
     try {
       process.kill(-this.#launched.pid, name);
     } catch {
-      // It ended this very moment.
+      // It ended at this moment.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Which languages contexts speak, and how the program behind each is started and told what to run. */
+/** The languages of contexts: how the program of each is started, and how code is sent to it. */
 import { join } from "node:path";
 import { bashExecution, bashOpening } from "./bash-lines.ts";
 
@@ -8,7 +8,7 @@ export type Language = (typeof languages)[number];
 
 const aliases: Readonly<Record<string, Language>> = { py: "python", python3: "python", js: "javascript", ts: "typescript", sh: "bash" };
 
-/** By any of its names, in any case. */
+/** Finds a language by any of its names, in any case. */
 export function languageOf(name: string): Language | undefined {
   const lower = name.toLowerCase();
   return languages.find((language) => language === lower) ?? (Object.hasOwn(aliases, lower) ? aliases[lower] : undefined);
@@ -16,17 +16,17 @@ export function languageOf(name: string): Language | undefined {
 
 export interface Execution {
   readonly code: string;
-  /** For this run only. */
+  /** Only for this execution. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 export interface Runner {
   readonly cmd: string;
   readonly args: readonly string[];
-  /** What is said to it before all else. */
+  /** Sent to the program first. */
   readonly opening: string;
   line(execution: Execution): string;
-  /** Where a signal alone does not do it: what is said to it to end what runs. */
+  /** Sent to end the running code, where a signal alone is not enough. */
   readonly interruptLine?: string;
 }
 
@@ -34,7 +34,7 @@ function line({ code, env }: Execution): string {
   return `${JSON.stringify({ code, env })}\n`;
 }
 
-/** `programs`: the folder where the daemon and its runners are. `mark`: what the runner's frames begin with. */
+/** `programs`: the folder of the daemon and its runners. `mark`: the beginning of the runner's frames. */
 export function runnerOf(language: Language, programs: string, mark: string): Runner {
   if (language === "bash") {
     return {
@@ -52,7 +52,7 @@ export function runnerOf(language: Language, programs: string, mark: string): Ru
       join(programs, "lib"),
       join(programs, "node"),
       "--disable-warning=ExperimentalWarning",
-      // Code that is broken off in the middle of a callback leaves no traces there but in the books that these checks are about.
+      // Code that is interrupted inside a callback leaves no trace except in the books that these checks look at.
       "--no-force-async-hooks-checks",
       join(programs, "javascript-runner.cjs"),
       mark,

@@ -1,4 +1,4 @@
-/** What runners say, and what clients are told of it. Pure. */
+/** Translates messages of runners for clients. Pure. */
 
 export type RunnerMessage =
   | { readonly type: "result"; readonly bundle: Readonly<Record<string, unknown>>; readonly main: boolean }
@@ -7,7 +7,7 @@ export type RunnerMessage =
 
 export type ExecutionEvent = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** The names that clients know kinds of results by. */
+/** Names of result kinds as clients know them. */
 const formats: Readonly<Record<string, string>> = {
   "text/plain": "text",
   "text/html": "html",
@@ -23,7 +23,7 @@ const formats: Readonly<Record<string, string>> = {
   "e2b/chart": "chart",
 };
 
-/** Undefined: no message of a runner's, which means that the code has written it. */
+/** Undefined if it is no message of a runner: then the code has written it. */
 export function parseMessage(text: string): RunnerMessage | undefined {
   try {
     const message = JSON.parse(text) as Partial<RunnerMessage> | null;
@@ -35,7 +35,7 @@ export function parseMessage(text: string): RunnerMessage | undefined {
   }
 }
 
-/** Undefined: nothing to tell. */
+/** Undefined if there is nothing to report. */
 export function eventOf(message: RunnerMessage): ExecutionEvent | undefined {
   if (message.type === "result") return resultEvent(message.bundle, message.main);
   if (message.type === "error") return { type: "error", name: message.name, value: message.value, traceback: message.traceback };
@@ -61,7 +61,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? unquoted(value) : JSON.stringify(value);
 }
 
-/** A text is shown as it is, not as it would be written in a program. */
+/** A text is shown as it is, not as a literal. */
 function unquoted(text: string): string {
   const [first] = text;
   return text.length > 1 && (first === "'" || first === '"') && text.endsWith(first) ? text.slice(1, -1) : text;

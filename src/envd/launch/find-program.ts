@@ -1,15 +1,15 @@
-/** Which file a command's first word means, as execvp finds it, and whether the kernel will take it. */
+/** Finds the file of a command's first word like execvp, and checks if the kernel will run it. */
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LaunchFault } from "./launch-fault.ts";
 
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/** MAX_ARG_STRLEN: of one argument or variable, with the byte that ends it. */
+/** MAX_ARG_STRLEN: limit of one argument or variable, including its zero byte. */
 const longestString = 128 * 1024;
-/** Linux takes a quarter of the stack's limit, which is 8 MiB. */
+/** Linux allows a quarter of the stack limit, which is 8 MiB. */
 const longestAll = 2 * 1024 * 1024 - 64 * 1024;
 
-/** Throws when there is none that we may run. */
+/** Throws if there is no program that we may run. */
 export function findProgram(name: string, path: string | undefined): string {
   if (name === "") throw new LaunchFault("not-found", "a command is needed");
   const shown = JSON.stringify(name);
@@ -20,7 +20,7 @@ export function findProgram(name: string, path: string | undefined): string {
       ? new LaunchFault("not-found", `there is no program ${shown}`)
       : new LaunchFault("not-executable", kind === "folder" ? `${shown} is a directory` : `${shown} may not be executed`);
   }
-  // A PATH that is there and empty means the present folder, as an empty part of one does.
+  // An empty PATH means the current folder, like an empty part of it.
   const folders = (path ?? usualPath).split(":").map((folder) => (folder === "" ? "." : folder));
   const files = folders.map((folder) => join(folder, name));
   const found = files.find((file) => kindOf(file) === "program");
@@ -28,7 +28,7 @@ export function findProgram(name: string, path: string | undefined): string {
     if (files.some((file) => kindOf(file) === "plain")) throw new LaunchFault("not-executable", `${shown} may not be executed`);
     throw new LaunchFault("not-found", `there is no program ${shown} in PATH`);
   }
-  // Without a slash it would be looked for again.
+  // Without a slash, exec would search for it again.
   return found.includes("/") ? found : `./${found}`;
 }
 
@@ -43,7 +43,7 @@ function kindOf(file: string): "program" | "plain" | "folder" | "absent" {
   }
 }
 
-/** Once a program was announced, only the kernel can say that it is none; so its first bytes are looked at before. */
+/** After the launcher has reported a program, only the kernel could refuse it; so its first bytes are checked here. */
 export function refuseUnreadable(file: string): void {
   const first = firstBytes(file);
   if (first === undefined) return;
@@ -58,7 +58,7 @@ export function refuseUnreadable(file: string): void {
   }
 }
 
-/** Undefined where only running is allowed. */
+/** Undefined if the file may be executed but not read. */
 function firstBytes(file: string): string | undefined {
   let descriptor: number;
   try {
@@ -79,7 +79,7 @@ export function refuseTooLong(argv: readonly string[], variables: Readonly<Recor
   if (sizes.some((size) => size > longestString)) {
     throw new LaunchFault("too-long", "an argument or a variable has more than 128 KiB, which is the most that Linux takes");
   }
-  // A pointer to each is counted, too.
+  // Each pointer counts, too.
   if (sizes.reduce((sum, size) => sum + size + 8, 0) > longestAll) {
     throw new LaunchFault("too-long", "the arguments and the environment are longer than the kernel takes");
   }

@@ -1,4 +1,4 @@
-/** Who is meant by `user`, `uid`, `user:group` or `uid:gid`, by the image's own files. A number need not be in them, a name must be. */
+/** Finds the user of `user`, `uid`, `user:group` or `uid:gid` in the image's files. A number need not be there, a name must. */
 import type { Account, Accounts } from "#envd/accounts/accounts.ts";
 
 export interface FoundUser {
@@ -9,19 +9,19 @@ export interface FoundUser {
 }
 
 export function findUser(text: string, accounts: Accounts): FoundUser {
-  const [who = "", group = ""] = text.split(":");
-  const account = accountOf(who === "" ? "0" : who, accounts);
+  const [user = "", group = ""] = text.split(":");
+  const account = accountOf(user === "" ? "0" : user, accounts);
   if (group === "") return { ...account, groups: accounts.groupsOf(account) };
   const gid = isNumber(group) ? Number(group) : accounts.findGroup(group);
   if (gid === undefined) throw new Error(`there is no group ${JSON.stringify(group)} in /etc/group; name one of them or give a number`);
   return { ...account, gid, groups: [gid] };
 }
 
-function accountOf(who: string, accounts: Accounts): Account {
-  const known = accounts.find(isNumber(who) ? accounts.userName(Number(who)) : who);
+function accountOf(user: string, accounts: Accounts): Account {
+  const known = accounts.find(isNumber(user) ? accounts.userName(Number(user)) : user);
   if (known !== undefined) return known;
-  if (isNumber(who)) return { name: who, uid: Number(who), gid: 0, home: "/" };
-  throw new Error(`there is no user ${JSON.stringify(who)} in /etc/passwd; name one of them or give a number`);
+  if (isNumber(user)) return { name: user, uid: Number(user), gid: 0, home: "/" };
+  throw new Error(`there is no user ${JSON.stringify(user)} in /etc/passwd; name one of them or give a number`);
 }
 
 function isNumber(text: string): boolean {

@@ -1,4 +1,4 @@
-/** Why a program cannot be started; `StartFault` of the control plane's port to pods has the same words. */
+/** Why a program cannot be started, in the same words as `StartFault` of the control plane's port to pods. */
 export type Fault = "not-found" | "not-executable" | "user" | "workingDir" | "too-long";
 
 export class LaunchFault extends Error {

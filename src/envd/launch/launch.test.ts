@@ -7,7 +7,7 @@ const launcher = [fileURLToPath(import.meta.resolve("./launch.ts"))];
 
 interface Ran {
   readonly status: number | null;
-  /** What the launcher said of itself. */
+  /** The identity that the launcher reported. */
   readonly first: { readonly pid?: number; readonly startTime?: string; readonly failed?: string; readonly fault?: string };
   readonly output: string;
 }
@@ -47,7 +47,7 @@ test("what it is asked on standard input is not on its command line, and the pro
   expect(Buffer.concat(said).toString().split("\u001E").at(-1)).toBe("100000\nits own");
 });
 
-test.runIf(process.getuid?.() === 0)("a program runs as another user, with his home", () => {
+test.runIf(process.getuid?.() === 0)("a program runs as another user, in that user's home", () => {
   expect(launch({ argv: ["sh", "-c", 'id -u; id -g; echo "$HOME"'], user: "nobody" }).output).toMatch(/^65534\n65534\n\//);
   expect(launch({ argv: ["sh", "-c", "id -u; id -g; id -G"], user: "4711:4712" }).output).toBe("4711\n4712\n4712\n");
 });
@@ -69,7 +69,7 @@ test.each([
   expect(first.fault).toBe({ "no-such-program": "not-found", "/no/such": "workingDir", "no-such-user": "user" }[said]);
 });
 
-test("a program is ended with what it started, by what it said of itself, and nobody else is", async () => {
+test("a signal by the reported identity ends a program with its children, and no other process", async () => {
   const request = { argv: ["sh", "-c", "sleep 1000 & wait"] };
   const child = spawn(process.execPath, [...launcher, JSON.stringify(request)], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
   const [said] = (await once(child.stdout, "data")) as [Buffer];
@@ -80,6 +80,6 @@ test("a program is ended with what it started, by what it said of itself, and no
   const ended = once(child.stdout, "close");
   launch({ signal: { pid, startTime, name: "SIGTERM" } });
   expect(await exit).toEqual([null, "SIGTERM"]);
-  // Nobody holds its output any more.
+  // No process holds its output any more.
   await ended;
 });

@@ -1,17 +1,16 @@
 /**
- * Runs a program in this container as somebody, somewhere, with more variables, and then is that program: for those who can start
- * something in a container and can say nothing but its command line, as Kubernetes' exec. It works in any image, because all that it
- * needs is beside it.
+ * Runs a program in this container as a given user, in a folder, with more variables, by becoming that program. For callers that can start a process in a
+ * container but pass only a command line, such as Kubernetes' exec. It works in any image, because everything it needs is beside it.
  *
  *   node launch.cjs '{"argv":["ls","-l"],"user":"user","workingDir":"/"}'
  *   node launch.cjs '{"ask":true}'                                          the same is read from standard input
  *   node launch.cjs '{"signal":{"pid":12,"startTime":"3456","name":"SIGINT"}}'
  *
- * Before the program writes anything, its first output says who it is (so that it can be signalled), or why it could not be started,
- * between two bytes that no program begins with: \x1e{"pid":12,"startTime":"3456"}\x1e. A launcher that asks says \x1e{"ready":true}\x1e
- * before: command lines are short, and others read them, so environments do not go there.
+ * Before the program writes anything, the launcher's first output identifies the process (for signals) or says why it could not be started, between two
+ * bytes that no program begins with: \x1e{"pid":12,"startTime":"3456"}\x1e. A launcher that reads its request from standard input first says
+ * \x1e{"ready":true}\x1e. Command lines are short and visible to other processes, so environments are not passed there.
  *
- * - `find-program.ts` where it is, - `find-user.ts` who that is, - `read-request.ts` what it is asked on standard input
+ * - `find-program.ts` the file, - `find-user.ts` the user, - `read-request.ts` a request from standard input
  */
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { Accounts } from "#envd/accounts/accounts.ts";
@@ -29,7 +28,7 @@ interface Program {
 
 interface Running {
   readonly pid: number;
-  /** As the kernel counts it: two processes of one number have different ones. */
+  /** From the kernel: two processes with the same pid have different start times. */
   readonly startTime: string;
 }
 
@@ -52,22 +51,22 @@ function askFor(): Program {
 
 function run({ argv, env = {}, user, workingDir }: Program): never {
   diesFirst();
-  const who = user === undefined ? undefined : step("user", () => findUser(user, new Accounts()));
-  const variables: Record<string, string> = { ...ownVariables(), ...(who === undefined ? {} : { HOME: who.home }), ...env };
-  if (who !== undefined) step("user", () => become(who));
+  const account = user === undefined ? undefined : step("user", () => findUser(user, new Accounts()));
+  const variables: Record<string, string> = { ...ownVariables(), ...(account === undefined ? {} : { HOME: account.home }), ...env };
+  if (account !== undefined) step("user", () => become(account));
   if (workingDir !== undefined) step("workingDir", () => enter(workingDir));
   const [name = "", ...args] = argv;
   const file = findProgram(name, variables["PATH"]);
   if (process.execve === undefined) throw new Error("this Node cannot become another program");
   refuseUnreadable(file);
   refuseTooLong([name, ...args], variables);
-  // Node ignores these, and what is ignored stays so in the program; what is handled is as usual there.
+  // Node ignores these signals, and an ignored signal stays ignored in the program; a handled one is reset.
   for (const ignored of ["SIGPIPE", "SIGXFSZ"] as const) process.on(ignored, () => {});
   say(running(process.pid));
   return process.execve(file, [name, ...args], variables);
 }
 
-/** What fails in it is this fault. */
+/** Turns any failure inside into this fault. */
 function step<Result>(fault: Fault, work: () => Result): Result {
   try {
     return work();
@@ -88,29 +87,29 @@ function enter(folder: string): void {
   }
 }
 
-/** Short of memory, the kernel takes the largest of those with the highest score: never the daemon first (process/launch-steps.ts). */
+/** Short of memory, the kernel kills the process with the highest score first: that must not be the daemon (see helper/command.c). */
 function diesFirst(): void {
   try {
     writeFileSync("/proc/self/oom_score_adj", "900");
   } catch {
-    // A container may forbid it; the command runs all the same.
+    // A container may forbid it; the command runs anyway.
   }
 }
 
 function become({ uid, gid, groups }: { readonly uid: number; readonly gid: number; readonly groups: readonly number[] }): void {
   if (process.getuid?.() === uid && process.getgid?.() === gid) return;
-  // In this order: whoever is not root any more may change neither.
+  // In this order: after giving up root, the process may change neither.
   process.setgroups?.([...groups]);
   process.setgid?.(gid);
   process.setuid?.(uid);
 }
 
-/** To everything of its process group: what it started, unless that took care not to be part of it. */
+/** Signals the process group: all programs that it started, unless they left the group. */
 function signal({ pid, startTime, name }: Running & { readonly name: NodeJS.Signals }): void {
   if (running(pid).startTime === startTime) process.kill(-pid, name);
 }
 
-/** The name of a program, in brackets before the other fields, may hold anything. */
+/** The name of a program, in brackets before the other fields, may contain anything. */
 function running(pid: number): Running {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return { pid, startTime: fields[19] ?? "" };

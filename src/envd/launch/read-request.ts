@@ -1,13 +1,12 @@
 /**
- * A request on standard input: lines of base64, then a line with a dot. Lines, because a terminal passes nothing on before the end of one and
- * holds no more than 4096 bytes; base64, because a terminal acts on many other characters. Nothing else is sent before the request was
- * answered, so nothing of what follows is read here.
+ * Reads a request from standard input: lines of base64, then a line with a dot. Lines, because a terminal passes on only complete lines of at most 4096
+ * bytes; base64, because a terminal interprets many other characters. The sender waits for the answer, so no later input is read here.
  */
 import { readSync } from "node:fs";
 
 const end = ".\n";
 
-/** Throws when the input ends before the request does. */
+/** Throws if the input ends before the request does. */
 export function readRequest(descriptor: number): string {
   const buffer = Buffer.alloc(64 * 1024);
   const pieces: string[] = [];
@@ -20,7 +19,7 @@ export function readRequest(descriptor: number): string {
   }
 }
 
-/** Another process may have made the descriptor one that does not wait. */
+/** Another process may have set the descriptor to nonblocking. */
 function readSome(descriptor: number, buffer: Buffer): number {
   for (;;) {
     try {

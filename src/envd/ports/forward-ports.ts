@@ -1,6 +1,6 @@
 /**
- * Programs that listen on 127.0.0.1 only are reachable from outside too, as clients of the SDKs expect: on the sandbox's own address we
- * listen for them. `listening.ts`: which they are, `socket-count.ts`: when to look for them.
+ * Makes programs that listen only on 127.0.0.1 reachable from outside, as clients of the SDKs expect: the daemon listens for them on the sandbox's own
+ * address. `listening.ts`: which programs, `socket-count.ts`: when to look for them.
  */
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
@@ -13,7 +13,7 @@ const everyMs = 1000;
 
 export interface OwnPort {
   readonly port: number;
-  /** How many sockets the daemon has, without those made here. */
+  /** Number of the daemon's sockets, without those opened here. */
   readonly sockets: () => number;
 }
 
@@ -38,14 +38,14 @@ export function forwardPorts(clock: Clock, own: OwnPort): void {
     try {
       look();
     } catch {
-      // Out of descriptors, say. There is a next time.
+      // For example out of descriptors. The next round tries again.
     }
     clock.after(everyMs, again);
   };
   again();
 }
 
-/** The kernel answers from memory. To wait for it in a worker thread would start four of them in every sandbox. */
+/** Synchronous, because the kernel answers from memory; waiting in a worker thread would start four of them in every sandbox. */
 function readTable(path: string): string {
   try {
     return readFileSync(path, "latin1");
@@ -55,7 +55,7 @@ function readTable(path: string): string {
   }
 }
 
-/** Our own listeners on the sandbox's address are no reason to stop. */
+/** Our own listeners on the sandbox's address are not a reason to stop. */
 function withoutOwn(tables: readonly string[], ports: ReadonlySet<number>): readonly string[] {
   const address = hexAddress(ownAddress() ?? "");
   const own = new Set([...ports].map((port) => `${address}:${port.toString(16).toUpperCase().padStart(4, "0")}`));

@@ -1,9 +1,9 @@
-/** Which ports the sandbox's programs listen on, by the kernel's tables. Pure. */
+/** Ports that programs of the sandbox listen on, from the kernel's tables. Pure. */
 
 const listening = "0A";
 const loopbacks: ReadonlySet<string> = new Set(["0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"]);
 
-/** `tables`: /proc/net/tcp and /proc/net/tcp6. Ports that only the sandbox itself can reach, with the address to reach them at. */
+/** `tables`: /proc/net/tcp and /proc/net/tcp6. Returns the ports that only the sandbox itself can reach, with their addresses. */
 export function loopbackPorts(tables: readonly string[]): ReadonlyMap<number, "127.0.0.1" | "::1"> {
   const found = new Map<number, "127.0.0.1" | "::1">();
   const open = new Set<number>();

@@ -19,7 +19,7 @@ test("while a sandbox has no sockets but the daemon's, there is nothing to look 
   expect([...looks, count.mayHaveChanged()]).toEqual(Array(21).fill(false));
 });
 
-test("a socket of somebody else's is looked for once when it comes, and once when it goes", () => {
+test("a new socket of another program triggers one search, and its end another", () => {
   const { seen, count } = counted();
   seen.inUse = 3;
   expect([count.mayHaveChanged(), count.mayHaveChanged()]).toEqual([true, false]);

@@ -1,17 +1,17 @@
 /**
- * Tells cheaply whether anything can have begun or ceased to listen in the sandbox. To list its sockets the kernel goes through those of
- * the whole machine, 10 ms of a processor for both families; how many there are it knows by heart.
+ * A cheap test for whether a program may have started or stopped listening. To list sockets the kernel walks those of the whole machine, 10 ms of a
+ * processor for both families; their number it keeps ready.
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:net";
 
-/** In between, one that begins and one that ends could hide each other; where there are none, none can. */
+/** Between two calls, one new and one closed socket could hide each other; with no sockets at all, that is impossible. */
 const mostSkipped = 9;
 
 export class SocketCount {
   readonly #own: () => number;
   readonly #inUse: () => number | undefined;
-  /** Of others: none when a sandbox begins. */
+  /** Sockets of other programs: none when a sandbox begins. */
   #others = 0;
   #skipped = 0;
 
@@ -20,7 +20,7 @@ export class SocketCount {
     this.#inUse = inUse;
   }
 
-  /** Whether the number changed since the last call; also true when the number is unknown, and once in a while. */
+  /** True if the number changed since the last call, if it is unknown, and once in a while. */
   mayHaveChanged(): boolean {
     const inUse = this.#inUse();
     const others = inUse === undefined ? Number.NaN : inUse - this.#own();
@@ -31,7 +31,7 @@ export class SocketCount {
   }
 }
 
-/** Those of the servers that it is told of: where they listen, and their connections. */
+/** Sockets of the given servers: listeners and connections. */
 export class OwnSockets {
   readonly #servers: Server[] = [];
   #connections = 0;

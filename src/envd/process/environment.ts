@@ -1,17 +1,17 @@
 import type { Account } from "#envd/accounts/accounts.ts";
 
-/** Where programs are looked for when neither image nor caller says. */
+/** The search path for programs if neither image nor caller sets one. */
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/** The daemon's own business. */
+/** Internal variables of the daemon. */
 const ours = /^AGENTBOX_/;
 
 export interface EnvironmentSources {
-  /** What the image and the pod gave the daemon. */
+  /** Variables that image and pod gave the daemon. */
   readonly own: Readonly<Record<string, string | undefined>>;
   readonly account: Account;
-  /** What the sandbox was armed with. */
+  /** Variables that the sandbox was armed with. */
   readonly sandbox: Readonly<Record<string, string>>;
-  /** What the caller asks for. */
+  /** Variables of the caller. */
   readonly call?: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +29,7 @@ export function commandEnvironment({ own, account, sandbox, call = {} }: Environ
   };
 }
 
-/** What every program in the sandbox is told about it; also the answer of GET /envs. */
+/** Variables that describe the sandbox to its programs; also the answer of GET /envs. */
 export function sandboxVariables(sandboxId: string, given: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return { E2B_SANDBOX: "true", E2B_SANDBOX_ID: sandboxId, ...given };
 }

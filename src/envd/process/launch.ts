@@ -1,4 +1,4 @@
-/** Starts a command as a user, on pipes or on a terminal of its own: writes the order by which a helper becomes the command (`command.c`). */
+/** Starts a command as a user, on pipes or in a terminal: sends the request with which a helper process becomes the command (`command.c`). */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Socket } from "node:net";
@@ -18,7 +18,7 @@ export interface Command {
   readonly account: Account;
   readonly groups: readonly number[];
   readonly cwd: string;
-  /** The caller chose the folder, so without it there is no command. */
+  /** The caller chose the folder, so a missing folder is an error. */
   readonly needsCwd: boolean;
 }
 
@@ -32,22 +32,22 @@ export interface Launched {
   readonly process: ChildProcess;
   readonly ended: Promise<Ending>;
   readonly outputs: ReadonlyMap<OutputName, Output>;
-  /** Where input goes; undefined when the command has none. */
+  /** The standard input; undefined if the command has none. */
   readonly input: Socket | undefined;
-  /** Undefined: it has no terminal. */
+  /** Undefined without a terminal. */
   readonly resize: ((size: TerminalSize) => Promise<void>) | undefined;
 }
 
 export interface Output {
   readonly socket: Socket;
-  /** Nothing more comes. */
+  /** Called when there is no more output. */
   readonly closed: Promise<void>;
 }
 
-/** Adds its listeners at once: a short command may be over before the next turn of the event loop. */
+/** Adds its listeners at once: a short command may end before the next turn of the event loop. */
 function outputOf(socket: Socket): Output {
   const closed = new Promise<void>((resolve) => {
-    // The last side of a terminal that closes is told as an error.
+    // When the last side of a terminal closes, reading fails with an error.
     socket.on("error", () => resolve());
     socket.on("close", () => resolve());
   });
@@ -64,7 +64,7 @@ export interface LaunchOptions {
 
 /** Throws ConnectError. */
 export async function launch(options: LaunchOptions): Promise<Launched> {
-  // Asked in the same moment as the process is made: what is made before the end is ended with everything else, and nothing is made after it.
+  // Checked in the same turn in which the process is created: processes created earlier are killed with the rest, and none is created later.
   if (options.state.isRetired) throw new ConnectError("unavailable", "this sandbox has ended");
   try {
     return await (options.terminal === undefined ? launchOnPipes(options) : launchOnTerminal(options, options.terminal));
@@ -81,7 +81,7 @@ async function launchOnPipes({ helper, command, hasInput }: LaunchOptions): Prom
   try {
     const made = saidIn(await child.ask(orderFor(command, { hasInput })));
     if (made?.subject !== subject.pipesMade) throw failure(command, made);
-    // The other ends of the helper's pipes: opened by name, because a descriptor cannot be sent to Node.
+    // The other ends of the helper's pipes: opened by name, because Node cannot receive a descriptor.
     const open = (descriptor: number, flags: number): Socket => {
       const fd = openSync(`/proc/${pid}/fd/${descriptor}`, flags | constants.O_NONBLOCK);
       const socket = new Socket({ fd, readable: flags === constants.O_RDONLY, writable: flags === constants.O_WRONLY });
@@ -143,26 +143,26 @@ async function resizeTerminal(helper: string, master: number, { rows, cols }: Te
 
 function startedPid(child: HelperChild): number {
   const { pid } = child.process;
-  // The reason is told by an event; without a listener it would end the daemon.
+  // The reason comes as an event; without a listener it would end the daemon.
   child.process.on("error", () => {});
   if (pid === undefined) throw new ConnectError("resource_exhausted", "no more processes can be started in this sandbox");
   return pid;
 }
 
-/** As command.c numbers what its answers are about. */
+/** Numbers of command.c for the subject of an answer. */
 const subject = { pipesMade: 0, notStarted: 1, folderNotEntered: 2 } as const;
 const flag = { hasInput: 1, onTerminal: 2, needsFolder: 4 } as const;
 
 interface Said {
   readonly subject: number;
   readonly errno: number;
-  /** The helper's descriptors of the daemon's ends of its pipes. */
+  /** The helper's descriptors for the daemon's ends of its pipes. */
   readonly stdin: number;
   readonly stdout: number;
   readonly stderr: number;
 }
 
-/** As `take_order` of command.c reads it. */
+/** In the form that `take_order` of command.c reads. */
 function orderFor(command: Command, on: { readonly hasInput: boolean; readonly terminal?: TerminalSize }): Buffer {
   const { cmd, args, env, account, groups, cwd, needsCwd } = command;
   const { rows, cols } = on.terminal ?? { rows: 0, cols: 0 };
@@ -179,7 +179,7 @@ function saidIn(answer: Buffer | undefined): Said | undefined {
   return { subject: next(), errno: next(), stdin: next(), stdout: next(), stderr: next() };
 }
 
-/** No answer: the helper is the command now. Throws ConnectError. */
+/** No answer: the helper has become the command. Throws ConnectError. */
 function becameCommand(command: Command, answer: Buffer | undefined): void {
   if (answer !== undefined) throw failure(command, saidIn(answer));
 }

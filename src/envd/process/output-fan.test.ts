@@ -33,7 +33,7 @@ test("a process waits for its only reader, and goes on when that one has caught 
   expect(reader.got).toBe(20);
 });
 
-test("one reader that keeps up keeps the process going, and who is far behind is let go", () => {
+test("one reader that keeps up keeps the process running, and a reader far behind is disconnected", () => {
   const { fan, calls } = fanOfOne();
   const [fast, slow] = [new Reader(), new Reader()];
   fan.add(fast);

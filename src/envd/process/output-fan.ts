@@ -1,14 +1,14 @@
 /**
- * Output of one process to any number of listeners. Without a listener the output is dropped, so that the process never waits for one.
- * The process waits only while all listeners are behind. A listener that falls far behind the others is cut off, so it slows no other.
+ * Passes the output of one process to any number of listeners. Without a listener the output is dropped, so that the process never blocks. The process is
+ * paused only while all listeners are behind. A listener far behind the others is disconnected, so that it does not slow them down.
  */
 import type { OutputName } from "#envd-protocol/process-messages.ts";
 
 export interface OutputListener {
-  /** Bytes that it has been given and not taken yet. */
+  /** Bytes passed to it that it has not processed yet. */
   readonly backlog: number;
   data(name: OutputName, base64: string): void;
-  /** It was too slow for the others. */
+  /** Called when it was too slow and is disconnected. */
   cut(): void;
 }
 
@@ -17,9 +17,9 @@ export interface OutputSource {
   resume(): unknown;
 }
 
-/** A listener with more than this is behind. */
+/** A listener with more buffered bytes is behind. */
 const behind = 512 * 1024;
-/** A listener with more than this, while another keeps up, is let go. */
+/** A listener with more buffered bytes, while another keeps up, is disconnected. */
 const lost = 16 * 1024 * 1024;
 const pieceSizes: Readonly<Record<OutputName, number>> = { stdout: 32 * 1024, stderr: 32 * 1024, pty: 16 * 1024 };
 
@@ -51,7 +51,7 @@ export class OutputFan {
     this.flow();
   }
 
-  /** To be called when a listener has caught up. */
+  /** Call this when a listener has caught up. */
   flow(): void {
     const mustWait = this.#listeners.size > 0 && [...this.#listeners].every(({ backlog }) => backlog > behind);
     if (mustWait === this.#isPaused) return;

@@ -1,7 +1,7 @@
 /**
  * Commands in the sandbox (process.proto).
- * - `environment.ts`, `launch.ts`: how one is started, - `running-process.ts`, `output-fan.ts`, `exit-status.ts`: its
- *   life, - `process-table.ts`: all of them, - `process-stream.ts`: what one client hears of one.
+ * - `environment.ts`, `launch.ts`: start a command, - `running-process.ts`, `output-fan.ts`, `exit-status.ts`: its life, - `process-table.ts`: all
+ * commands, - `process-stream.ts`: what one client receives.
  */
 import type { Clock } from "#lib/clock.ts";
 import { accountOf, basicUser, UnknownUser } from "#envd/accounts/caller.ts";

@@ -11,11 +11,11 @@ export interface Following {
   readonly call: Call;
   readonly stream: ServerStream;
   readonly clock: Clock;
-  /** Aborted with the reason when the caller's time is over. */
+  /** Aborted, with the reason, when the caller's time is over. */
   readonly deadline: AbortSignal;
 }
 
-/** Sends what a process says to one client, until the process has ended, the client is gone, or its time is over. Throws ConnectError. */
+/** Sends the events of a process to one client until the process ends, the client disconnects, or its time is over. Throws ConnectError. */
 export async function followProcess({ process, call, stream, clock, deadline }: Following): Promise<void> {
   const send = (event: ProcessEvent): void => stream.send({ event });
   send({ start: { pid: process.pid } });

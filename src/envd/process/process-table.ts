@@ -3,10 +3,10 @@ import { ConnectError } from "#envd/connect/connect-error.ts";
 import type { ProcessSelector } from "#envd-protocol/process-messages.ts";
 import type { RunningProcess } from "./running-process.ts";
 
-/** How long the end of a process can still be asked for. */
+/** How long the result of an ended process is kept. */
 const endKeptMs = 30_000;
 
-/** The processes that were started here, while they run and shortly after. */
+/** The processes started by this daemon, while they run and for a short time after. */
 export class ProcessTable {
   readonly #processes = new Map<number, RunningProcess>();
   readonly #clock: Clock;
@@ -23,13 +23,13 @@ export class ProcessTable {
     this.#processes.set(process.pid, process);
     void process.ended.then(() =>
       this.#clock.after(endKeptMs, () => {
-        // The number may belong to another process by now.
+        // The pid may belong to another process by now.
         if (this.#processes.get(process.pid) === process) this.#processes.delete(process.pid);
       }),
     );
   }
 
-  /** Also one that has ended, if that was not long ago. Throws ConnectError. */
+  /** Also finds a process that ended recently. Throws ConnectError. */
   find(selector: ProcessSelector | undefined): RunningProcess {
     const { pid, tag } = selector ?? {};
     if (pid === undefined && tag === undefined) throw new ConnectError("unimplemented", "a process is selected by its pid or its tag");

@@ -5,14 +5,14 @@ import type { Launched } from "./launch.ts";
 import type { TerminalSize } from "./launch.ts";
 import { OutputFan, type OutputListener } from "./output-fan.ts";
 
-/** How long the output of a killed process is waited for: a child of its may hold it open for ever. */
+/** How long to wait for the output of a killed process: a child may keep it open for ever. */
 const lastWordsMs = 100;
 
 export interface ProcessListener extends OutputListener {
   end(event: EndEvent): void;
 }
 
-/** A command from its start to its end, which comes when it has exited and its output is closed. */
+/** A command from its start to its end: it has exited and its output is closed. */
 export class RunningProcess {
   readonly config: ProcessConfig;
   readonly tag: string | undefined;
@@ -119,7 +119,7 @@ export class RunningProcess {
   }
 }
 
-/** How signals are called in the answers that clients know. */
+/** Names of signals in the answers, as clients know them. */
 const signalTexts: Readonly<Record<string, string>> = {
   SIGHUP: "hangup",
   SIGINT: "interrupt",
@@ -146,7 +146,7 @@ const signalTexts: Readonly<Record<string, string>> = {
   SIGSYS: "bad system call",
 };
 
-/** What is told about a process that ended with a code or by a signal. */
+/** Describes an end by exit code or signal. */
 function endEvent(code: number | null, signal: string | null): EndEvent {
   if (signal !== null) {
     const status = `signal: ${signalTexts[signal] ?? signal}`;

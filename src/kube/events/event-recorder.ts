@@ -1,7 +1,7 @@
 /**
- * Events about objects, for people: one Event for each thing that happens, counted up when it happens again. The name of an Event
- * follows from what it says, so a later process goes on counting in it. No caller waits for an event; an event that cannot be
- * written is dropped and counted. Beside it: `event-budget.ts` keeps a broken object from filling the store.
+ * Events about objects, for people: one Event for each thing that happens, counted up when it happens again. The name of an Event is derived from its
+ * content, so a later process continues the count. No caller waits for an event; an event that cannot be written is dropped and counted. A budget keeps a
+ * broken object from filling the store.
  */
 import { createHash } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";

@@ -3,10 +3,9 @@
  *
  * - `wait-registry.ts`        the waits: one action per object at a time, reference counted, woken by cache events
  * - `wait-task.ts`            one caller's wait: check, hold, double check, deadline, cancel
- * - `wait-limit.ts`           the time that a wait has
- * - `wait-error.ts`           what it can end with
- * - `verdict.ts`              what an object says about a state
- * - `read-model/sandbox-checkers.ts`, `read-model/checkpoint-checker.ts`   what is waited for: pause, resume, ready; checkpoint (pure)
+ * - `wait-error.ts`           the errors of a wait
+ * - `verdict.ts`              whether an object has reached a state
+ * - `read-model/sandbox-checkers.ts`, `read-model/checkpoint-checker.ts`   pause, resume, ready; checkpoint (pure)
  *
  * There is one registry per kind, so a pod and a checkpoint of one name never meet. The rule holds in one process; between processes
  * the conditional write decides.

@@ -1,7 +1,7 @@
 /**
- * Which boot the daemon of each idle pod is, asked before anybody wants the pod: so arming is one call. It is a hint. Whoever has a
- * wrong one, or none, asks the daemon itself. On the way it is found out which pods only look idle: one whose daemon was armed too late,
- * for a sandbox that had ended, will not take another.
+ * Asks the daemon of each idle pod for its boot before a request wants the pod, so that arming is one call. The answer is only a hint: if it is wrong or
+ * missing, arming asks the daemon itself. This also finds pods that only look idle: a daemon that was armed too late, for a sandbox that had ended, cannot
+ * serve another one.
  */
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -19,7 +19,7 @@ export interface BootIdsDeps {
   readonly daemons: Pick<DaemonClient, "health">;
   readonly clock: Clock;
   readonly random: Random;
-  /** Told of a pod that was idle when it was asked, and whose daemon works for somebody. */
+  /** Called with a pod that was idle when it was asked, but whose daemon is armed for a sandbox. */
   readonly onArmed: (pod: Pod) => void;
 }
 
@@ -67,7 +67,7 @@ export class BootIds {
     return this.of(pod) ?? (await this.#health(pod, signal))?.bootId;
   }
 
-  /** Resolves when nobody is asked any more. */
+  /** Resolves when all questions have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const [uid, asked] of this.#asked) this.#forget(uid, asked);
@@ -75,7 +75,7 @@ export class BootIds {
   }
 
   #forget(uid: string, asked: Asked | undefined): void {
-    // Who has been answered asks nobody any more, and most have: this is part of every claim.
+    // Most daemons have been asked already, and this is part of every claim: do nothing for them.
     if (asked?.bootId === undefined) asked?.abort.abort(new Error("the pod is not idle any more"));
     this.#asked.delete(uid);
   }
@@ -83,7 +83,7 @@ export class BootIds {
   #ask(uid: string, pod: Pod, containerId: string): void {
     const asked: Asked = { containerId, abort: new AbortController(), bootId: undefined };
     this.#asked.set(uid, asked);
-    // Nobody waits for it, and a pod that is gone before it answers is nothing to speak of.
+    // Not awaited. A pod that is deleted before it answers needs no message.
     const asking = this.#learn(pod, asked).catch(() => {});
     this.#underWay.add(asking);
     void asking.finally(() => this.#underWay.delete(asking));
@@ -126,8 +126,8 @@ export interface DeleteArmedDeps extends DeletePodDeps {
 }
 
 /**
- * An idle pod whose daemon works for a sandbox was armed too late, for one that had ended. It would refuse any other, so it is deleted. As it
- * is known now: a pod that was claimed and armed in the meantime is not idle any more, and stays (I4).
+ * An idle pod whose daemon is armed got the order too late, for a sandbox that has ended. It would refuse every other sandbox, so the pod is deleted,
+ * conditional on the current state: a pod that was claimed and armed in the meantime is not idle any more, and stays (I4).
  */
 export async function deleteArmedIdle(deps: DeleteArmedDeps, asked: Pod): Promise<void> {
   const { cache, log } = deps;

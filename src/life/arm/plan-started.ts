@@ -10,7 +10,7 @@ import { podPatch } from "#sandbox/pod-patch.ts";
 import { stableContainerStatuses } from "#sandbox/health/restart.ts";
 
 export type FinishStartPlan =
-  /** Whoever lands this write, and nobody else, runs what is to be run once per start (W14). */
+  /** The process whose write succeeds runs what must run once per start; no other does (W14). */
   | { readonly kind: "patch"; readonly patch: JsonPatch }
   | { readonly kind: "waiting"; readonly why: string }
   /** The pod is not starting. */

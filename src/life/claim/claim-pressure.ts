@@ -1,4 +1,4 @@
-/** How hard a pool's pods are wanted right now. Whoever hands them out knows; the pool controller asks. */
+/** How many requests want a pool's pods now. The queue of claims knows; the pool controller asks. */
 import type { Key } from "#kube/controller/key.ts";
 import type { WaitingSet } from "#model/claim-demand.ts";
 import type { Source } from "#kube/controller/source.ts";
@@ -14,7 +14,7 @@ export interface ClaimPressure {
   onWaiting(handler: (pool: Key) => void): () => void;
 }
 
-/** A pool is looked at as soon as somebody waits for it: it may be holding back, and its status is to say so. */
+/** A pool is reconciled as soon as a request waits for it: it may be holding back, and its status must show the waiting request. */
 export function waitingRequests(pressure: ClaimPressure | undefined): Source {
   return {
     connect: (add) => ({ whenSynced: async () => {}, remove: pressure?.onWaiting(add) ?? (() => {}) }),

@@ -1,6 +1,6 @@
 /**
- * Handing out an idle pod: one conditional write, of the pod or of the Lease beside it, that makes it somebody's sandbox. On the fast path it
- * waits on the wanted images already and is running with this write; on the slow path the images are named and the pod is starting.
+ * Claims an idle pod with one conditional write, of the pod or of the Lease beside it. On the fast path the pod already runs the wanted images, and it is
+ * running with this write; on the slow path the write names the images, and the pod is starting.
  */
 import { type EgressPolicy, egressPolicyText } from "#model/egress-policy.ts";
 import { annotationKeys, isReservedKey, labelKeys, type TimeoutAction } from "#model/keys.ts";
@@ -53,7 +53,7 @@ export type ClaimPlan =
       /** The change, where it is written to the pod itself. */
       readonly patch: JsonPatch;
       readonly path: "fast" | "slow";
-      /** Who runs or guards the pod must see it: it cannot stay on a Lease beside it. */
+      /** The node or a policy must see this value, so it cannot stay on a Lease beside the pod. */
       readonly isForPod: boolean;
     }
   /** NotClaimable codes: another pod may do. The others: no pod of this pool will. */
@@ -101,7 +101,7 @@ function planSlow(pod: Pod, claim: Claim, differing: TargetImages, now: number):
   return plan.kind === "patch" ? { kind: "patch", change: plan.change, patch: plan.patch, path: "slow", isForPod: true } : plan;
 }
 
-/** The node enforces where a sandbox may connect to; what the caller brought along is for others who follow pods. */
+/** The node enforces the egress rules; labels and annotations of the caller are for programs that watch pods. */
 function isForPod({ egress, labels, annotations }: Claim): boolean {
   return egress !== undefined || !isEmpty(labels) || !isEmpty(annotations);
 }
@@ -171,7 +171,7 @@ function wrongKey(pod: Pod, { labels = {}, annotations = {} }: Claim): ClaimPlan
   return refused("key-taken", `the annotation ${JSON.stringify(annotation)} is used by the pods of this pool`);
 }
 
-/** Also on the fast path, where nothing is exchanged and nobody else would ask. */
+/** Also on the fast path, where no exchange would trigger it. */
 function wrongTarget(pod: Pod, images: TargetImages): ClaimPlan | undefined {
   if (Object.keys(images).length === 0) return refused("target-image-required", "the claim says of no container what it shall run");
   const names = pod.spec.containers.map(({ name }) => name);

@@ -25,8 +25,8 @@ export async function settleClaim(deps: PodDeps, pod: Pod, signal: AbortSignal):
 }
 
 /**
- * The pod with the sandbox that it shows on it, by the server's word; undefined when it is not as it was seen. A Lease may have been written beside
- * a pod that is gone, by somebody who had not heard of it: that was no sandbox, and is not recorded.
+ * The pod with its claim written on it, as the server has it; undefined if the pod has changed. A process that did not know that a pod is gone may have
+ * written a Lease beside it: that was no sandbox, and is not recorded.
  */
 export async function settledPod(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<Pod | undefined> {
   return sandboxIdOf(pod) !== undefined && isClaimBeside(pod) ? settle(deps, pod, signal) : pod;

@@ -1,6 +1,7 @@
 /**
- * The writes that decide who gets an idle pod, where claims stand on Leases beside their pods (model/claim-lease.ts): of all who write the Lease about one use of a pod
- * one is first, and the others have lost. Whoever wants to delete an idle pod takes part in that race, or a pod could go that was claimed a moment ago (I4).
+ * The writes that decide which request gets an idle pod, if claims stand on Leases beside their pods (model/claim-lease.ts): the first write of the Lease
+ * for one use of a pod wins, and all others lose. Deleting an idle pod takes part in that race, because otherwise a pod claimed a moment ago could be
+ * deleted (I4).
  */
 import { ApiError, isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
@@ -42,7 +43,7 @@ export interface PlannedClaim {
   readonly patch: JsonPatch;
 }
 
-/** Makes the idle pod somebody's with one write, and shows it so. Throws what a lost race is told by. */
+/** Claims the idle pod with one write, and passes the claim to the cache. Throws the error of a lost race. */
 export async function writeClaim(deps: ClaimWriteDeps, pod: Pod, { change, patch }: PlannedClaim): Promise<Pod> {
   const { client, cache } = deps;
   if (cache.claimLeases !== undefined) return podWithClaim(pod, await writeLease(deps, pod, noteIn(change)));
@@ -71,7 +72,7 @@ export async function bringToPod(deps: BringDeps, claimed: Pod, images: PodChang
   }
 }
 
-/** From now on nobody claims the idle pod. False when somebody has; true also for pods that nobody could claim. */
+/** Closes the idle pod to claims. False if it was claimed first; true also for pods that cannot be claimed anyway. */
 export async function closeToClaims(deps: ClaimWriteDeps & { readonly clock: Clock }, pod: Pod, signal?: AbortSignal): Promise<boolean> {
   if (deps.cache.claimLeases === undefined || sandboxPhaseOf(pod) !== "idle") return true;
   if (pod.metadata.annotations?.[annotationKeys.leaving] !== undefined) return true;
@@ -87,7 +88,7 @@ export async function closeToClaims(deps: ClaimWriteDeps & { readonly clock: Clo
   }
 }
 
-/** There nothing is made any more, and so nobody claims this pod for the first time. A Lease from before can still be written. */
+/** A namespace that is being deleted accepts no new objects, so no first claim of this pod is possible. An existing Lease can still be written. */
 async function closeInGoingNamespace(
   deps: ClaimWriteDeps,
   pod: Pod,
@@ -106,7 +107,7 @@ async function closeInGoingNamespace(
   }
 }
 
-/** Somebody else's Lease has the name of the pod. It is not ours to write, so nobody can claim the pod. */
+/** A foreign Lease has the name of the pod. It is not ours to write, so no request can claim the pod. */
 class ForeignLeaseError extends ApiError {
   constructor(name: string) {
     super("Conflict", `a Lease that is no claim has the name of pod ${name}`);
@@ -125,7 +126,7 @@ function noteIn({ phase, labels, annotations = {}, removeAnnotations = [] }: Pod
   };
 }
 
-/** The cache may be late once with the Lease of an earlier use; whoever is refused more often has met others who want the pod. */
+/** The cache may still show the Lease of an earlier use, once; more refusals mean that other requests want the pod. */
 const maxTries = 3;
 
 interface LeaseWriteOptions {
@@ -154,7 +155,7 @@ async function writeLease(deps: ClaimWriteDeps, shown: Pod, note: ClaimNote, opt
   }
 }
 
-/** Whether the Lease says so already. Throws what a lost race is told by when it speaks for somebody else, or of a later use. */
+/** True if the Lease already says so. Throws the error of a lost race if it has another claim, or belongs to a later use. */
 function isSaid(pod: Pod, note: ClaimNote, held: Lease): boolean {
   if (!isClaimLease(held)) throw new ForeignLeaseError(keyOf(pod).name);
   if (isOfLaterUse(pod, held)) throw new ApiError("Conflict", `pod ${keyOf(pod).name} has been used since`);

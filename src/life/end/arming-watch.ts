@@ -16,7 +16,7 @@ export interface ArmingWatchDeps extends AskDaemonDeps {
 
 export type Arming =
   | { readonly kind: "armed" }
-  /** Its daemon works for nobody, or for somebody else. */
+  /** Its daemon is not armed, or is armed for another sandbox. */
   | { readonly kind: "not-armed" }
   /** No answer since then; it is asked again at `askAtMs`. */
   | { readonly kind: "silent"; readonly sinceMs: number; readonly askAtMs: number }
@@ -38,7 +38,7 @@ interface Asked {
 }
 
 const askAgain: Backoff = { baseMs: 1_000, maxMs: 60_000, jitter: "equal" };
-/** Whoever comes so late was not there when the time was over: it has just started, and finds many at once. */
+/** A process that sees a claim so late was not running when the time was over: it has just started, and finds many such claims at once. */
 const lateMs = 5_000;
 const spreadMs = 60_000;
 

@@ -1,7 +1,7 @@
 /**
- * For how long this process has known each sandbox. Starts are timed by it: whoever claimed the pod wrote his time of day on it, and a
- * clock that is ahead of his would end sandboxes that are about to be armed, and be answered. Nobody answers a create later than its
- * startup timeout after its claim, however the clocks go; so who waits as long from the claim that he saw himself takes it from nobody.
+ * How long this process has known each claim. Startup timeouts are counted from that. The time on the pod comes from the clock of the claiming process; if
+ * that clock were behind, sandboxes about to be armed would be ended. A create is never answered later than its startup timeout after its claim. So a
+ * process that waits this long since it first saw the claim cannot end a sandbox that its caller still expects.
  */
 import type { ChangeSource } from "#kube/controller/source.ts";
 import type { MonotonicClock } from "#lib/clock.ts";

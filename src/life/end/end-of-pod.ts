@@ -1,6 +1,6 @@
 /**
- * Pods that end and take their sandbox with them: evicted, failed, with their node, or deleted by somebody. The record comes first,
- * then the delete, then the finalizer; whoever dies in between is followed by somebody who finds the pod as it stands (I7).
+ * Pods that end and take their sandbox with them: evicted, failed, lost with their node, or deleted. The record is written first, then the pod is deleted,
+ * then the finalizer is removed. If the process dies in between, another one continues from the pod's state (I7).
  */
 import { closeToClaims } from "#life/claim/write-claim.ts";
 import { deletePodAsSeen, isHeld, removeProtection } from "#life/delete-pod.ts";
@@ -13,7 +13,7 @@ import { endSandbox } from "./write-end.ts";
 import { stopReasonOf } from "#sandbox/health/death.ts";
 import { unexpectedRestart } from "#sandbox/health/restart.ts";
 
-/** Its containers have ended for good, but nobody has deleted it: nodes leave such pods to their owners. */
+/** All its containers have ended for good, but the pod was not deleted: nodes leave such pods to their owners. */
 export function hasEnded({ status }: Pod): boolean {
   return status?.phase === "Failed" || status?.phase === "Succeeded";
 }
@@ -41,7 +41,7 @@ export async function finishDeleted(deps: PodDeps, pod: Pod, signal: AbortSignal
   deps.events.forget(pod.metadata.uid ?? "");
 }
 
-/** A sandbox whose container was replaced without anybody's wish has lost all that it had in it: it has failed. */
+/** A sandbox whose container was replaced without a request has lost its content: it has failed. */
 export async function endRestarted(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<void> {
   const sandboxId = sandboxIdOf(pod);
   const restart = unexpectedRestart(pod);

@@ -1,4 +1,4 @@
-/** Whether it is time to end a sandbox: `sandbox/end.ts` decides; here those are asked who know what it needs, as late as possible. */
+/** Decides if it is time to end a sandbox. `sandbox/end.ts` has the rule; this file collects what the rule needs, as late as possible. */
 import { podCondition, poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { parseDuration } from "#model/duration.ts";
 import { annotationKeys, failureReasons } from "#model/keys.ts";
@@ -36,15 +36,15 @@ function durationOf(text: string | undefined): number | undefined {
 }
 
 /**
- * Its maker asks the new container directly, so a sandbox may be armed and answered before its node has reported that container. Who
- * says so himself stays (I11); whoever says nothing, though he was asked several times, has not started.
+ * The creating process asks the new container directly, so a sandbox may be armed and its create answered before the node has reported that container. A
+ * sandbox whose daemon confirms the arming stays (I11); one whose daemon does not answer several times has not started.
  */
 async function startVerdict({ arming, clock, limits }: TimeoutDeps, snapshot: EndSnapshot, signal: AbortSignal): Promise<EndVerdict> {
   const verdict = endOf(snapshot, clock.now());
   if (verdict.kind === "lives") return verdict;
   const answer = await arming.ask(snapshot.pod, signal);
   if (answer.kind === "armed") return { kind: "lives", recheckAtMs: clock.now() + limits.refreshIntervalMs };
-  // Its node says that it has started, and only we cannot reach it or came late: nobody has failed.
+  // The node says that it has started, and only this process cannot reach it, or came late: the sandbox has not failed.
   if (answer.kind === "silent" && completionOf(snapshot.pod).kind === "completed") return { kind: "lives", recheckAtMs: answer.askAtMs };
   return answer.kind === "silent" ? silentVerdict(snapshot.pod, answer, { verdict, now: clock.now() }) : verdict;
 }
@@ -79,7 +79,7 @@ function isSilentForGood({ clock, limits }: TimeoutDeps, pod: Pod, arming: Armin
   return clock.now() - arming.sinceMs >= limits.daemonSilenceMs;
 }
 
-/** Those who see traffic are asked only when it depends on them. */
+/** Sources of traffic are asked only if the decision depends on them. */
 async function activeVerdict({ clock, lastActive, limits }: TimeoutDeps, snapshot: EndSnapshot): Promise<EndVerdict> {
   const quietVerdict = endOf(snapshot, clock.now());
   if (quietVerdict.kind === "lives" || quietVerdict.failureReason !== failureReasons.idleTimeout) return quietVerdict;

@@ -24,7 +24,7 @@ export interface Release {
   readonly exitCode?: number;
   /** Decided on the same pod. */
   readonly fate: Fate;
-  /** A pod that is recycled gets its new containers later, when its node has time (`renewal-patch.ts`). */
+  /** A pod that is recycled gets its new containers later, when its node has time (`life/recycle/plan-recycle-start.ts`). */
   readonly rests?: boolean;
   /** Only if the pod is in this phase. */
   readonly expectedPhase?: "starting" | "running";
@@ -34,7 +34,7 @@ export type EndRefusal = UpdateRefusal | "other-sandbox";
 
 export type EndPlan =
   | { readonly kind: "patch"; readonly patch: JsonPatch }
-  /** Somebody was first. Nothing is to be written, and whoever asked for the end has it (W1). */
+  /** The sandbox has ended already. No write is needed, and the caller's wish is fulfilled (W1). */
   | { readonly kind: "already-ended" }
   | { readonly kind: "refused"; readonly code: EndRefusal; readonly message: string };
 
@@ -73,7 +73,7 @@ function recycled(pod: Pod, containerImages: Readonly<Record<string, string>>, a
   return plan.kind === "patch" ? { kind: "patch", patch: plan.patch } : plan;
 }
 
-/** As a replaced one, but for the word that it rests: who does not know of that word replaces it, which is slower and as safe. */
+/** Like a replacement, with a mark that the pod rests: a version that does not know the mark replaces the pod, which is slower but as safe. */
 function rested(pod: Pod, annotations: Annotations, now: number): EndPlan {
   return deleted(pod, { ...annotations, [annotationKeys.restsSince]: formatTime(now) }, now);
 }

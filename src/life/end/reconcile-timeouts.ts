@@ -1,12 +1,11 @@
 /**
- * Ends sandboxes by the clock: startup timeout, idle timeout, end time; kill or pause. Each sandbox wakes at the exact moment when
- * something may be due for it, so nothing is ever gone through to find who is.
+ * Ends sandboxes by the clock: startup timeout, idle timeout, end time; kill or pause. Each sandbox is woken exactly when something may be due, so no loop
+ * scans all sandboxes.
  *
- * - `end-verdict.ts`          is it time
+ * - `end-verdict.ts`          decides if it is time
  * - `claim-sight.ts`          how old a claim is
- * - `arming-watch.ts`         what the daemons say of being armed
- * - `last-active-sources.ts`  who knows of traffic where there is no gateway
- * - `timeout-deps.ts`         what it works with, and the limits
+ * - `arming-watch.ts`         asks the daemons if they are armed
+ * - `timeout-deps.ts`         dependencies, limits, and sources of traffic where there is no gateway
  */
 import { tellFailed } from "#life/tell-failed.ts";
 import { type Controller, type ControllerDeps, type ControllerOptions, startController } from "#kube/controller/controller.ts";

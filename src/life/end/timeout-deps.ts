@@ -17,11 +17,11 @@ export interface TimeoutDeps extends EndDeps {
 export interface TimeoutLimits {
   /** For starts where neither request nor pool has a limit: without one a bad image would hold a pod for ever (W7). */
   readonly startupTimeoutMs: number;
-  /** How late traffic may become known; idle sandboxes get so much longer. Also how soon those are asked again who could not say. */
+  /** Maximum delay until traffic becomes known; idle sandboxes live that much longer. Also the pause before asking a source again that could not answer. */
   readonly refreshIntervalMs: number;
   /**
-   * How long the daemon of a sandbox that is not known to be armed may be silent, while its node says too that it is not ready. After
-   * that the sandbox has failed: nobody can have been served by it in all that time.
+   * How long the daemon of a sandbox may be silent if it is not known to be armed and its node reports it as not ready. After that the sandbox has failed:
+   * it cannot have served a request in all that time.
    */
   readonly daemonSilenceMs: number;
 }
@@ -29,13 +29,13 @@ export interface TimeoutLimits {
 export const defaultTimeoutLimits: TimeoutLimits = { startupTimeoutMs: 120_000, refreshIntervalMs: 30_000, daemonSilenceMs: 900_000 };
 
 /**
- * Who knows of a sandbox's traffic where no gateway does. Which of them is meant is for the composition to say: the one ends sandboxes,
- * the other does not.
+ * The source of a sandbox's traffic where this process has no gateway. The composition chooses one: the first allows ending idle sandboxes, the second
+ * does not.
  *
- * All traffic that there is stands on the pod: whoever serves it writes the annotation, and nobody else could have seen any. A sandbox
- * without it is idle since it was claimed.
+ * This one: all traffic stands on the pod, because every process that forwards traffic writes the annotation. A sandbox without it has been idle since its
+ * claim.
  */
 export const annotatedActivity: LastActiveSource = { activityOf: async () => ({ kind: "known", inUse: false }) };
 
-/** There is traffic that nobody here sees. Idle timeouts wait until somebody does; end times hold. */
+/** Traffic may exist that no process here sees. Idle timeouts wait until one does; end times apply. */
 export const unseenActivity: LastActiveSource = { activityOf: async () => ({ kind: "unknown" }) };

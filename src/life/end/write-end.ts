@@ -24,17 +24,17 @@ export interface EndDeps extends FateDeps {
 
 export type EndOutcome =
   | { readonly kind: "ended"; readonly pod: Pod }
-  /** Somebody was first (W1). */
+  /** The sandbox has ended already (W1). */
   | { readonly kind: "already-ended" }
   /** The pod is gone, carries another sandbox, is not in the phase that was asked for, or not as it was seen. Nothing was written. */
   | { readonly kind: "not-there"; readonly why: string };
 
-/** A pod changes a few times in its life, so somebody who loses this often has met something else. */
+/** A pod changes only a few times in its life, so so many lost races mean a different problem. */
 const maxTries = 8;
 
 export interface WantedEnd extends Omit<Release, "fate"> {
   /**
-   * Only in the very state that was seen. For whoever ends a sandbox because of that state: its owner may have given it more time since.
+   * Only in exactly the state that was seen. For callers that end a sandbox because of that state: its owner may have given it more time since.
    */
   readonly asSeen?: boolean;
 }
@@ -89,8 +89,8 @@ async function current(
 }
 
 /**
- * What is answered has ended: either nothing of it runs any more, or its container goes at once. Who dies in between is followed by the
- * controller of renewals, and so is one whom nothing of this succeeds.
+ * When this resolves, no process of the sandbox runs any more, or its container is being replaced. If this process dies in between, or its calls fail, the
+ * recycle loop (life/recycle) does the rest.
  */
 async function endProcessesOrRecycle(deps: EndDeps, pod: Pod, sandboxId: string, images: ContainerImages): Promise<void> {
   if (await deps.resting?.endProcesses(pod, sandboxId)) return;

@@ -54,7 +54,7 @@ export class EndRecorder {
     return record;
   }
 
-  /** The pod is gone, or carries nobody any more. */
+  /** The pod is gone, or carries no sandbox any more. */
   forget(key: Key): void {
     this.#known.delete(formatKey(key));
   }
@@ -87,8 +87,8 @@ function keyOf({ metadata: { namespace, name = "" } }: Pod): string {
 }
 
 /**
- * Puts the end of a sandbox into the history, from its pod. Everybody who wipes a pod's identity or lets go of it does this first
- * (I3, W9). Repeating it is safe: the record is the same, and the first end that was stored stays (store/merge-records.ts).
+ * Writes the end of a sandbox to the history, from its pod. Every step that wipes a pod's identity or removes its finalizer does this first (I3, W9).
+ * Repeating it is safe: the record is the same, and the first stored end stays (store/merge-records.ts).
  */
 interface RecordDeps {
   readonly history: Pick<HistoryStore, "put">;

@@ -1,10 +1,9 @@
 /**
- * What comes after a release: the record first, then the pod goes back to idle when all its containers are new, or is replaced when it
- * cannot or takes too long. Until the record is stored nothing of the pod changes (I3, W9).
+ * The steps after an end: write the record, then make the pod idle if all its containers are new, or delete it if that is impossible or takes too long.
+ * Until the record is stored, nothing on the pod changes (I3, W9).
  *
- * What the node reports is not enough to call a container new: one that was restarted just before the release is another one than the
- * release knew of, and may have been armed for the last user all the same. So its daemon has the last word: only one that works for
- * nobody is in a container that nobody had (I2).
+ * The node's report does not prove that a container is new: one that was restarted just before the end has another id than the end recorded, but may have
+ * been armed for the last user. So the daemon has the last word: only an unarmed daemon is in a container that no sandbox has used (I2).
  */
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import { askWhomItServes } from "#life/arm/ask-daemon.ts";
@@ -51,7 +50,7 @@ async function reasonPodIsStillOwned(deps: PodDeps, pod: Pod, signal: AbortSigna
 
 interface Wait {
   readonly why: string;
-  /** Nobody tells of a daemon that comes to answer. */
+  /** No event announces that a daemon begins to answer. */
   readonly askAgain: boolean;
 }
 
@@ -69,7 +68,10 @@ function pauseMs(tookMs: number): number {
   return Math.min(5_000, Math.max(100, tookMs / 4));
 }
 
-/** Only as seen: a pod that has become idle meanwhile may be somebody's. A lost race is told by the change that won it. */
+/**
+ * Conditional on the state that was seen: a pod that became idle meanwhile may be claimed. If the race is lost, the winning change triggers the next
+ * reconcile.
+ */
 async function replace(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<undefined> {
   await deletePodAsSeen(deps, pod, signal);
   return undefined;

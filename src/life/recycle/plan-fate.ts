@@ -1,7 +1,7 @@
 /**
- * What becomes of a pod after a use. An exchange gives every container a new writable layer and ends every process in it; whatever
- * of the last user could outlive that makes the pod one to be replaced (I2, W26): volumes that he could write to, processes outside
- * the exchanged containers, containers that are not exchanged.
+ * Decides what happens to a pod after a use. An exchange gives every container a new writable layer and ends all its processes. Anything of the last user
+ * that could outlive it means that the pod must be deleted (I2, W26): volumes the user could write to, processes outside the exchanged containers,
+ * containers that are not exchanged.
  */
 import { annotationKeys, type RecyclePolicy, recyclePolicies } from "#model/keys.ts";
 import type { Container, Pod, Volume } from "#model/pod.ts";
@@ -23,7 +23,7 @@ export interface RecyclingOptions {
   readonly templateHash?: string;
 }
 
-/** Sources whose content no container can change, whatever the mount says. */
+/** Volume sources that no container can change, whatever the mount says. */
 const readOnlySources: ReadonlySet<string> = new Set(["configMap", "secret", "downwardAPI", "projected", "image"]);
 
 export function fateAfterUse(pod: Pod, options: RecyclingOptions): Fate {
@@ -84,7 +84,7 @@ function policyOf(pod: Pod): RecyclePolicy {
   return recyclePolicies.find((policy) => policy === text) ?? "Auto";
 }
 
-/** Init containers that stay, and those that somebody put into the pod to look around: neither is exchanged. */
+/** Init containers that keep running, and ephemeral containers added for debugging: neither is exchanged. */
 function sideContainers({ spec }: Pod): readonly string[] {
   const restartable = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
   const debugging = Array.isArray(spec["ephemeralContainers"]) ? (spec["ephemeralContainers"] as readonly Container[]) : [];
@@ -105,7 +105,7 @@ function saysReadOnly(source: unknown): boolean {
   return typeof source === "object" && source !== null && "readOnly" in source && source.readOnly === true;
 }
 
-/** Init containers have ended before anybody could use the pod, and block devices are never read-only by their mount. */
+/** Init containers have ended before any user had the pod, and a mount cannot make block devices read-only. */
 function isMountedWritable(containers: readonly Container[], volume: string): boolean {
   return containers.some(({ volumeMounts = [], volumeDevices }) => {
     const devices = Array.isArray(volumeDevices) ? (volumeDevices as readonly { readonly name?: unknown }[]) : [];

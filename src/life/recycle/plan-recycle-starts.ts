@@ -1,12 +1,12 @@
 /**
- * How many pods of a node get new containers now. An exchange costs a node some twenty times what a create does, so renewals yield to claims as
- * long as there is something to claim: then they begin one by one, with pauses. Without claims a node does as many at a time as it does best,
- * and where a pool is short of pods nobody holds back.
+ * How many pods of a node get new containers now. An exchange costs a node some twenty times as much as a create, so it yields to claims while idle pods
+ * are left: then exchanges begin one by one, with pauses. Without claims, a node runs as many as it handles best. If a pool is short of pods, exchanges do
+ * not wait.
  */
 export interface RecycleSituation {
   /** Pods that wait for their new containers. */
   readonly resting: number;
-  /** Those of them whose pool has hardly an idle pod left, or somebody who waits for one. */
+  /** Those whose pool has hardly an idle pod left, or a waiting request. */
   readonly wanted: number;
   /** Pods whose containers are being exchanged. */
   readonly renewing: number;

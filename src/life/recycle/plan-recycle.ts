@@ -21,7 +21,7 @@ export interface Recycling {
 export type RecyclePlan =
   | { readonly kind: "patch"; readonly patch: JsonPatch }
   | { readonly kind: "waiting"; readonly why: string }
-  /** Who knows what is left on it? It can only be deleted. */
+  /** Its content is unknown, so it can only be deleted. */
   | { readonly kind: "delete"; readonly why: string }
   /** The pod is not stopping. */
   | { readonly kind: "nothing" };

@@ -1,10 +1,10 @@
 /**
- * Renews the pods that rest, node by node: the second half of the end of a sandbox (`life/recycle/resting.ts` has the first).
+ * Recycles resting pods, node by node: the second half of the end of a sandbox (`resting.ts` has the first).
  *
- * - `plan-renewals.ts`  how many now; pure
- * - `rest-memory.ts`    when something of a node was last claimed and renewed
+ * - `plan-recycle-starts.ts`  how many now (pure); `plan-recycle-start.ts` the write for one pod (pure)
+ * - `rest-memory.ts`          when pods of a node were last claimed and recycled
  *
- * What comes after, the pod's way back to idle, is `life/reconcile-pod.ts`.
+ * `finish-recycle.ts`, called by `life/reconcile-pod.ts`, does the rest until the pod is idle.
  */
 import { type Controller, type ControllerDeps, type ControllerOptions, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
@@ -38,7 +38,7 @@ interface RecycleTools extends RecycleDeps {
   readonly memory: RestMemory;
 }
 
-/** Who released it has retired it by then, or has died. */
+/** The process that wrote the end has retired the daemon by then, or has died. */
 const trustMs = 5_000;
 /** A pool with fewer of its pods idle than this share is short of them. */
 const leastIdleShare = 0.1;
@@ -72,8 +72,8 @@ export async function reconcileNode(deps: RecycleTools, { name: node }: Key, sig
 }
 
 /**
- * Whose end was not completed: nothing may go on running for a sandbox that has ended, so these do not wait for their turn. A node that has
- * frozen what is left, or could not, is believed before the daemon, which cannot answer then.
+ * Pods whose end was not completed do not wait for their turn, because nothing of an ended sandbox may continue. The node's word that it froze the rest,
+ * or could not, counts more than the daemon's, which cannot answer then.
  */
 async function recycleDoubtful(deps: RecycleTools, resting: readonly Pod[], signal: AbortSignal): Promise<ReadonlySet<Pod>> {
   const now = deps.clock.now();
@@ -143,7 +143,7 @@ export function startRecycleController(deps: RecycleDeps & ControllerDeps, optio
   });
 }
 
-/** Somebody waits for a pod: those that rest are looked at, wherever they are. */
+/** A request waits for a pod: recycle resting pods on all nodes. */
 function poolsInNeed({ cache, pressure }: RecycleDeps): Source {
   return {
     connect: (add) => {

@@ -1,6 +1,6 @@
 /**
- * What is remembered of nodes and of pods that rest: when pods of a node were last claimed (known by the pods themselves, whoever claimed
- * them), when one last began to be renewed, and which ends were seen to be complete.
+ * State about nodes and resting pods: when pods of a node were last claimed (the pods themselves say so, for claims of any process), when the last
+ * recycling began, and which ends were seen to be complete.
  */
 import type { ChangeSource } from "#kube/controller/source.ts";
 import type { MonotonicClock } from "#lib/clock.ts";

@@ -1,6 +1,6 @@
 /**
- * Pods whose sandbox has ended rest when their node has enough to do: nothing of the sandbox runs any more, and the exchange of their
- * containers, which costs a node some twenty times what a create does, waits (`life/recycle/recycle-loop.ts`).
+ * A pod whose sandbox has ended rests while its node is busy: nothing of the sandbox runs any more. The exchange of its containers, which costs a node
+ * some twenty times as much as a create, waits (`life/recycle/recycle-loop.ts`).
  */
 import { type DaemonClient, DaemonError } from "#daemon-client/daemon-client.ts";
 import { podsByRenewal, type RenewalStage, renewalValue } from "#read-model/indexes.ts";
@@ -56,7 +56,7 @@ export function restingPods({ cache, daemon, clock }: RestingDeps): Resting {
       const at = { ip: pod.status?.podIP ?? "", port: daemonPortOf(pod) };
       const order = () => daemon.retire(at, { podUid: pod.metadata.uid ?? "", sandboxId }, { signal: limited.signal });
       try {
-        // Where a daemon waits, its doorman steps aside for this order and hangs up; and whose answer is lost may ask again anyhow.
+        // A doorman that still waits steps aside for this order and closes the connection. An order whose answer is lost can be repeated in any case.
         await order().catch((error: unknown) => (isUnanswered(error) ? order() : Promise.reject(error)));
         return true;
       } catch (error) {

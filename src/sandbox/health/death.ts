@@ -29,8 +29,8 @@ const statusReasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Undefined for a pod that lives. A reason that somebody gave goes first; then what the sandbox's own container said when it ended
- * (only if the pod failed: containers of a deleted pod are killed because of the deletion); then what is left to be seen.
+ * Undefined for a live pod. An explicit reason comes first; then the sandbox's own container status at its end (only if the pod failed, because containers
+ * of a deleted pod are killed by the deletion); then what else is visible.
  */
 export function deathOf(pod: Pod): Failure | undefined {
   const isGoing = pod.metadata.deletionTimestamp !== undefined;
@@ -69,7 +69,7 @@ function own(map: Readonly<Record<string, string>>, key: string | undefined): st
   return key !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
-/** Ended on purpose, by the one who runs the machine; everything else that ends a container is a failure. */
+/** Ended on purpose by the operator of the machine; every other end of a container is a failure. */
 export function stopReasonOf({ failureReason }: Pick<Failure, "failureReason">): "Released" | "Failed" {
   return failureReason === failureReasons.serverDown ? "Released" : "Failed";
 }

@@ -24,7 +24,7 @@ export interface PodStatusDetail {
   /** One word for programs. */
   readonly reason: string;
   readonly message: string;
-  /** Warnings about the pod, newest first. Only where somebody has read them. */
+  /** Warnings about the pod, newest first. Only if they were read. */
   readonly events?: readonly PodDiagnosticEvent[];
 }
 

@@ -1,9 +1,9 @@
 /**
- * A container that was replaced although nobody asked for it: it crashed or ran out of memory, and the node started another. What the
- * user had in it is gone, so his sandbox has failed.
+ * A container that was replaced without a request: it crashed or ran out of memory, and the node started another. Its content is lost, so the sandbox has
+ * failed.
  *
- * Only the container id tells. Nodes report id, restart count and readiness in separate writes, so a count may lag behind the
- * container that it counts; the id is given once, with the container.
+ * Only the container id proves it. Nodes report id, restart count and readiness in separate writes, so a count may be late; the id is written once, with
+ * the container.
  */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
@@ -21,8 +21,8 @@ export interface UnexpectedRestart extends Failure {
 }
 
 /**
- * What runs now, to be kept while the sandbox is running: the first container, which is the sandbox, and those that were exchanged
- * for it. Side containers of the pool may restart without harm to anybody.
+ * The running containers to remember while the sandbox is running: the first container, which is the sandbox, and those exchanged for it. Side containers
+ * of the pool may restart without harm.
  */
 export function stableContainerStatuses(pod: Pod, exchanged: readonly string[]): Readonly<Record<string, StableContainerStatus>> {
   const first = pod.spec.containers[0]?.name;
@@ -30,7 +30,7 @@ export function stableContainerStatuses(pod: Pod, exchanged: readonly string[]):
   return Object.fromEntries(statuses.map((status) => [status.name, stableStatus(status)]));
 }
 
-/** Undefined as long as every container is the one that the sandbox started with, or as nobody knows which that was. */
+/** Undefined while every container is the one that the sandbox started with, or if that is unknown. */
 export function unexpectedRestart(pod: Pod): UnexpectedRestart | undefined {
   if (sandboxPhaseOf(pod) !== "running") return undefined;
   const read = readInplaceUpdateState(pod);

@@ -1,7 +1,7 @@
 /**
- * Runtimes that take no tag beside a digest. There, images are written with their digest alone, and pods are replaced after their use: an
- * exchange back to a text that the kubelet has seen before would be put off by minutes (image-pin.ts). How a pod's images are written says
- * which of the two holds for it, so nobody has to be told.
+ * Container runtimes that accept no tag beside a digest. There, images are written with their digest alone, and pods are deleted after their use:
+ * exchanging back to a text that the kubelet has seen before would be delayed by minutes (image-pin.ts). The form of a pod's image references shows which
+ * case applies, so no other setting is needed.
  */
 import type { ContainerStatus, Pod } from "#model/pod.ts";
 import { isDigestAlone } from "./image-pin.ts";

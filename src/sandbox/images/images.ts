@@ -6,7 +6,7 @@ import type { PoolTemplate } from "#sandbox/pools/resolve-template.ts";
 /** Container name to image. */
 export type ContainerImages = Readonly<Record<string, string>>;
 
-/** An image whose digest has been asked for. */
+/** An image and the digest found for it. */
 export interface TargetImage {
   readonly image: string;
   readonly digest: string;
@@ -32,7 +32,7 @@ export function idleContainerImages(template: PoolTemplate): ContainerImages {
   return { ...images, [first.name]: idleImage };
 }
 
-/** Every image whose digest must be known before the pool can make pods and hand them out. */
+/** Every image whose digest must be known before the pool can create and offer pods. */
 export function imagesToResolve(template: PoolTemplate): readonly string[] {
   const images = [runContainerImages(template), idleContainerImages(template), imagesOf(template.template?.spec?.initContainers ?? [])];
   return [...new Set(images.flatMap((map) => Object.values(map)))];
@@ -66,7 +66,7 @@ export function requestedImages(template: PoolTemplate, wishes: ImageWishes): Re
   return { kind: "images", images };
 }
 
-/** Images that nobody has asked for yet, or whose registry did not answer. */
+/** Images without an answer from their registry so far. */
 export interface Unresolved {
   readonly kind: "unresolved";
   readonly missing: readonly string[];

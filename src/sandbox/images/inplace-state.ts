@@ -28,7 +28,7 @@ const stateSchema = Type.Object({
   updateTimestamp: Type.Optional(Type.String()),
   /** What ran when the exchange began. */
   lastContainerStatuses: Type.Optional(Type.Record(Type.String(), containerStatusSchema)),
-  /** What runs since the sandbox is running: another container id later is a restart that nobody asked for. */
+  /** The containers since the sandbox began to run: another container id later is an unrequested restart. */
   stableContainerStatuses: Type.Optional(Type.Record(Type.String(), stableStatusSchema)),
 });
 
@@ -42,7 +42,7 @@ export type StableContainerStatus = Frozen<Static<typeof stableStatusSchema>>;
 export type ReadState =
   | { readonly kind: "none" }
   | { readonly kind: "state"; readonly state: InplaceUpdateState }
-  /** Somebody else wrote it, or a version that we do not know. Nothing may be concluded from it. */
+  /** Written by another program, or by an unknown version. Nothing may be concluded from it. */
   | { readonly kind: "unreadable"; readonly why: string };
 
 export function readInplaceUpdateState(pod: Pod): ReadState {

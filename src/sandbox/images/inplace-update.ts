@@ -1,7 +1,7 @@
 /**
- * Beginning an exchange of images inside a living pod. One patch names the new images, keeps what ran before (so that its end can be
- * proven) and moves the pod into the phase of the exchange. Nothing is retried here: the patch holds for the state that was looked at,
- * and whoever loses the race looks again and decides anew.
+ * Begins an exchange of images in a live pod. One patch names the new images, stores the old container ids (so that their end can be proven) and moves the
+ * pod to the phase of the exchange. It is not retried here: the patch applies only to the state that was seen, and after a lost race the caller decides
+ * anew.
  */
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, type InplaceUpdatePhase, type SandboxPhase } from "#model/keys.ts";

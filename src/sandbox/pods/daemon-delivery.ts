@@ -11,7 +11,7 @@ export type DaemonDelivery = { readonly kind: "node" } | { readonly kind: "image
 
 /** What every pod is made with, whatever its template says. */
 export interface DaemonSettings {
-  /** The control plane's, in base64: who may arm the daemon. */
+  /** The control plane's public key in base64, which the daemon checks orders with. */
   readonly publicKey: string;
   /** Asked whenever it is needed: a cluster learns something new while we run. Left out: the node brings the daemon. */
   readonly delivery?: (() => DaemonDelivery) | undefined;
@@ -79,7 +79,7 @@ function mounted(image: string): Brought {
 
 const target = "/target";
 const installCommand: readonly string[] = ["/lib/ld.so", "--library-path", "/lib", "/node", "/install.cjs", target];
-/** Nobody in particular: it reads what everybody may read, and writes into a folder that everybody may write to. */
+/** An unprivileged user: it reads world-readable files and writes into a world-writable folder. */
 const installer = 65_532;
 
 /** With the sandbox's own resources: they are there anyway, and the pod's quality of service stays what its template makes it. */

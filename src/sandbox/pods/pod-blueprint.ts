@@ -69,7 +69,7 @@ function noPlace(spec: PodSpec, { kind }: DaemonDelivery): Refused | undefined {
   return message === undefined ? undefined : { kind: "refused", code: "no-place-for-daemon", message };
 }
 
-/** A sandbox is nobody in the cluster, learns nothing of its services, and comes back on another image when it is told to stop. */
+/** A sandbox has no identity in the cluster, gets no service variables, and its containers restart after an exchange. */
 const fixed = { automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Always" } as const;
 
 /** A paused sandbox answers no probe: it would be restarted, and all that pausing was to keep would be lost. */

@@ -1,9 +1,9 @@
 /**
- * What sandboxes may do on nodes that are not ours: as little as Kubernetes' "restricted" standard allows, wherever the template does not
- * ask for more. Our own node confines by itself, in a user namespace of each pod's own, and is told nothing of this.
+ * Restrictions for sandboxes on foreign nodes: Kubernetes' "restricted" standard as far as the template allows it. Our own node isolates pods itself, with
+ * a user namespace for each, and does not need these fields.
  *
- * A template that names an unprivileged user and does not ask for escalation is "restricted". One that leaves the user to its image may
- * mean root, who needs some of root's powers for the user to be changed and files to be given away: it is "baseline".
+ * A template that names an unprivileged user and does not ask for escalation is "restricted". A template that leaves the user to its image may mean root,
+ * and root needs some capabilities to change users and owners of files: it is "baseline".
  */
 import type { PodSecurityContext, SecurityContext } from "#model/kubernetes.generated.ts";
 import type { Container, PodSpec } from "#model/pod.ts";

@@ -14,7 +14,7 @@ import { templateHash } from "#sandbox/pools/template-hash.ts";
 export interface PodToRender extends DaemonSettings {
   readonly pool: SandboxPool;
   readonly template: PoolTemplate;
-  /** Chosen by the caller, who must know it before the pod exists. */
+  /** Chosen by the caller, because it must be known before the pod exists. */
   readonly name: string;
   /** Image to digest. */
   readonly digests: Readonly<Record<string, string>>;
@@ -90,7 +90,7 @@ function metadataOf(pool: SandboxPool, template: PoolTemplate, blueprint: PodBlu
   };
 }
 
-/** A member of an Env has a copy of its template, and says whose. */
+/** A member of an Env has a copy of its template, with the template's name. */
 function copiedFrom({ metadata: { annotations } }: SandboxPool): {
   readonly name?: string | undefined;
   readonly version?: string | undefined;

@@ -25,7 +25,7 @@ const daemonVariables = {
 
 /** What the daemon must know beside the runtimes. */
 export interface DaemonFacts {
-  /** The control plane's, in base64: who may arm the daemon. */
+  /** The control plane's public key in base64, which the daemon checks orders with. */
   readonly publicKey: string;
   /** Whether it runs what the image would have run. */
   readonly runsImage?: boolean;
@@ -100,7 +100,7 @@ function isPortName(name: string): boolean {
   return name.length <= 15 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) && /[a-z]/.test(name);
 }
 
-/** Ours first, and no others under these names: whoever wrote the template must not decide who may arm its sandboxes. */
+/** Our variables come first and cannot be replaced: a template's author must not decide which key can arm its sandboxes. */
 function withDaemonVariables(
   env: readonly EnvVar[],
   runtimes: readonly SandboxRuntime[],

@@ -1,4 +1,4 @@
-/** Whether sandboxes of a template run a program of their own beside the daemon, and whose it is. */
+/** Whether sandboxes of a template run a program of their own beside the daemon, and which one. */
 import { annotationKeys } from "#model/keys.ts";
 import type { PoolTemplate } from "./resolve-template.ts";
 

@@ -12,7 +12,7 @@ export interface ChangeDeps extends CarriedDeps {
   readonly client: Pick<ObjectClient, "get" | "list" | "patch">;
 }
 
-/** A pod changes a few times in its life, so somebody who loses this often has met something else. */
+/** A pod changes only a few times in its life, so so many lost races mean a different problem. */
 const maxTries = 8;
 
 /** `decide` gives undefined when the pod is as it should be, and may throw a ServiceError. Resolves with the pod as it is then. */

@@ -50,7 +50,7 @@ function decide(pod: Pod, egress: EgressPolicy | undefined): PodChange | undefin
     : { annotations: { [annotationKeys.egressPolicy]: text } };
 }
 
-/** The pod when its node has answered its present wish, whoever's that is by then. */
+/** The pod, once its node has confirmed the current wish, whichever request wrote it. */
 async function inForce(deps: EgressDeps, { caller, sandboxId }: Wanted, signal: AbortSignal): Promise<Pod> {
   const { promise, resolve, reject } = Promise.withResolvers<Pod>();
   const look = (): void => {

@@ -1,4 +1,4 @@
-/** Changes when a sandbox ends by itself. Both clocks begin anew with the write, so that nobody is ended by a limit that he just set. */
+/** Changes when a sandbox ends by itself. The write restarts both clocks, so that a new limit does not end the sandbox at once. */
 import type { Clock } from "#lib/clock.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";

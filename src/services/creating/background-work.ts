@@ -1,6 +1,6 @@
 import type { Logger } from "#lib/log.ts";
 
-/** What is under way: creates, and what goes on after their callers have been answered. Whoever ends waits for it. */
+/** Work in progress: creates, and what continues after their callers have been answered. Shutdown waits for it. */
 export class BackgroundWork {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #log: Logger;
@@ -14,7 +14,7 @@ export class BackgroundWork {
     void this.follow(work().catch((error: unknown) => this.#log.error({ sandboxId, error }, "work in the background failed")));
   }
 
-  /** Work that somebody else waits for. */
+  /** Adds work that another caller waits for. */
   async follow<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work);
     try {

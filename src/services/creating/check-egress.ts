@@ -2,7 +2,8 @@ import { type EgressPolicy, egressPolicyText, parseEgressPolicy } from "#model/e
 import { ServiceError } from "#services/service-error.ts";
 
 /**
- * A policy that no node can read would let the sandbox connect nowhere, and its create wait for nothing; one that nobody enforces would
+ * An egress policy that no node can parse would block all traffic and make its create wait for nothing; a policy that no node enforces would be a false
+ * promise. Throws invalid_request or not_implemented.
  * be a promise. Throws invalid_request or not_implemented.
  */
 export function checkEgress(policy: EgressPolicy | undefined, isEnforced = true): void {

@@ -23,6 +23,6 @@ export interface ClaimContext extends SandboxClaimsDeps {
   readonly creating: Set<string>;
   /** Aborted when no create may go on. */
   readonly stopped: AbortSignal;
-  /** Aborted when also what was taken is left to whoever comes next. */
+  /** Aborted when work on claimed sandboxes is also left to other processes. */
   readonly abandoned: AbortSignal;
 }

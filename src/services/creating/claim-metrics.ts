@@ -5,11 +5,11 @@ import type { ClaimQueue } from "#scheduling/claim-queue.ts";
 import { poolKey, type PoolRef } from "#scheduling/pool-ref.ts";
 
 export interface ClaimMetrics {
-  /** From the request until the sandbox was armed, or was claimed when nobody waits for more. */
+  /** From the request until the sandbox was armed, or until the claim if the request waits for no more. */
   created(pool: PoolRef, path: ClaimPath, ms: number): void;
   failed(pool: PoolRef, path: ClaimPath | "none", code: string): void;
   waited(pool: PoolRef, ms: number): void;
-  /** The request found no idle pod. `env`: whose pools they are; empty for a pool without one. */
+  /** The request found no idle pod. `env`: the Env of the pools; empty for a pool without one. */
   missed(pool: PoolRef, env: string, ms: number): void;
   wrote(pool: PoolRef, outcome: ClaimWrite): void;
   /** Shows how a pool stands until it is gone. */

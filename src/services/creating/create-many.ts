@@ -15,7 +15,7 @@ export async function createMany({ create, end }: OneByOne, options: BatchOption
   const results = await Promise.allSettled(Array.from({ length: options.count }, (_, index) => create(index)));
   const sandboxes = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   const failed = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-  // A defect of ours is not a shortage, and nobody should be content with it.
+  // A bug is not a shortage of pods, so it fails the whole batch.
   const defect = failed.find((reason) => !isServiceError(reason));
   if (sandboxes.length < atLeast || defect !== undefined) {
     await Promise.allSettled(sandboxes.map(({ sandbox }) => end(sandbox.sandboxId)));

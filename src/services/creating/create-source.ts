@@ -75,7 +75,7 @@ function envOf(
   return name === undefined ? undefined : cache.envs.get({ namespace, name });
 }
 
-/** The pools of an Env are for those who may use the Env, whatever the pools' own labels say. */
+/** The pools of an Env serve every caller that may use the Env, whatever the pools' own labels say. */
 export function mayUseEnvOf(deps: { readonly cache: Pick<SandboxCache, "envs"> }, caller: Caller, pool: SandboxPool): boolean {
   const env = envOf(deps, pool);
   return env === undefined || mayUse(caller, env);

@@ -12,8 +12,8 @@ export interface CreateTimeOptions {
 }
 
 /**
- * How long a create may take, and who may end it before. The reason of its signals is what its caller is told. All of it hangs on
- * timers and on no time of day, which may be set while somebody waits.
+ * How long a create may take, and the signals that can end it earlier. The reason of a signal is the error of the caller. Everything uses timers and no
+ * time of day, which may be changed while a request waits.
  */
 export class CreateTime implements Disposable {
   readonly #left = new AbortController();
@@ -48,7 +48,7 @@ export class CreateTime implements Disposable {
     return this.#late.signal;
   }
 
-  /** Nobody should wait for a pod any more. What has one goes on. */
+  /** Requests stop waiting for a pod. Those that have one continue. */
   get waited(): AbortSignal {
     return this.#waited.signal;
   }
@@ -76,7 +76,7 @@ export function callerLeft(): ServiceError {
   return new ServiceError("canceled", "the caller went away before the sandbox was ready");
 }
 
-/** Told as a shortage: of all refusals this is the one that E2B's clients repeat by themselves, and then somebody else answers them. */
+/** Reported as a shortage: E2B's clients repeat only this refusal by themselves, and another process then answers. */
 export function serverStops(): ServiceError {
   return new ServiceError("no_capacity", "this server ends before there is a sandbox; try again", { retryAfterSeconds: 1 });
 }

@@ -11,7 +11,7 @@ type EndDeps = Pick<
   "client" | "cache" | "history" | "digests" | "clock" | "log" | "publicKey" | "delivery" | "maxUses" | "resting"
 >;
 
-/** Who has asked for an end wants it also when he has gone. */
+/** The end is completed even if its caller disconnects. */
 const unending = new AbortController().signal;
 
 /** Throws ServiceError. */
@@ -21,7 +21,7 @@ export async function endForCaller(deps: EndDeps, caller: Caller, sandboxId: str
   if (record === undefined) throw noSuchSandbox(sandboxId);
 }
 
-/** Whatever comes out, the sandbox has ended: a pod that is gone or carries somebody else took it with it. */
+/** In every case the sandbox has ended: if the pod is gone or carries another sandbox, this one ended before. */
 async function release(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: string): Promise<void> {
   const outcome = await translated(endSandbox(deps, pod, { sandboxId }, unending));
   deps.log.info({ sandboxId, pod: pod.metadata.name, keyId: caller.keyId, outcome: outcome.kind }, "sandbox ended by its owner");

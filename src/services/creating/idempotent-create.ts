@@ -1,7 +1,7 @@
 /**
- * The same request again, with the same key from the same caller, is the same sandbox: who does not know whether his create was done
- * may just repeat it. Only requests with a key pay for it, with one object that remembers the key: a ConfigMap named after it, so that
- * of several processes one makes it. It holds no part of the request but its hash.
+ * A repeated create with the same key from the same caller returns the same sandbox, so a caller that does not know if its create succeeded can repeat it.
+ * Only requests with a key pay for this, with one object: a ConfigMap named after the key, so that only one of several processes can create it. It
+ * contains a hash of the request, and no part of it.
  */
 import { createHash } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";
@@ -23,7 +23,7 @@ export interface IdempotencyDeps {
   readonly clock: Clock;
   /** Where keys are kept. */
   readonly keysNamespace: string;
-  /** How long a create may take at most: after that nobody can be making it any more. */
+  /** Maximum duration of a create: after that, no process can still be working on it. */
   readonly longestCreateMs: number;
 }
 
@@ -60,7 +60,7 @@ export async function createOnce(deps: IdempotencyDeps, caller: Caller, command:
     if (deps.clock.now() < note.until) {
       throw underWay();
     }
-    // Its maker died before there was a sandbox: whoever removes the note makes a new one.
+    // The creating process died before there was a sandbox: the process that removes the note creates a new one.
     await translated(remove(deps, known));
   }
 }
@@ -116,7 +116,7 @@ async function read({ client, keysNamespace: namespace }: IdempotencyDeps, name:
   }
 }
 
-/** Undefined when somebody else was first. */
+/** Undefined if another process was first. */
 async function write(deps: IdempotencyDeps, name: string, request: string): Promise<ConfigMap | undefined> {
   const { client, clock, keysNamespace: namespace, longestCreateMs } = deps;
   const now = clock.now();
@@ -152,7 +152,7 @@ async function remove({ client }: Pick<IdempotencyDeps, "client">, { metadata }:
   }
 }
 
-/** Nobody can find out another's keys by the names of the objects. */
+/** The names of the objects must not reveal other callers' keys. */
 function nameOf({ role, team, user }: Caller, key: string): string {
   return `idempotency-${hash([role, team, user ?? null, key])}`;
 }

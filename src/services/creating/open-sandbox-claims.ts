@@ -104,7 +104,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
 function followCache(context: ClaimContext): readonly { remove(): void }[] {
   const { cache, bootIds, queue } = context;
   return [
-    // Boots before the queue: who gets a pod in the turn of its event finds it asked for at least.
+    // Boot ids before the queue: when a request gets a pod in the same turn as the pod's event, its boot has at least been asked for.
     cache.pods.onChange((now, before) => bootIds.observe(now, before)),
     cache.pods.onChange((now, before) => queue.observe(now, before)),
     cache.pools.onChange((now, before) => observePool(context, now, before)),

@@ -33,7 +33,7 @@ export interface OfferStanding<Offer extends WantedOffer = WantedOffer> extends 
   readonly saturation?: string;
 }
 
-/** Of the offers whose pool is still there. */
+/** From the offers whose pool still exists. */
 export function offerStandings<Offer extends WantedOffer>(
   deps: StandingDeps,
   env: SandboxEnv | undefined,

@@ -40,7 +40,7 @@ export interface PoolOffer {
   readonly images: ContainerImages;
   /** What that is, where it is known: the template has changed, and nothing of its new version is ready yet. */
   readonly targets?: TargetImages;
-  /** As whom these are looked up. */
+  /** Identity for looking up the images. */
   readonly pullers: ImagePullers;
   /** The container that is the sandbox. */
   readonly first: string;
@@ -177,7 +177,7 @@ function imagesMeant(template: PoolTemplate, command: CreateSandbox): ContainerI
   throw new ServiceError("invalid_request", requested.message, { field });
 }
 
-/** Those whose images can be had. Throws image_unavailable where none can, or the signal's reason. */
+/** Offers whose images are available. Throws image_unavailable if there is none, or the signal's reason. */
 export async function resolveOffers(
   deps: Pick<ResolveDeps, "digests" | "commands">,
   offers: readonly PoolOffer[],

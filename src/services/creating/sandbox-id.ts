@@ -14,7 +14,7 @@ export function newSandboxId(now: number): string {
   return now.toString(36).padStart(timeLength, "0").slice(-timeLength) + randomText(randomLength);
 }
 
-/** Whether the id can be one that was given out within `ms` of now, by the clock of whoever did. */
+/** True if the id can have been created within `ms` of now, by the clock of its process. */
 export function isSandboxIdOfAbout(now: number, sandboxId: string, ms: number): boolean {
   if (!idForm.test(sandboxId)) return false;
   // The digits of an id begin anew when there are no more of them.

@@ -1,11 +1,11 @@
 /**
- * The secrets of a sandbox. None of them is stored: each is made from the sandbox's id and the control plane's private key, so that it is
- * the same at any time and in every process that has the key, and nobody else can make it.
+ * The secrets of a sandbox. None is stored: each is derived from the sandbox's id and the control plane's private key. So it is the same at any time and
+ * in every process with the key, and nothing else can create it.
  */
 import { createHmac, hkdfSync, type KeyObject } from "node:crypto";
 
 export interface SandboxTokens {
-  /** Of its daemon: for whoever made the sandbox. */
+  /** Token of the daemon, for the creator of the sandbox. */
   accessTokenOf(sandboxId: string): string;
   /** Of its ports, where they are private. */
   trafficTokenOf(sandboxId: string): string;

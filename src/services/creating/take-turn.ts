@@ -15,7 +15,7 @@ export interface TurnWish {
   readonly source: CreateSource;
   /** At least one. */
   readonly offers: readonly WantedOffer[];
-  /** Whose turn it takes. */
+  /** Tenant whose turn it uses. */
   readonly tenant: string;
   readonly time: CreateTime;
 }

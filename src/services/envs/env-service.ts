@@ -2,15 +2,14 @@
  * The use cases of Envs, as every API sees them; each throws ServiceError. The owner of an Env may change it. An Env without an owner is for
  * every caller to use and for admins to change, and another tenant's Env answers as if it did not exist (I8).
  *
- * - `env-deps.ts`       what they are given and asked        - `find-env.ts`      which Env is meant, and who may do what
- * - `stored-env.ts`     what of a body is stored             - `member-name.ts`   names of members that came without one
+ * - `env-deps.ts`       inputs and dependencies            - `find-env.ts`      finds the Env and checks rights
+ * - `stored-env.ts`     what of a body is stored             - `member-name.ts`   names for members without one
  * - `prepare-env.ts`    checks, and snapshots of members     - `env-limits.ts`    limits of teams
  * - `write-env.ts`      create, replace, delete; conditional writes
  * - `write-members.ts`  one member                           - `write-groups.ts`  the policy of one group
  * - `env-parts.ts`      members and groups inside an Env     - `pull-secret.ts`   registry credentials
  * - `refresh-env.ts`    members to the template's version    - `admit-snapshot.ts`  the snapshot of one member
- * - `env-views.ts`      members and autoscaling as shown     - `env-events.ts`    what happened
- * - `clusters.ts`       which clusters there are
+ * - `env-views.ts`      members, autoscaling and events as shown
  */
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";

@@ -1,6 +1,6 @@
 /**
- * The pod of a sandbox by the server's own word, for whoever goes into it. A cache may be late, and by then the pod may carry somebody
- * else's sandbox: what is read or run in it would be theirs (I8).
+ * The pod of a sandbox as the server has it, for requests that read or run something in it. A cache may be late, and the pod may carry another sandbox by
+ * then: a log or command would reach that one (I8).
  */
 import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
@@ -18,7 +18,7 @@ export interface CarriedDeps extends FindDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods">;
 }
 
-/** Whose sandbox it is, and what is wanted of it, for messages. */
+/** The owner's sandbox and the purpose, for error messages. */
 export interface Wanted {
   readonly caller: Caller;
   readonly sandboxId: string;

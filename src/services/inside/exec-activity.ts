@@ -1,6 +1,6 @@
 /**
- * Commands and terminals that this process runs in sandboxes, as traffic: an open one is use for as long as it lasts (W21). What went on
- * before the process began is not known here, so until then every sandbox counts as used: a restart ends nobody.
+ * Commands and terminals that this process runs in sandboxes count as traffic while they are open (W21). Traffic from before the start of the process is
+ * unknown, so until enough time has passed every sandbox counts as used: a restart ends no sandbox.
  */
 import type { Clock } from "#lib/clock.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";

@@ -35,7 +35,7 @@ export async function execInSandbox(deps: ExecDeps, caller: Caller, sandboxId: s
   const end = deps.activity.begin(sandboxId);
   try {
     const session = await translated(deps.pods.exec({ pod: keyOf(pod), container: name, command }));
-    // Its failure is for whoever waits for it; here it is only known that it is over.
+    // Its caller handles the failure; here only the end matters.
     session.exitCode.then(end, end);
     return session;
   } catch (error) {
@@ -56,7 +56,7 @@ async function refuseUnready({ daemons }: ExecDeps, pod: Pod, sandboxId: string,
     throw new ServiceError("conflict", `sandbox ${sandboxId} is paused: resume it to run a command`);
   }
   if (sandboxPhaseOf(pod) === "running") return;
-  // Whoever made it was answered when its daemon was armed; until that stands on the pod, a kubelet may take seconds.
+  // The create was answered when the daemon was armed; a kubelet may take seconds until the pod shows that.
   if (daemons !== undefined && (await isArmed(daemons, pod, sandboxId, signal))) return;
   throw new ServiceError("conflict", `sandbox ${sandboxId} is starting: a command can be run when it is running`);
 }

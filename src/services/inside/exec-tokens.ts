@@ -11,7 +11,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
 
-/** What was granted: to whom, for which sandbox, and with what there. */
+/** The grant in a token: caller, sandbox, and permitted action. */
 export interface ExecGrant<Command> {
   readonly caller: Caller;
   readonly sandboxId: string;

@@ -16,7 +16,7 @@ export interface FirstAdminKeyDeps {
 
 export interface KeyKeeper {
   read(): Promise<string | undefined>;
-  /** Resolves with the key that is kept now: another one when several share the keeper and somebody was faster. */
+  /** Resolves with the stored key: another one if several processes share the store and another was faster. */
   write(key: string): Promise<string>;
   forget(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function ensureFirstAdminKey({ client, namespace, clock, keeper }: 
   return undefined;
 }
 
-/** Id of the first key, whoever made it. */
+/** Id of the first key, in every process. */
 async function noted(client: ObjectClient, namespace: string): Promise<string | undefined> {
   try {
     return (await client.get(ConfigMaps, { namespace, name: noteName })).data?.["keyId"] ?? "";

@@ -1,4 +1,4 @@
-/** Which keys a caller may make: never one with more rights than he has, nor one that outlives his own. Pure. */
+/** Which keys a caller may create: never one with more rights or a longer validity than its own. Pure. */
 import { Value } from "typebox/value";
 import { labelValue } from "#model/schema-builders.ts";
 import type { Caller } from "../caller.ts";

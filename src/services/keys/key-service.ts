@@ -1,11 +1,11 @@
 /**
- * API keys: who a key is, and making, listing and revoking them.
+ * API keys: the caller of a key, and creating, listing and revoking keys.
  *
  * - `api-key.ts`         the text of a key, its hash and its id
  * - `key-secret.ts`      keys as Secrets
- * - `key-rights.ts`      who may make which key (pure)
- * - `key-book.ts`        the keys that are good now, and which key made which
- * - `key-ends.ts`        tells requests that are under way when their key ends
+ * - `key-rights.ts`      which keys a caller may create (pure)
+ * - `key-book.ts`        the valid keys, and which key created which
+ * - `key-ends.ts`        aborts open requests when their key ends
  * - `first-admin-key.ts` the key that a new AgentBox starts with
  *
  * Reads come from the cache, so that no request waits for the server because of its key.
@@ -26,7 +26,7 @@ import { type CreateKey, grantedKey } from "./key-rights.ts";
 import { type ApiKeyView, hasExpired, keySecret, type StoredKey } from "./key-secret.ts";
 
 export interface KeyService {
-  /** Undefined for everything that is no valid key; why is nobody's business. */
+  /** Undefined for every invalid key, without the reason. */
   authenticate(key: string): Caller | undefined;
   /** Undefined once the key with this id is revoked or has expired. */
   callerOf(id: string): Caller | undefined;
@@ -176,7 +176,7 @@ function* visibleKeys(book: KeyBook, caller: Caller): Generator<ApiKeyView> {
   }
 }
 
-/** Nobody could make an admin key again. Two that are revoked at the same moment by two processes get through; a Secret can mend that. */
+/** No key could create an admin key again. Two processes can each revoke one of the last two keys at the same moment; a Secret can repair that. */
 function refuseLastAdmin({ clock }: KeyServiceDeps, book: KeyBook, doomed: readonly KnownKey[]): void {
   if (!doomed.some(({ key }) => key.role === "admin")) return;
   const ids = new Set(doomed.map(({ key }) => key.id));

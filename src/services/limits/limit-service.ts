@@ -27,7 +27,7 @@ import { ServiceError } from "../service-error.ts";
 import { asServiceError } from "../service-failure.ts";
 import type { LimitGuard, Seen } from "./limit-guard.ts";
 
-/** Whose limits: the server's, those that every team has, those of one team, or those of a user of it (or of every user: `*`). */
+/** Owner of the limits: the server, every team, one team, or one user of it (or every user: `*`). */
 export type LimitsOf =
   | { readonly of: "server" }
   | { readonly of: "teams" }

@@ -1,10 +1,10 @@
 /**
- * The use cases of pools, as every API sees them; each throws ServiceError. Whoever owns a pool may change it. One without an owner is
- * everybody's to use and an admin's to change, and somebody else's is as if it did not exist (I8).
+ * The use cases of pools for every API; each throws ServiceError. The owner of a pool may change it. A pool without an owner is for every caller to use
+ * and for admins to change. Another tenant's pool answers as if it did not exist (I8).
  *
- * Beside it: `find-pool.ts` (which pool is meant, and who may do what), `stored-pool.ts` (what of a body is written down),
- * `write-pool.ts` (create, replace, delete, scale), `tenant-pool-name.ts` (what tenants' pools are called), `object-events.ts` (what
- * happened to it).
+ * - `find-pool.ts`   finds the pool and checks rights    - `write-pool.ts`  create, replace, delete, scale
+ * - `tenant-pool-name.ts`  names of tenants' pools
+ * - `pool-size.ts`, `size-log.ts`  sizes over time          - `stored-metadata.ts`  labels and annotations of a body
  */
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "#services/caller.ts";

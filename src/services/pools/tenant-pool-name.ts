@@ -1,7 +1,7 @@
 /**
- * The names of tenants' pools (ADR 25). All pools of a server stand in one namespace, so two tenants who want one name would meet: the
- * second would be told that it is taken, and so of the first (I8). Each tenant's pools therefore end in a mark of his own, which the
- * server adds and which nobody else can write. The name with the mark is the pool's only name.
+ * Names of tenants' pools (ADR 25). All pools of a server are in one namespace, so two tenants may want the same name. Refusing the second request would
+ * reveal the first tenant's pool (I8). So the names of a tenant's pools end in a suffix of that tenant, which only the server adds. The name with the
+ * suffix is the pool's only name.
  */
 import { createHash } from "node:crypto";
 import type { Caller } from "#services/caller.ts";

@@ -24,7 +24,7 @@ export interface PoolDeps {
   /** No limits when left out. */
   readonly limits?: Pick<LimitGuard, "reserve" | "checkPoolSize"> | undefined;
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
-  /** Where pools are made when the request does not say where; the only place for tenants. */
+  /** Default namespace of pools; the only one for tenants. */
   readonly namespace: string;
 }
 
@@ -115,7 +115,7 @@ export async function deletePool(deps: PoolDeps, caller: Caller, wanted: PoolNam
   }
 }
 
-/** A pool that changes meanwhile is read again, and so is whether the caller owns it; unless the caller named the version that is meant. */
+/** A pool that changes meanwhile is read again, including its owner; unless the request names a version. */
 async function changed(
   deps: PoolDeps,
   { caller, wanted, tries }: { readonly caller: Caller; readonly wanted: PoolName; readonly tries: number },
@@ -159,9 +159,8 @@ function remembered({ cache }: PoolDeps, pool: SandboxPool): SandboxPool {
 }
 
 /**
- * What of a body becomes a pool (pure). Metadata: `stored-metadata.ts`. A tenant writes no pod template, which could ask for the machine
- * that its pods run on, and no runtime, whose probe could ask nodes to connect anywhere. A tenant's pool is made from a template that an
- * admin offers.
+ * What of a body becomes a pool (pure). Metadata: `stored-metadata.ts`. A tenant cannot write a pod template, which could select machines, or a runtime,
+ * whose probe could make nodes connect anywhere. A tenant's pool is made from a template that an admin offers.
  *
  * `present` is the pool that is replaced; undefined for a new one.
  */

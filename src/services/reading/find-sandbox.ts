@@ -1,6 +1,6 @@
 /**
- * The sandbox that a caller means. What is somebody else's takes the same way as what does not exist, to the same words (I8): the pod
- * is passed over, and the history, asked with the caller's own scope, has nothing.
+ * Finds the sandbox that a caller names. A foreign sandbox takes the same path as one that does not exist, and gets the same error (I8): its pod is
+ * skipped, and the history is searched with the caller's own scope.
  */
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -37,8 +37,8 @@ export function noSuchSandbox(sandboxId: string): ServiceError {
 }
 
 /**
- * The sandbox from its pod until it has ended and its record is written, which is long before a pod that rests forgets it, and from the
- * history afterwards. Another process may have claimed it a moment ago, before our cache heard of it: whoever was answered there is known here.
+ * Returns the sandbox from its pod until it has ended and its record is written; that is long before a resting pod forgets it. Afterwards from the
+ * history. A sandbox that another process claimed a moment ago is found even if our cache does not show it yet.
  */
 export async function findSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<Found> {
   const pod = findPod(deps, caller, sandboxId);
@@ -63,7 +63,7 @@ export function findPod(
     .filter((pod) => owns(caller, pod) && liveStatusOf(pod) !== undefined)
     .toArray();
   const claimed = pods.filter(isClaimed);
-  // Whoever acted on one of them might act on the wrong one.
+  // An action might otherwise reach the wrong pod.
   if (claimed.length > 1) throw new ServiceError("conflict", `several pods say that they carry sandbox ${JSON.stringify(sandboxId)}`);
   return claimed[0] ?? pods[0];
 }

@@ -17,7 +17,7 @@ export interface GetDeps extends FindDeps {
 /** More than a pod makes: those that repeat themselves are counted in one. */
 const maxEvents = 500;
 
-/** For whoever needs to know of it, and not what is wrong with it: that would be a search through all events of its namespace. */
+/** Without diagnosis, which would search all events of the namespace. */
 export async function viewSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<SandboxView> {
   return (await shownSandbox(deps, caller, sandboxId)).view;
 }

@@ -1,9 +1,9 @@
 /**
- * The live sandboxes of every tenant, newest first, kept in order while pods change: a list costs what it shows, and a count nothing
- * (W31). Whoever follows one sandbox is told here too, so that a thousand watchers are one handler of the cache and not a thousand.
+ * The live sandboxes of all tenants, newest first, kept in order while pods change: a list costs as much as it shows, and a count costs nothing (W31).
+ * Watchers of single sandboxes are notified here too, so that a thousand watchers need one cache handler instead of a thousand.
  *
- * Stopping sandboxes are among them until their pod forgets them, which is after their record is written (I3): at any moment either
- * this or the history knows a sandbox.
+ * Stopping sandboxes are included until their pod forgets them, after the record is written (I3): at every moment a sandbox is known here or in the
+ * history.
  */
 import type { Informer } from "#kube/informer/informer.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
@@ -28,7 +28,7 @@ interface Entry {
   /** What it may use; nothing when it is stopping. */
   readonly cpuMilli: number;
   readonly memoryBytes: number;
-  /** The tenants in whose lists it stands. */
+  /** The tenants whose lists contain it. */
   readonly scopes: readonly string[];
 }
 

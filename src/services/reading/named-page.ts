@@ -1,4 +1,4 @@
-/** Pages of objects in the order of their names. There are few of them, so the order is made when somebody asks. */
+/** Pages of objects sorted by name. There are few objects, so they are sorted on request. */
 import type { ApiObject } from "#model/meta.ts";
 import { ServiceError } from "#services/service-error.ts";
 

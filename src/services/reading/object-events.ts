@@ -1,4 +1,4 @@
-/** What happened to an object, for people. Read from the server: nobody caches events. */
+/** Events of an object, for people. Read from the server, because no cache has events. */
 import type { ObjectClient } from "#kube/object-client.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { Events, type ObjectEvent } from "#model/core-kinds.ts";

@@ -1,7 +1,7 @@
 /**
- * What a sandbox's container has written since the claim. A recycled pod has a new container, so its log is this sandbox's own; one
- * that waited on the run image (the fast path) has written before its claim, but for nobody: it was fresh. Both are cut off at the
- * claim, so that no sandbox ever shows what is not its own. What the attempt before wrote is never asked for: it was another's.
+ * The log of a sandbox's container since the claim. A recycled pod has a new container, so its log belongs to this sandbox only. A container that waited
+ * with the run image (fast path) wrote lines before its claim, without a user. Both are cut off at the claim, so that a sandbox never shows foreign
+ * output. The log of the previous container is never read: it belonged to another sandbox.
  */
 import { ChildAbort } from "#lib/abortable.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
@@ -43,8 +43,8 @@ export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: str
   let isOurs = false;
   try {
     for await (const piece of deps.pods.readLogs({ pod: keyOf(pod), container, sinceMs, ...withoutUndefined({ tail, follow, signal }) })) {
-      // Between the look at the pod and the opening of its log it may have become somebody else's. What is open now was opened before
-      // this look, so if the pod is still the sandbox's, the log is too.
+      // Between checking the pod and opening its log, the pod may have got another sandbox. The log was opened before this second check, so if the pod
+      // still has the sandbox, the log is its own.
       isOurs ||= await isStillCarried(deps, caller, sandboxId, pod);
       if (!isOurs) throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: reading its log is not possible any more`);
       yield piece;
@@ -83,7 +83,7 @@ class Following implements Disposable {
       else if (isResting(pod)) this.#lastWords ??= deps.clock.after(lastWordsMs, end);
     };
     this.#unfollow = deps.live.follow(sandboxId, look);
-    // Whoever asked may have taken his time since it was last looked at.
+    // The caller may have waited long since the last check.
     look();
   }
 

@@ -1,4 +1,4 @@
-/** One sandbox as it changes, to its end. Whoever reads slowly misses what came between, never the end. */
+/** Watches one sandbox until its end. A slow reader misses states in between, but never the end. */
 import type { Clock, Timer } from "#lib/clock.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
@@ -14,7 +14,7 @@ export interface WatchDeps extends FindDeps {
   readonly clock: Clock;
 }
 
-/** Nobody tells that a record has been written, and a pod may rest for minutes before it changes again. */
+/** No event announces that a record has been written, and a pod may rest for minutes before it changes again. */
 const lookAgainMs = 1000;
 
 export async function* watchSandbox(
@@ -24,7 +24,7 @@ export async function* watchSandbox(
   signal: AbortSignal,
 ): AsyncGenerator<SandboxDetail, void> {
   using changes = new Changes(deps, sandboxId, signal);
-  // From here on the cache has it, whoever made it a moment ago.
+  // From here on the cache has it, even if another process created it a moment ago.
   const { record } = await findSandbox(deps, caller, sandboxId);
   if (record !== undefined) return yield record;
   let shown: string | undefined;
@@ -48,7 +48,7 @@ export async function* watchSandbox(
   }
 }
 
-/** From the pod alone: events are read for whoever asks once. */
+/** Only from the pod: events are read for single requests only. */
 function detailOf(pod: Pod): SandboxDetail | undefined {
   const view = viewOf(pod);
   if (view === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The use cases of templates: each caller sees those that are meant for it (template-visibility.ts), admins make and change them. */
+/** The use cases of templates: callers see the templates visible to them (template-visibility.ts), admins create and change them. */
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { poolsByTemplateName } from "#read-model/indexes.ts";
@@ -65,7 +65,7 @@ function noSuchTemplate(name: string, cause?: unknown): ServiceError {
   return new ServiceError("not_found", `there is no template ${JSON.stringify(name)}`, { cause });
 }
 
-/** Asked before anything else, so that a tenant learns nothing of templates that it does not see (I8). */
+/** Checked first, so that a tenant learns nothing about templates it cannot see (I8). */
 function checkAdmin({ role }: Caller): void {
   if (role !== "admin") throw new ServiceError("forbidden", "templates are an admin's to change");
 }

@@ -1,4 +1,4 @@
-/** Who sees a template: everybody, unless it has rules. One rule that fits is enough; inside it team and users must both fit. */
+/** Visibility of a template: for all callers, unless it has rules. One matching rule is enough; inside a rule, team and users must both match. */
 import type { SandboxTemplate, TemplateVisibilityRule } from "#model/sandbox-template.ts";
 import type { Caller } from "#services/caller.ts";
 

@@ -1,6 +1,6 @@
 /**
- * How creates went lately, in memory, for people who look at a page: how many, how long they took, and why some failed. For each caller
- * only its own, unlike the metrics of the server (`claim-metrics.ts`), which know no tenants.
+ * Recent creates in memory, for the console: how many, how long they took, and why some failed. Each caller sees only its own, unlike the metrics of the
+ * server (`claim-metrics.ts`), which do not separate tenants.
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Caller } from "#services/caller.ts";

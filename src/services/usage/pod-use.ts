@@ -1,4 +1,4 @@
-/** What a pod uses, by the word of whoever can see it: the node that runs it, or the daemon inside it. */
+/** Port to the usage of a pod: from the node that runs it, or from the daemon inside it. */
 import type { Pod } from "#model/pod.ts";
 
 export interface PodUse {

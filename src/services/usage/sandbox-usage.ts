@@ -1,4 +1,4 @@
-/** What a caller's sandboxes use. What is not his is as if it did not exist (I8). */
+/** Usage of a caller's sandboxes. A foreign sandbox answers as if it did not exist (I8). */
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { Caller } from "../caller.ts";
@@ -11,7 +11,7 @@ import type { UsageSampler } from "./usage-sampler.ts";
 export interface SandboxUsage {
   /** Of one that lives; paused ones show what was before. Throws not_found. */
   of(caller: Caller, sandboxId: string, span: UsageSpan): Promise<UsageReport>;
-  /** The newest of each; who does not exist or has none yet is left out. */
+  /** The newest sample of each; ids without one are left out. */
   latest(caller: Caller, sandboxIds: readonly string[]): Promise<ReadonlyMap<string, LatestUsage>>;
 }
 

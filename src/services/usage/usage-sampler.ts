@@ -1,10 +1,10 @@
 /**
- * Looks every five seconds at what running sandboxes use, and keeps it for an hour (ADR 39). Paused ones are left alone, and looking is
- * no use of a sandbox.
+ * Samples the usage of running sandboxes every five seconds and keeps it for an hour (ADR 39). Paused sandboxes are skipped, and sampling does not count
+ * as use of a sandbox.
  *
- * - `usage-sampler.ts`  the loop                     - `usage-log.ts`   what is kept
- * - `sandbox-usage.ts`  who may see it               - `pod-limits.ts`  what a sandbox may use at most
- * - `pod-use.ts`        whoever knows what pods use; `daemon-use.ts` asks the daemons
+ * - `usage-sampler.ts`  the loop                     - `usage-log.ts`   stored samples
+ * - `sandbox-usage.ts`  reads for a caller           - `oom-events.ts`  reports memory kills
+ * - `pod-use.ts`        port to the usage of pods; `daemon-use.ts` asks the daemons
  */
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
@@ -23,8 +23,8 @@ export interface UsageSamplerDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox">;
   readonly read: ReadPodUse;
   /**
-   * `all`: whatever runs, for the only process that serves an API. `asked`: those that somebody asked about lately, for one of
-   * several, of which each would otherwise look at everything.
+   * `all`: every running sandbox, for the only API process. `asked`: those requested recently, for one of several processes, which would otherwise all
+   * sample everything.
    */
   readonly whom: "all" | "asked";
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface UsageSamplerDeps {
 }
 
 export const sampleEveryMs = 5000;
-/** Whoever has asked about a sandbox probably asks again. */
+/** A client that asked once probably asks again. */
 const interestMs = 10 * 60_000;
 const readsAtOnce = 8;
 
@@ -70,7 +70,7 @@ export class UsageSampler implements Disposable {
     this.#timer = undefined;
   }
 
-  /** Resolves when there is a sample, if there can be one: nobody waits five seconds for the first. */
+  /** Resolves when there is a sample, if one is possible: a caller does not wait five seconds for the first. */
   async ask(sandboxId: string): Promise<void> {
     this.#askedAt.set(sandboxId, this.#deps.clock.now());
     if (this.log.last(sandboxId) !== undefined) return;
@@ -119,7 +119,7 @@ export class UsageSampler implements Disposable {
       this.#samples.add({ result: "failed" });
       return;
     }
-    // What was read may be another's by now, whose pod this has become.
+    // By now the pod may carry another sandbox.
     if (this.#runningPod(sandboxId)?.metadata.uid !== pod.metadata.uid) return;
     this.#tellOomKills(sandboxId, pod, use);
     this.#keep(sandboxId, pod, use);

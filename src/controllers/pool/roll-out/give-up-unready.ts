@@ -26,14 +26,14 @@ export async function giveUpUnready(tools: PoolTools, pool: SandboxPool, signal:
   const waitMs = Math.max(losses.waitMs(now), Math.min(...oldest.map(dueInMs)));
   if (waitMs > 0) return waitMs;
   const due = oldest.filter((note) => dueInMs(note) <= 0);
-  // Who changed them meanwhile wakes us when we hear of it, which may take a while.
+  // If the pods changed meanwhile, the next reconcile comes when the cache shows it, which may take a while.
   if ((await removePods(tools, key, due, signal)) === 0) return unheardMs;
   losses.lost(now);
   tools.memories.of(key).givenUp = due[0]?.pod;
   return Math.max(1, losses.waitMs(now));
 }
 
-/** Pods whose node does not understand how their images are written will never be ready, and the next ones are written otherwise. */
+/** If the node does not accept the form of their image references, these pods never become ready; new pods use the other form. */
 async function giveUpRefused(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<void> {
   const key = keyOf(pool);
   const oldest = tools.ledger.of(key).unready.oldestFirst().take(tools.pace.removalsAtOnce);

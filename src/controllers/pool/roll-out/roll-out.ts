@@ -23,10 +23,10 @@ export async function rollOut(tools: PoolTools, pool: SandboxPool, rollout: Roll
 }
 
 /**
- * Which idle pods of an earlier template go now. As long as no pod of the present one has been ready, none goes of the version that serves
- * (`plan-canary.ts`). After that, those that cannot be claimed go at once; of the others only so many that enough stay ready,
- * so the next goes when a replacement has become ready. A template whose pods do not become ready stops there, with most of the old ones
- * still to be claimed. Claimed pods are never touched: they are judged when they come back.
+ * Selects idle pods of an earlier template to delete now. Until one pod of the current template has been ready, the serving version keeps all its pods.
+ * After that, pods that cannot be claimed go at once; of the others only so many that enough stay ready, so the next one goes when a
+ * replacement is ready. If pods of the new template do not become ready, the rollout stops there, and most old pods can still be claimed. Claimed pods are
+ * never touched: they are judged when they are recycled.
  */
 export interface RolloutSituation {
   /** Hash of the template that pods are made from now. */

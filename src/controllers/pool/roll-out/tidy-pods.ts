@@ -1,4 +1,4 @@
-/** Pods of a pool that are not as the pool makes them: somebody has changed them, or an earlier version made them. */
+/** Repairs pods of a pool that differ from what the pool creates: changed by another writer, or created by an earlier version. */
 import type { Key } from "#kube/controller/key.ts";
 import { Limiter } from "#lib/limiter.ts";
 import { patchPodAsSeen } from "#life/patch-pod.ts";
@@ -17,7 +17,7 @@ export async function tidyPods(tools: PoolTools, pool: SandboxPool, signal: Abor
   await removeStrays(tools, pool, signal);
 }
 
-/** Without the finalizer a pod that somebody deletes is gone before its sandbox is recorded (I3). */
+/** Without the finalizer, a pod deleted from outside would be gone before its sandbox is recorded (I3). */
 async function protectPods(tools: PoolTools, key: Key, signal: AbortSignal): Promise<void> {
   const { unprotected } = tools.ledger.of(key);
   if (unprotected.size === 0) return;
@@ -40,15 +40,15 @@ function protection({ metadata: { uid = "", resourceVersion = "", finalizers: pr
 }
 
 /**
- * Pods that the pool made and that have lost their phase, or are closed to claims: nobody can claim them. One that shows a
- * sandbox is left to whoever can judge it, and one that somebody else made is none of ours.
+ * Pods of the pool that lost their phase, or that are closed to claims: they cannot be claimed. A pod that shows a sandbox is left to the loops of
+ * `life/`, and a pod that the pool did not create is left alone.
  */
 async function removeStrays(tools: PoolTools, pool: SandboxPool, signal: AbortSignal): Promise<void> {
   const { strays } = tools.ledger.of(keyOf(pool));
   if (strays.size === 0) return;
   // Those that we close and delete are among them until the cache shows that they go (I6).
   if (!tools.expectations.satisfied(keyOf(pool))) return;
-  // Nobody but us closes a pod, whoever made it.
+  // Only AgentBox closes pods, so this applies to every pod.
   const isOwn = ({ pod, slot }: PodNote): boolean =>
     sandboxIdOf(pod) === undefined &&
     (slot === "idle" || (pod.metadata.ownerReferences ?? []).some(({ uid }) => uid === pool.metadata.uid));

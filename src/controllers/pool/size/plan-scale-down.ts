@@ -1,6 +1,6 @@
 /**
- * Which idle pods go when there are too many. Pods that nobody could claim go first and at once; then the longest idle (W19), each marked
- * first and deleted after the protection window, in which a request may still take it (W16). Marks that are no longer wanted are removed.
+ * Which surplus idle pods to delete. Pods that cannot be claimed go first and at once; then the longest idle (W19). Each is marked first and deleted after
+ * the protection window, in which a request may still claim it (W16). Marks that are no longer needed are removed.
  */
 import type { PodNote } from "#controllers/pool/pod-note.ts";
 
@@ -29,7 +29,7 @@ export function planScaleDown(situation: ScaleDownSituation): ScaleDownPlan {
   let left = Math.max(0, situation.surplus);
   const remove = take(situation.unready, left);
   left -= remove.length;
-  // The earliest chosen stay chosen: whoever changes its mind about which pods go never gets to the end of a window.
+  // Pods chosen first stay chosen: changing the choice would restart the window again and again.
   const marked = [...situation.marked].filter(({ isReady }) => isReady).sort((one, other) => markedAt(one, now) - markedAt(other, now));
   const stay = marked.slice(0, left);
   left -= stay.length;
@@ -44,12 +44,12 @@ export function planScaleDown(situation: ScaleDownSituation): ScaleDownPlan {
   };
 }
 
-/** A mark from a clock that is ahead of ours, or one that nobody can read, begins now. */
+/** A mark with a time in the future, or an unreadable one, begins now. */
 function markedAt({ marked }: PodNote, now: number): number {
   return Math.min(marked?.atMs ?? now, now);
 }
 
-/** Marked pods that cannot be claimed any more, and stay: their window would be over before anybody could use it. */
+/** Marked pods that cannot be claimed any more keep their place: their window would end before a request could use it. */
 function unmarkable({ marked }: ScaleDownSituation, removed: readonly PodNote[]): readonly PodNote[] {
   return [...marked].filter((note) => !note.isReady && !removed.includes(note));
 }

@@ -1,6 +1,6 @@
 /**
- * Pods for requests that wait, beyond `spec.replicas`, at once: only where the pool belongs to an Env whose group is enabled, or to one
- * that makes a pod for each request. Every pool of an Env computes the whole allotment from the same numbers, so no waiter gets two pods.
+ * Extra pods for waiting requests, beyond `spec.replicas`, at once. Only if the pool belongs to an Env whose group is enabled, or creates a pod for each
+ * request. Every pool of an Env computes the whole allotment from the same numbers, so a request never gets two pods.
  */
 import { allotWaiters, type GrowingPool, type Waiters } from "#autoscaling/allot-waiters.ts";
 import type { Key } from "#kube/controller/key.ts";

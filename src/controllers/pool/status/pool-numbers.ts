@@ -1,4 +1,4 @@
-/** The sizes of pools, for Prometheus. Read when somebody looks, so that a claim costs nothing here. */
+/** Sizes of pools for Prometheus. Computed when the metrics are read, so that a claim costs nothing here. */
 import { formatKey, type Key } from "#kube/controller/key.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Gauge, Labels, Metrics } from "#lib/metrics.ts";

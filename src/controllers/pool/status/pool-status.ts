@@ -105,7 +105,7 @@ function noneAvailable({ trouble }: PoolFacts, wanted: number): string {
   return wanted === 0 ? "the pool wants no pods: scale it up" : "no idle pod can be claimed";
 }
 
-/** What keeps pods from being made goes first: it is what somebody has to do something about. */
+/** Problems that prevent pods from being created come first, because an operator must solve them. */
 function health({ counts: { unreadyIdle, failed }, trouble, ailment }: PoolFacts): { is: boolean; reason: string; message: string } {
   if (trouble !== undefined) return { is: true, reason: trouble.reason, message: trouble.message };
   const said = ailment === undefined ? "" : `; ${ailment}`;

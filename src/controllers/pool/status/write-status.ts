@@ -70,7 +70,7 @@ function changedFields(before: SandboxPoolStatus, now: SandboxPoolStatus): JsonO
   return Object.fromEntries(changed);
 }
 
-/** Nothing is outdated while nobody knows what it should be. */
+/** Without a known target version, no pod counts as outdated. */
 function outdatedOf(tools: PoolTools, pool: SandboxPool): number {
   const blueprint = blueprintOf(tools, pool);
   return blueprint.kind === "trouble" ? 0 : tools.ledger.of(keyOf(pool)).outdated(blueprint.hash);

@@ -8,7 +8,7 @@ import type { ResourceType } from "#model/resource.ts";
  * - `kind-rules.ts` (this file) the questions; `all-rules.ts` the answers of every kind,
  * - `custom-kind-rules.ts` our own kinds, out of their structural schemas (`schema/`) with `scale-rules.ts`,
  * - `pod-template-rules.ts` the pods inside them,
- * - `builtin/` Kubernetes' own kinds: their fields (`shape.ts`) and one `…-rules.ts` each, pods in several files (`pod-rules.ts` names them),
+ * - `builtin/` Kubernetes' own kinds: their fields (`shape.ts`) and one file of rules each, pods in several files (`pod-rules.ts` names them),
  * - `metadata-rules.ts` what all kinds have in common, `field-selector.ts` field selectors,
  * - `causes.ts` mistakes in the server's words, `json.ts` JSON values that share what does not change,
  * - `recorded/` what a real server answered, and the test that holds the rules to it.

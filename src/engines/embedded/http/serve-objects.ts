@@ -1,13 +1,13 @@
 /**
- * The Kubernetes REST shape over an ObjectClient: paths, query parameters, Status bodies and watch streams as a kube-apiserver
- * has them, so that a client cannot tell. A thin layer: it translates, and decides nothing that the store decides.
+ * Serves an ObjectClient in the form of the Kubernetes REST API: paths, query parameters, Status bodies and watch streams equal those of a kube-apiserver.
+ * A thin layer: it translates, and leaves all decisions to the store.
  *
- * - routes.ts             a path → what it speaks of
+ * - routes.ts             the resource and name in a path
  * - handle-collection.ts  list, watch, create
  * - handle-item.ts        get, update, patch, delete; status and scale
- * - query-options.ts, request-body.ts, read-patch.ts, read-delete-options.ts   a request → arguments of the port
- * - stream-list.ts, stream-watch.ts   long answers, at the reader's pace
- * - answer.ts, status.ts, bad-request.ts   how answers and failures look on the wire
+ * - query-options.ts, request-body.ts, read-delete-options.ts   a request → arguments of the port
+ * - stream-watch.ts       long answers, at the reader's pace
+ * - answer.ts, status.ts, bad-request.ts   the form of answers and failures
  * - documents.ts          health, version, API groups
  *
  * Not here: discovery, OpenAPI, tables, protobuf, strategic merge patch, server-side apply, deletion of collections.

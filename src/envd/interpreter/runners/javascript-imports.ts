@@ -1,9 +1,9 @@
-/** Import statements belong to modules, and what is run bit by bit is none: they are written as the expressions they stand for. Pure. */
+/** Rewrites import statements as expressions: they are allowed only in modules, and code that runs piece by piece is none. Pure. */
 
-/** The name under which the runner offers its `import()`: code that is evaluated piece by piece has none of its own. */
+/** The runner offers its `import()` under this name: code that is evaluated piece by piece has none of its own. */
 export const importName = "__agentboxImport";
 
-// Texts and comments come first, so that an import inside of one is passed over.
+// Strings and comments come first, so that an import inside one is skipped.
 const parts = new RegExp(
   [
     String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`,
@@ -25,7 +25,7 @@ export function withoutImports(code: string): string {
   });
 }
 
-/** `a, { b as c }` or `a, * as d`, as a declaration of the same names. */
+/** Turns `a, { b as c }` or `a, * as d` into a declaration of the same names. */
 function declaration(clause: string, module: string): string {
   const [, first, rest = ""] = /^(?:([\w$]+)\s*(?:,\s*|$))?([\s\S]*)$/.exec(clause) ?? [];
   const whole = /^\*\s*as\s+([\w$]+)$/.exec(rest)?.[1];

@@ -1,6 +1,6 @@
 /**
- * The thread that receives requests from the daemon while the code keeps the main thread busy, and that interrupts the code there. A signal
- * cannot do it: Node loses a signal that comes while its handlers are being changed, or is killed by it.
+ * A thread that receives requests while the code keeps the main thread busy, and interrupts the code. A signal cannot do that: Node loses a signal that
+ * arrives while its handlers change, or dies from it.
  */
 import { Session } from "node:inspector";
 import { Socket } from "node:net";
@@ -10,11 +10,11 @@ import type { MessagePort } from "node:worker_threads";
 /** A request as it was sent, an interrupt of the running code, or nothing: only a wake-up. */
 export type Heard = { readonly kind: "request"; readonly line: string } | { readonly kind: "interrupt" } | { readonly kind: "nothing" };
 
-/** At index 0 of the memory that both threads see: whether code runs. */
+/** Index 0 of the shared memory: whether code runs. */
 export const resting = 0;
 export const running = 1;
 
-/** So long a main thread may take to hear of an interrupt: it does at once, unless it is busy. */
+/** How long the main thread may take to notice an interrupt: it notices at once unless it is busy. */
 const patienceMs = 100;
 
 export async function listen(main: MessagePort, state: Int32Array): Promise<void> {
@@ -31,11 +31,11 @@ export async function listen(main: MessagePort, state: Int32Array): Promise<void
     await breakOff(session, say);
     say({ kind: "interrupt" });
   }
-  // The daemon is gone, or wants us to be.
+  // The daemon is gone, or wants this process to end.
   process.exit();
 }
 
-/** Ends what the main thread does at this moment, or next when it has just ended; no request is passed on before that has happened. */
+/** Interrupts what the main thread runs now, or what it runs next if it has just finished; no request is passed on before that. */
 function breakOff(session: Session, say: (heard: Heard) => void): Promise<void> {
   return new Promise((resolve) => {
     session.post("Runtime.terminateExecution", () => resolve());

@@ -1,6 +1,6 @@
 /**
- * The JavaScript and TypeScript side of a context: a program of its own; its global scope lives as long as it runs. It speaks the protocol of
- * python_runner.py. Code is evaluated in V8's REPL mode, which allows `await` at top level and lets names be declared again.
+ * The JavaScript and TypeScript side of a context: a separate program whose global scope lives as long as it runs. It uses the protocol of
+ * python_runner.py. Code is evaluated in V8's REPL mode, which allows `await` at top level and redeclaring names.
  * `javascript-listener.ts`: the second thread, which receives requests and interrupts; `javascript-imports.ts`: rewrites import statements.
  */
 import { Session } from "node:inspector";
@@ -18,7 +18,7 @@ interface Request {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** As the inspector tells of a value. */
+/** A value as the inspector describes it. */
 interface RemoteValue {
   readonly objectId?: string;
   readonly unserializableValue?: string;
@@ -34,7 +34,7 @@ type Bundle = Readonly<Record<string, unknown>>;
 
 const [, , mark = "", language = "javascript"] = process.argv;
 const showsItself = Symbol.for("Jupyter.display");
-// Writes up to this size are not torn apart by what others write to the same pipe.
+// Writes up to this size are not interleaved with other writes to the same pipe.
 const pieceSize = 4000;
 const out = process.stdout.write.bind(process.stdout);
 const err = process.stderr.write.bind(process.stderr);
@@ -64,7 +64,7 @@ function sendEnd(): void {
   err(`\0${mark}.{"type":"end"}\n`);
 }
 
-/** Plain script, in which an object in braces is an object and no block. */
+/** A script, in which braces at the beginning are an object and not a block. */
 function prepared(code: string): string {
   const script = withoutImports(language === "typescript" ? stripTypeScriptTypes(code) : code);
   if (!/^\s*\{[\s\S]*\}\s*$/.test(script)) return script;
@@ -81,10 +81,10 @@ function evaluate(code: string): Promise<unknown> {
     const start = (): void =>
       session.post("Runtime.evaluate", { expression: code, replMode: true, silent: true }, (error, evaluated) => {
         if (error !== null) reject(new Interrupted("the execution was interrupted"));
-        // The types of node:inspector say no more than that something comes.
+        // The types of node:inspector do not describe the result.
         else settle(evaluated as unknown as Evaluated, resolve, reject);
       });
-    // In a turn of its own: an interrupt ends all code on the stack, and the caller that waits for the value must not be on it.
+    // In a separate turn: an interrupt ends all code on the stack, which must not include the caller that waits for the value.
     setImmediate(start);
   });
 }
@@ -109,7 +109,7 @@ function bundleOf(value: unknown): Bundle {
   return { "text/plain": inspect(value), ...own };
 }
 
-/** What the code throws may be anything; the frames below the code are ours. */
+/** The code may throw anything; the stack frames below the code are ours. */
 function errorMessage(thrown: unknown): object {
   const isError = thrown instanceof Error || (typeof thrown === "object" && thrown !== null && "stack" in thrown && "message" in thrown);
   const { name, message, stack } = isError ? (thrown as Error) : { name: "Error", message: inspect(thrown), stack: undefined };
@@ -123,7 +123,7 @@ async function run({ code, env }: Request): Promise<void> {
   Object.assign(process.env, env);
   Atomics.store(state, 0, running);
   try {
-    // In a list, or a promise as the value would be awaited a second time.
+    // In a list, because a promise as the value would be awaited again.
     const [value] = (await evaluate(prepared(code))) as readonly unknown[];
     if (value !== undefined) send({ type: "result", bundle: bundleOf(value), main: true });
   } catch (thrown) {
@@ -139,7 +139,7 @@ async function run({ code, env }: Request): Promise<void> {
 }
 
 function importModule(name: string): unknown {
-  // Names are looked up from the working folder.
+  // Modules are resolved from the working folder.
   const options = { importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER, filename: join(process.cwd(), "run.mjs") };
   return (runInThisContext("(name) => import(name)", options) as (name: string) => unknown)(name);
 }
@@ -167,11 +167,11 @@ function heard(said: Heard): void {
 }
 
 function main(): void {
-  // What the code reads is empty; the requests are ours.
+  // The code's input is empty; the requests are ours.
   Object.defineProperty(process, "stdin", { value: Readable.from([]), configurable: true });
   session.connect();
   offerGlobals();
-  // For the programs that the code has started; we hear of it in another way.
+  // For the programs that the code has started; the runner itself gets requests in another way.
   process.on("SIGINT", () => {});
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (thrown: unknown) => err(`Uncaught ${inspect(thrown)}\n`));
