@@ -163,6 +163,18 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import("./commands/doctor.ts")).doctor,
   },
   {
+    name: "backup",
+    group: "server",
+    summary: "Write all of an AgentBox on this machine into one file",
+    load: async () => (await import("./commands/backup.ts")).backup,
+  },
+  {
+    name: "restore",
+    group: "server",
+    summary: "Make a data folder anew from such a file",
+    load: async () => (await import("./commands/restore.ts")).restore,
+  },
+  {
     name: "config",
     group: "server",
     summary: "Select the server that commands use",

@@ -5,6 +5,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { ExecSignal } from "#model/exec-signals.ts";
 import type { ContextStore, ServerContext } from "./config/server-contexts.ts";
 import type { MachineProbe } from "./doctor/checks.ts";
+import type { MachineBackups } from "./machine-backups.ts";
 import type { MachineImages } from "./machine-images.ts";
 import type { SystemTrust } from "./system-trust.ts";
 
@@ -45,6 +46,8 @@ export interface CliContext {
   readonly takeDown: () => Promise<number>;
   /** The images on this machine; needs no server. */
   readonly images: () => Promise<MachineImages>;
+  /** Backups of the usual data folder, or of another one on this machine; a running server helps with its part. */
+  readonly backups: (folder?: string) => Promise<MachineBackups>;
   /** The facts about this machine, for `agentbox doctor`. */
   readonly probeMachine: () => Promise<MachineProbe>;
   /** The list of authorities that programs of this system trust; needs no server. */

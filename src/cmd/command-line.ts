@@ -92,6 +92,12 @@ function contextFor(home: HomeFolder): CliContext {
       const { machineImages } = await import("./machine/machine-images.ts");
       return await machineImages({ home, clock: systemClock, stdin: process.stdin, env: process.env });
     },
+    backups: async (folder) => {
+      const { machineBackups } = await import("./machine/backup/machine-backups.ts");
+      const { stdin, stdout } = process;
+      const of = folder === undefined ? home : homeFolder({ AGENTBOX_HOME: folder });
+      return machineBackups({ home: of, version, clock: systemClock, databaseUrl: process.env["DATABASE_URL"], stdin, stdout });
+    },
     probeMachine: async () => await (await import("./doctor-probe.ts")).probeMachine(home, process.env),
     trust: async () => {
       const { systemTrust } = await import("./machine/system-trust.ts");

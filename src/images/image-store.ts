@@ -13,6 +13,7 @@ import type { Clock } from "#lib/clock.ts";
 import { collectGarbage, type Collected, type GarbageOptions, removeImage } from "./content-store/collect-garbage.ts";
 import { ContentStore, type ContentStoreOptions } from "./content-store/content-store.ts";
 import { readParts, readyImage } from "./content-store/image-parts.ts";
+import { type ImportedParts, withImportedParts } from "./content-store/imported-parts.ts";
 import type { StoredImage } from "./content-store/image-records.ts";
 import type { TeamBudget } from "./content-store/team-shares.ts";
 import type { Digest } from "./digest.ts";
@@ -139,6 +140,11 @@ export class ImageStore implements AsyncDisposable {
     const removed = await removeImage(this.#store, name, signal);
     if (removed === undefined) throw new ImageError("not_present", `${name} is not on this machine`);
     return removed;
+  }
+
+  /** Runs `work` on the images that no registry has; nothing of the store is removed meanwhile. */
+  withImported<T>(work: (parts: ImportedParts) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return withImportedParts(this.#store, work, signal);
   }
 
   gc(options: GarbageOptions = {}): Promise<Collected> {

@@ -80,6 +80,7 @@ describe("running", () => {
   test.each([
     ["ServerDown", "Released", 0],
     ["NodeRestarted", "Failed", 1],
+    ["RestoredFromBackup", "Failed", 1],
   ] as const)("%s ends the sandbox as %s, at the time at which it ended", async (reason, status, told) => {
     await using world = await embeddedPodScene();
     const { scene } = world;

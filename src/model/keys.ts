@@ -214,6 +214,8 @@ export const failureReasons = {
   serverDown: "ServerDown",
   /** The machine restarted under the sandbox. */
   nodeRestarted: "NodeRestarted",
+  /** It ran when a backup was made, and the backup was restored. */
+  restoredFromBackup: "RestoredFromBackup",
   /** The container ended and nothing says why. */
   containerRestarted: "ContainerRestarted",
 } as const;

@@ -24,23 +24,32 @@ export async function openHistory(options: HistoryOptions): Promise<HistoryStore
 }
 
 async function open(location: string, { clock, log, durability = "process-crash" }: HistoryOptions): Promise<HistoryStore> {
+  const place = historyPlace(location);
+  if (place.kind === "postgres") {
+    // Loaded only where it is used: one machine without PostgreSQL does not need the driver.
+    const [{ openPostgresHistory }, { parseDatabaseUrl }] = await Promise.all([
+      import("./postgres/store.ts"),
+      import("./postgres/database-url.ts"),
+    ]);
+    return openPostgresHistory({ address: parseDatabaseUrl(location), clock, log });
+  }
+  const { openSqliteHistory } = await import("./sqlite/store.ts");
+  return openSqliteHistory({ file: place.file, clock, durability });
+}
+
+export type HistoryPlace = { readonly kind: "postgres" } | { readonly kind: "sqlite"; readonly file: string };
+
+/** Which database a location is of. Throws HistoryError. */
+export function historyPlace(location: string): HistoryPlace {
   if (location === "")
     throw new HistoryError("misconfigured", "DATABASE_URL is empty: leave it out, or give postgres://… or the path of a file");
   switch (scheme.exec(location)?.[1]?.toLowerCase()) {
     case "postgres":
-    case "postgresql": {
-      // Loaded only where it is used: one machine without PostgreSQL does not need the driver.
-      const [{ openPostgresHistory }, { parseDatabaseUrl }] = await Promise.all([
-        import("./postgres/store.ts"),
-        import("./postgres/database-url.ts"),
-      ]);
-      return openPostgresHistory({ address: parseDatabaseUrl(location), clock, log });
-    }
+    case "postgresql":
+      return { kind: "postgres" };
     case undefined:
-    case "sqlite": {
-      const { openSqliteHistory } = await import("./sqlite/store.ts");
-      return openSqliteHistory({ file: location.replace(/^sqlite:(\/\/)?/i, ""), clock, durability });
-    }
+    case "sqlite":
+      return { kind: "sqlite", file: location.replace(/^sqlite:(\/\/)?/i, "") };
     default:
       // The rest of it may hold a password of some other database.
       throw new HistoryError("misconfigured", "DATABASE_URL is of a kind that is not known: give postgres://… or the path of a file");

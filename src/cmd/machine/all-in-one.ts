@@ -2,6 +2,7 @@
  * `agentbox up`: AgentBox on one machine in one process, in the foreground. It owns the data folder while it runs; the command line and other programs
  * reach its objects through the unix socket in it.
  *
+<<<<<<< HEAD
  * - home-folder.ts     paths in the data folder   - server-file.ts     the running server
  * - serve-api.ts       the APIs at their address  - server-metrics.ts  metrics
  * - rotating-file.ts   log files                  - start-text.ts      the text at the start
@@ -13,9 +14,23 @@
  * - admin-key-file.ts  its first API key          - first-commands.ts  commands to try first
  * - open-plugins.ts    built-in and own plugins   - take-down.ts       `agentbox down`
  * - await-end.ts       waiting for another server's end
+=======
+ * - home-folder.ts     where things are           - server-file.ts     who runs there
+ * - serve-api.ts       the APIs at their address  - server-metrics.ts  what is counted
+ * - log-file.ts        where log lines go         - start-text.ts      what people read
+ * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
+ * - embedded-node.ts   what runs pods             - node-settings.ts   what it is told
+ * - node-use.ts        what they use             - system-trust.ts    whom this system believes
+ * - control-plane-key.ts what arms daemons
+ * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
+ * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
+ * - open-plugins.ts    plugins, its own and users'
+ * - backup/            backups of all of it, and the copies that the server makes for them
+ * - no-sandboxes.ts    what the API says without
+>>>>>>> ops
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { join } from "node:path";
 import type { RateLimit } from "#api/http/rate-limiter.ts";
 import { CliError } from "#cli/failure.ts";
@@ -31,6 +46,8 @@ import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { adminKeyFile } from "./admin-key-file.ts";
 import type { ResourceType } from "#model/resource.ts";
+import { type HistorySource, historySource, stagingPrefix, withCopies } from "./backup/copy-face.ts";
+import { removeLeftovers } from "./backup/staging.ts";
 import { checkPorts, type WantedPort } from "./check-ports.ts";
 import { firstCommands, type Surroundings } from "./first-commands.ts";
 import { type HomeFolder, usualHomeFolder } from "#cmd/parts/home-folder.ts";
@@ -150,7 +167,10 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
   parts.defer(() => store.close());
   followStore(metrics.metrics, store);
   const face = faceOver(store, { kinds: kinds.map((rules) => rules.resource), version, metrics, log });
-  parts.adopt(await listenOnSocket(face, home), closeServer);
+  await removeLeftovers(home.runFolder, stagingPrefix);
+  const history = historySourceOf(options);
+  const listener = withCopies({ store, runFolder: home.runFolder, history, clock, log }, face.listener);
+  parts.adopt(await listenOnSocket(listener, home), closeServer);
   // Before the socket is closed: that waits for the last answer, and a watch is one that never ends by itself.
   parts.defer(() => face.stop());
   const keeper = adminKeyFile(home.adminKeyFile);
@@ -259,6 +279,14 @@ function openStore(options: ObjectStoreOptions): ObjectStore {
   }
 }
 
+function historySourceOf({ databaseUrl, home }: AllInOneOptions): HistorySource {
+  try {
+    return historySource(databaseUrl ?? home.historyFile);
+  } catch (error) {
+    throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 interface FaceParts {
   readonly kinds: readonly ResourceType[];
   readonly version: string;
@@ -276,11 +304,16 @@ function faceOver(store: ObjectStore, { kinds, version, metrics, log }: FacePart
   });
 }
 
+<<<<<<< HEAD
 /** Replaces the socket of a killed server: we hold the lock of the data folder, so no other server can listen there. */
 async function listenOnSocket(face: ObjectFace, home: HomeFolder): Promise<Server> {
+=======
+/** A socket that a killed server left behind is replaced: we own the data, so nobody can be listening there. */
+async function listenOnSocket(listener: RequestListener, home: HomeFolder): Promise<Server> {
+>>>>>>> ops
   await rm(home.socketPath, { force: true });
   // Clients keep connections for later; one that we close first fails their next request.
-  const server = createServer({ keepAliveTimeout: 10 * 60_000 }, face.listener);
+  const server = createServer({ keepAliveTimeout: 10 * 60_000 }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(home.socketPath, resolve);

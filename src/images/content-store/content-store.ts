@@ -6,6 +6,7 @@
  * - image-records.ts: `names/`, which image is here under which name
  * - holds.ts: `holds/`, which images other processes use; team-shares.ts: `teams/`, which team fetched which image
  * - image-parts.ts: what an image consists of, and whether it is all here; collect-garbage.ts: deletes unused images
+ * - imported-parts.ts: where images are that no registry has
  * - scratch.ts: `tmp/`; locks.ts: `locks/`
  *
  * The folder belongs to root alone: layers hold setuid programs, and other users of the machine must not reach them.

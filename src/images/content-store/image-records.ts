@@ -1,6 +1,6 @@
 /** Which images are here: a small file for each name. When an image was last used is the time of its file. */
 import { readdir, readFile, stat, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Type } from "typebox";
 import { type Digest, digestOf, hexOf, parseDigest } from "../digest.ts";
 import { parseJsonAs } from "../json-shape.ts";
@@ -89,6 +89,11 @@ export class ImageRecords {
   async touch(name: string, now: number): Promise<void> {
     // Gone in the meantime is as good.
     await utimes(this.#path(name), now / 1000, now / 1000).catch(() => undefined);
+  }
+
+  /** Where the record of a name is, relative to the store's folder. */
+  fileOf(name: string): string {
+    return join(basename(this.#folder), basename(this.#path(name)));
   }
 
   #path(name: string): string {

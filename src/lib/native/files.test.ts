@@ -1,8 +1,8 @@
-import { closeSync, lstatSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, lstatSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { getXattr, hasCode, listXattrs, makeNode, setXattr, tryLockFile } from "./files.ts";
+import { exchangePaths, getXattr, hasCode, listXattrs, makeNode, setXattr, tryLockFile } from "./files.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -38,6 +38,15 @@ describe("locks", () => {
   test("a file that is not open is a system error with its code", () => {
     expect(() => tryLockFile(9999, "shared")).toThrow(/EBADF: flock fd 9999/);
   });
+});
+
+test("two paths exchange what they name, and a missing one leaves the other as it is", () => {
+  const [one, other] = [newFile("one"), newFile("other")];
+  writeFileSync(one, "1");
+  exchangePaths(one, other);
+  expect([one, other].map((path) => readFileSync(path, "utf8"))).toEqual(["", "1"]);
+  expect(() => exchangePaths(other, join(folder, "missing"))).toThrow(/ENOENT/);
+  expect(readFileSync(other, "utf8")).toBe("1");
 });
 
 describe("extended attributes", () => {

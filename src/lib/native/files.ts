@@ -1,4 +1,4 @@
-/** File operations that Node lacks: advisory locks, special files and extended attributes. Symbolic links are never followed. */
+/** File operations that Node lacks: advisory locks, exchanges, special files and extended attributes. Symbolic links are never followed. */
 import { cString, systemCall } from "./libc.ts";
 
 const flockCall = systemCall("int flock(int fd, int operation)");
@@ -6,6 +6,13 @@ const mknodCall = systemCall("int mknod(const uint8_t *path, uint32_t mode, uint
 const lsetxattr = systemCall("int64_t lsetxattr(const uint8_t *path, const uint8_t *name, const uint8_t *value, size_t size, int flags)");
 const lgetxattr = systemCall("int64_t lgetxattr(const uint8_t *path, const uint8_t *name, uint8_t *value, size_t size)");
 const llistxattr = systemCall("int64_t llistxattr(const uint8_t *path, uint8_t *list, size_t size)");
+
+const renameat2Call = systemCall("int renameat2(int fromFolder, const uint8_t *from, int toFolder, const uint8_t *to, uint32_t flags)");
+
+/** AT_FDCWD: paths are as the process has them. */
+const ownFolder = -100;
+/** RENAME_EXCHANGE. */
+const exchangeFlag = 2;
 
 const lockOperations = { shared: 1, exclusive: 2 } as const;
 const withoutWaiting = 4;
@@ -33,6 +40,11 @@ export function tryLockFile(fd: number, mode: LockMode): boolean {
 /** Makes a special file: `mode` holds its type and permissions. Device 0:0 is overlayfs' sign for "deleted". */
 export function makeNode(path: Buffer, mode: number, device = 0): void {
   mknodCall(path.toString(), cString(path), mode, device);
+}
+
+/** Each of the two gets the other's name, in one step: no moment has neither. Both must be in one file system. */
+export function exchangePaths(one: string, other: string): void {
+  renameat2Call(`${one} ${other}`, ownFolder, cString(one), ownFolder, cString(other), exchangeFlag);
 }
 
 export function setXattr(path: Buffer, name: string, value: Buffer): void {

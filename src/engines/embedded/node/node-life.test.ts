@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { recordedLog } from "../../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../../test/world/stepped-clock.ts";
-import { keepLife, lostBefore, noteDown } from "./node-life.ts";
+import { keepLife, lostBefore, noteDown, noteRestored } from "./node-life.ts";
 
 let home = "";
 beforeEach(() => (home = mkdtempSync(join(tmpdir(), "agentbox-life-"))));
@@ -46,4 +46,22 @@ test("down is the end of all that ran, and not of what a restart of the machine 
   otherBoot();
   noteDown(home, 5_000);
   expect(lostBefore(home, 9_000)).toMatchObject({ reason: "NodeRestarted", at: 1_000 });
+});
+
+test("what a restored folder has on record ended with its backup, whichever boot of the machine starts it first", async () => {
+  const backupAt = Date.parse("2026-01-01T00:00:00Z");
+  const clock = new SteppedClock(backupAt + 86_400_000);
+  noteRestored(home, backupAt, clock.now());
+  const lost = { reason: "RestoredFromBackup", at: backupAt, until: clock.now() };
+  expect(lostBefore(home, clock.now() + 5_000)).toMatchObject({ ...lost, message: expect.stringContaining("2026-01-01T00:00:00.000Z") });
+  const { log } = recordedLog();
+  using _ = keepLife({ home, clock, log });
+  expect(lostBefore(home, clock.now())).toMatchObject(lost);
+  otherBoot();
+  expect(lostBefore(home, clock.now())).toMatchObject({ reason: "NodeRestarted" });
+});
+
+test("a backup that was made on a machine whose clock is ahead ends what it holds all the same", () => {
+  noteRestored(home, 9_000, 1_000);
+  expect(lostBefore(home, 2_000)).toMatchObject({ at: 9_000, until: 9_000 });
 });

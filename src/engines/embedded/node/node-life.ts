@@ -9,7 +9,7 @@ import type { Logger } from "#lib/log.ts";
 
 /** What ended every container that was running then and is gone now. */
 export interface LostEnd {
-  readonly reason: "ServerDown" | "NodeRestarted";
+  readonly reason: "ServerDown" | "NodeRestarted" | "RestoredFromBackup";
   readonly message: string;
   /** As late as is known: what lived then may have lived a few seconds more. */
   readonly at: number;
@@ -39,7 +39,7 @@ function bootIdOfMachine(): string {
 /** Undefined when nothing was lost, as far as is known. */
 export function lostBefore(home: string, now: number, bootId = bootIdOfMachine()): LostEnd | undefined {
   const life = readLife(home);
-  if (life === undefined || life.bootId === bootId) return life?.lost;
+  if (life === undefined || life.bootId === bootId || life.bootId === noBoot) return life?.lost;
   return { reason: "NodeRestarted", message: "the machine restarted, and all that ran on it ended", at: life.aliveAt, until: now };
 }
 
@@ -81,6 +81,16 @@ export function noteDown(home: string, now: number, bootId = bootIdOfMachine()):
   const before = lostBefore(home, now, bootId);
   const lost = life !== undefined && life.bootId !== bootId && before !== undefined ? before : downAt(now);
   writeLife(home, { bootId, aliveAt: now, lost });
+}
+
+/** Of a folder that was restored and has not been started yet: no boot of any machine ended what is on record in it. */
+const noBoot = "none";
+
+/** Called in a folder made of a backup: what ran when the backup was made is not on this machine. `now` may be earlier, where clocks differ. */
+export function noteRestored(home: string, backupAt: number, now: number): void {
+  const message = `it ran when the backup of ${new Date(backupAt).toISOString()} was made, and a backup holds no processes`;
+  const lost: LostEnd = { reason: "RestoredFromBackup", message, at: backupAt, until: Math.max(now, backupAt) };
+  writeLife(home, { bootId: noBoot, aliveAt: backupAt, lost });
 }
 
 function downAt(at: number): LostEnd {

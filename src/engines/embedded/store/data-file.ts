@@ -43,6 +43,9 @@ const migrations: readonly Migration[] = [
   },
 ];
 
+/** What this AgentBox writes, and the newest that it reads. */
+export const dataFileFormat = migrations.length;
+
 /**
  * Opens the file for this process alone. The lock is the kernel's: it goes with the process, however that ends.
  * Throws an Error that says what is wrong with the file and what would help.

@@ -27,6 +27,7 @@ import { ApiError } from "#kube/api-error.ts";
 import type * as port from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import { copyDatabase, type CopyWatch } from "#lib/sqlite-copy.ts";
 import type { ApiObject } from "#model/meta.ts";
 import { type ResourceType, resourceName } from "#model/resource.ts";
 import { bindPod } from "./bind-pod.ts";
@@ -75,6 +76,8 @@ export interface ObjectStore extends port.ObjectClient, Disposable {
   /** Gives a pod its node; Conflict when it has one. For the node agent, which is our scheduler too. */
   bind(pod: port.ObjectKey, nodeName: string): Promise<void>;
   stats(): ObjectStoreStats;
+  /** Writes all of it into a new file while it is in use: one consistent state, from the end of the copy. No other process can copy it. */
+  copyTo(file: string, watch?: CopyWatch): Promise<void>;
   /** Ends all watches and lets go of the file. Calls after it are refused. */
   close(): void;
 }
@@ -177,6 +180,11 @@ class EmbeddedStore implements ObjectStore {
     };
   }
 
+  async copyTo(file: string, watch?: CopyWatch): Promise<void> {
+    if (this.#closed) throw storeClosed();
+    await copyDatabase(this.#db, file, watch);
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -191,9 +199,13 @@ class EmbeddedStore implements ObjectStore {
 
   #table(type: ResourceType, { signal }: port.CallOptions): ObjectTable {
     signal?.throwIfAborted();
-    if (this.#closed) throw new ApiError("ServiceUnavailable", "the object store is closed");
+    if (this.#closed) throw storeClosed();
     return this.#state.table(type);
   }
+}
+
+function storeClosed(): ApiError {
+  return new ApiError("ServiceUnavailable", "the object store is closed");
 }
 
 /** The kind's rules let only objects of its shape into the store. */
