@@ -304,13 +304,8 @@ function faceOver(store: ObjectStore, { kinds, version, metrics, log }: FacePart
   });
 }
 
-<<<<<<< HEAD
 /** Replaces the socket of a killed server: we hold the lock of the data folder, so no other server can listen there. */
-async function listenOnSocket(face: ObjectFace, home: HomeFolder): Promise<Server> {
-=======
-/** A socket that a killed server left behind is replaced: we own the data, so nobody can be listening there. */
 async function listenOnSocket(listener: RequestListener, home: HomeFolder): Promise<Server> {
->>>>>>> ops
   await rm(home.socketPath, { force: true });
   // Clients keep connections for later; one that we close first fails their next request.
   const server = createServer({ keepAliveTimeout: 10 * 60_000 }, listener);
