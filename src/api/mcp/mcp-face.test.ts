@@ -127,14 +127,17 @@ async function call(name: string, args: object, sent: Sent = {}): Promise<Answer
   return answerIn(await post({ ...sent, body: message("tools/call", { name, arguments: args }) }));
 }
 
-test.each(["2025-03-26", "2025-06-18", "2025-11-25"])("a client of version %s is answered in that version, and gets a session", async (version) => {
-  const answer = await post({ body: initialize(version) });
-  expect(answerIn(answer)).toMatchObject({ protocolVersion: version, serverInfo: { name: "agentbox", version: "1" } });
-  expect(answer.headers["mcp-session-id"]).toMatch(/^[\da-f-]{36}$/);
-  expect((await post({ body: initialize(version), headers: { "mcp-session-id": session } })).headers["mcp-session-id"]).toBe(session);
-  const tools = answerIn(await post({ body: message("tools/list"), headers: { "mcp-protocol-version": version } }))["tools"];
-  expect(tools).toHaveLength(14);
-});
+test.each(["2025-03-26", "2025-06-18", "2025-11-25"])(
+  "a client of version %s is answered in that version, and gets a session",
+  async (version) => {
+    const answer = await post({ body: initialize(version) });
+    expect(answerIn(answer)).toMatchObject({ protocolVersion: version, serverInfo: { name: "agentbox", version: "1" } });
+    expect(answer.headers["mcp-session-id"]).toMatch(/^[\da-f-]{36}$/);
+    expect((await post({ body: initialize(version), headers: { "mcp-session-id": session } })).headers["mcp-session-id"]).toBe(session);
+    const tools = answerIn(await post({ body: message("tools/list"), headers: { "mcp-protocol-version": version } }))["tools"];
+    expect(tools).toHaveLength(14);
+  },
+);
 
 test("a request without a valid key is refused before its body is read", async () => {
   expect((await post({ by: "" })).statusCode).toBe(401);
