@@ -2,6 +2,7 @@
  * The API with all that a create passes through, over an object store on disk, and pods that are idle and ready although no container
  * runs: their daemons are in a process of their own (daemons.ts). What the control plane costs shows here without a machine's limits.
  */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { fork } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
@@ -29,6 +30,7 @@ import { createEmptyPool, createPod, makeReady } from "./idle-pods.ts";
 import { accessOver, serveApi, systemNamespace } from "../../src/cmd/parts/serve-api.ts";
 import { openServerMetrics } from "../../src/cmd/parts/server-metrics.ts";
 import { FakePodAccess } from "../../test/world/fake-pod-access.ts";
+import { claimBook } from "../../test/world/claim-books.ts";
 
 const namespace = "default";
 const pool = { namespace, name: "bench" };
@@ -52,14 +54,14 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const store = openObjectStore({ file: join(home, "objects.db"), kinds: embeddedKindRules(), clock });
   parts.defer(() => store.close());
   await createEmptyPool(store, pool);
-  const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace });
+  const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace, claims: claimBook() });
   const { privateKey } = generateKeyPairSync("ed25519");
   const http = parts.adopt(openPodHttp(), (open) => open.close());
   const history = await openSqliteHistory({ file: join(home, "history.db"), clock, durability: "process-crash" });
   parts.defer(() => history.close());
   const metrics = openServerMetrics();
   const pods = new FakePodAccess();
-  const common = { client: store, cache, history, clock, log, metrics: metrics.metrics, pods };
+  const common = { client: store, cache, history, clock, log, metrics: metrics.metrics, pods, abilities: embeddedAbilities };
   const digests = { resolve: (image: string) => Promise.resolve({ digest: image.split("@")[1] ?? "" }) };
   const commands = { commandOf: () => Promise.resolve({ entrypoint: [], cmd: [] }) };
   const daemons = httpDaemonClient({ http, privateKey });

@@ -14,6 +14,7 @@ import { Namespaces } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import { type GatewayOrder, sandboxName } from "./orders.ts";
+import { claimBook } from "../../test/world/claim-books.ts";
 
 const namespace = "default";
 
@@ -24,7 +25,7 @@ async function serve({ sandboxes }: GatewayOrder): Promise<number> {
   const known = await client.list(Namespaces);
   if (!known.items.some(({ metadata }) => metadata.name === namespace)) await client.create(Namespaces, { metadata: { name: namespace } });
   for (let index = 0; index < sandboxes; index++) await addSandbox(client, sandboxName(index));
-  const cache = new SandboxCache({ client, clock, log });
+  const cache = new SandboxCache({ client, clock, log }, { claims: claimBook() });
   await cache.run();
   const traffic = new TrafficLog(clock);
   const metrics = prometheusMetrics(new Registry());

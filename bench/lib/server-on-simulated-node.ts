@@ -2,6 +2,7 @@
  * AgentBox in one process, as `agentbox up` has it, with a node whose containers are simulated and daemons that take every order at once.
  * A process of its own, started by `fork`: tells its parent where it is, and how many pods there are when asked for "count".
  */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,6 +26,7 @@ import { openSandboxServices } from "../../src/cmd/parts/sandbox-services.ts";
 import { accessOver, serveApi } from "../../src/cmd/parts/serve-api.ts";
 import { openServerMetrics } from "../../src/cmd/parts/server-metrics.ts";
 import { SimulatedPodRuntime } from "../../test/world/simulated-pod-runtime.ts";
+import { claimBook } from "../../test/world/claim-books.ts";
 
 const digest = (text: string): `sha256:${string}` => `sha256:${createHash("sha256").update(text).digest("hex")}`;
 const config = { env: [], entrypoint: ["/bin/app"], cmd: [], user: "", workingDir: "", labels: {} };
@@ -36,7 +38,7 @@ const log = openLog({ clock, out: { write: (line: string) => (line.startsWith('{
 const store = openObjectStore({ file, kinds: embeddedKindRules(), clock, log, history: { revisions: 1000, ms: 1000 } });
 for (const name of ["default", "kube-system"]) await store.create(Namespaces, { metadata: { name } }).catch(() => {});
 const metrics = openServerMetrics();
-const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace: "kube-system" });
+const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace: "kube-system", claims: claimBook() });
 const { privateKey } = generateKeyPairSync("ed25519");
 const publicKey = publicKeyText(privateKey);
 const { history } = await startHistory({ location: join(home, "history.db"), clock, log });
@@ -71,7 +73,8 @@ const daemons: Pick<DaemonClient, "health" | "init" | "retire"> = {
   init: async () => {},
   retire: async () => {},
 };
-const common = { client: store, cache, history, clock, log, metrics: metrics.metrics, publicKey, maxUses: 100 };
+const abilities = embeddedAbilities;
+const common = { client: store, cache, history, clock, log, metrics: metrics.metrics, publicKey, maxUses: 100, abilities };
 const digests = { resolve: async (image: string) => ({ digest: digest(image) }) };
 const services = openSandboxServices({
   ...common,

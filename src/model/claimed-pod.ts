@@ -1,4 +1,4 @@
-/** How a pod says that it carries a sandbox. A live sandbox is a pod with an id and one of two phases, as it is shown with its claim (claim-lease.ts). */
+/** How a pod says that it carries a sandbox. A live sandbox is a pod with an id and one of two phases, as it is shown with its claim (shown-pod.ts). */
 import { annotationKeys, labelKeys, type SandboxPhase, sandboxPhases } from "./keys.ts";
 import type { ApiObject } from "./meta.ts";
 import type { Pod, PodCondition } from "./pod.ts";

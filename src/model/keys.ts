@@ -117,7 +117,7 @@ export const annotationKeys = {
   reservation: "scheduling.navix.sh/reservation",
   /** On a pod, JSON: the resources that are kept for it. For schedulers. */
   replicaQuota: "scheduling.navix.sh/replica-quota",
-  /** On the Lease of a pod, JSON: the claim of one of its uses (claim-lease.ts). */
+  /** On the Lease of a pod, JSON: the claim of one of its uses (engines/kubernetes/claims/claim-lease.ts). */
   claim: "agentbox.navix.sh/claim",
   /** RFC 3339: since when the idle pod is closed to claims, because it is to be deleted. */
   leaving: "agentbox.navix.sh/leaving",

@@ -1,6 +1,6 @@
 import type { Source } from "#kube/informer/list-and-watch.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { type ConfigMap, ConfigMaps, type Lease, Leases, type Secret, Secrets } from "#model/core-kinds.ts";
+import { type ConfigMap, ConfigMaps, type Secret, Secrets } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { instanceTypesConfigMapName } from "#model/instance-types.ts";
 import { limitsConfigMapName } from "#model/limits.ts";
@@ -23,14 +23,11 @@ export interface CacheScopeOptions {
    * limits are the usual ones and there are no instance types.
    */
   readonly limitsNamespace?: string | undefined;
-  /** Claims stand on Leases beside their pods (model/claim-lease.ts); on the pods when left out. Processes of one server must agree. */
-  readonly claimsOnLeases?: boolean | undefined;
 }
 
 /** What each informer of the cache follows. */
 export interface CacheScope {
   readonly pods: Source<Pod>;
-  readonly claimLeases: Source<Lease> | undefined;
   readonly pools: Source<SandboxPool>;
   readonly envs: Source<SandboxEnv>;
   readonly checkpoints: Source<Checkpoint>;
@@ -50,7 +47,6 @@ export function cacheScope(options: CacheScopeOptions): CacheScope {
   return {
     // A namespace may hold other people's pods; only those of pools are ours to look at.
     pods: { type: Pods, namespace, labelSelector: [labelKeys.sandboxPool, labelSelector].filter((part) => part !== undefined).join(",") },
-    claimLeases: options.claimsOnLeases === true ? { type: Leases, namespace, labelSelector: labelKeys.sandboxPool } : undefined,
     pools: { type: SandboxPools, namespace, labelSelector },
     envs: { type: SandboxEnvs, namespace, labelSelector },
     checkpoints: { type: Checkpoints, namespace, labelSelector },

@@ -1,15 +1,16 @@
 /** Claims that stand on Leases (ADR 54), as the cache shows them. */
 import { expect, test } from "vitest";
 import { ApiError } from "#kube/api-error.ts";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Leases } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
+import { asClaimsOnLeases, claimBook } from "../../test/world/claim-books.ts";
 import { CacheBench, inUse, names } from "../../test/world/cache-bench.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
 
-const onLeases = { claimsOnLeases: true };
+const onLeases = { claims: claimBook(true) };
 const keyA = { namespace: "ns", name: "a" };
 
 test("claims are shown on their pods, wherever pods are looked for", async () => {
@@ -23,7 +24,7 @@ test("claims are shown on their pods, wherever pods are looked for", async () =>
   expect(cache.claimedSandbox({ sandboxId: "i1" }).metadata.name).toBe("a");
   expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py" }))).toEqual(["b"]);
   expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py", slot: "running" }))).toEqual(["a"]);
-  expect(cache.idlePod({ namespace: "ns", pool: "py" })?.metadata.name).toBe("b");
+  expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py" }))[0]).toBe("b");
   expect(told).toEqual(["i1"]);
 });
 
@@ -37,7 +38,7 @@ test("claims that are known before their pods are shown with the first sight of 
   bench.pod("a", { ...inUse(0), status: { podIP: "10.0.0.8" } });
   await settle();
   expect(seen).toEqual(["running", "running"]);
-  expect(isClaimBeside(cache.claimedSandbox({ sandboxId: "i1" }))).toBe(true);
+  expect(isClaimElsewhere(cache.claimedSandbox({ sandboxId: "i1" }))).toBe(true);
 });
 
 test("claims are listed before the pods: nobody who starts takes a claimed pod for a free one", async () => {
@@ -58,11 +59,11 @@ test("claims end with the write of the pod that takes them along, and are not ta
   const cache = await bench.run();
   bench.pod("a", { phase: "running", id: "i1", ...inUse(0) });
   await settle();
-  expect(isClaimBeside(cache.claimedSandbox({ sandboxId: "i1" }))).toBe(false);
+  expect(isClaimElsewhere(cache.claimedSandbox({ sandboxId: "i1" }))).toBe(false);
   bench.pod("a", { phase: "stopping", id: "i1", ...inUse(0) });
   bench.pod("a", inUse(1));
   await settle();
-  expect(cache.idlePod({ namespace: "ns", pool: "py" })?.metadata.name).toBe("a");
+  expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py" }))[0]).toBe("a");
   bench.lease("a", "i2", 1);
   await settle();
   expect(names(cache.podsOfSandbox("i2"))).toEqual(["a"]);
@@ -98,7 +99,7 @@ test("claims are read with the pod by the server's word, and known from then on"
   const read = await cache.readPod(bench.server, keyA);
   expect([sandboxIdOf(read), sandboxPhaseOf(read), read.status?.podIP]).toEqual(["i1", "running", "10.0.0.8"]);
   expect(cache.claimedSandbox({ sandboxId: "i1" }).status?.podIP).toBe("10.0.0.8");
-  expect(cache.claimLeases?.get(keyA)?.spec?.holderIdentity).toBe("i1");
+  expect((await asClaimsOnLeases(cache.claims).readLease(bench.server, keyA))?.spec?.holderIdentity).toBe("i1");
   await expect(cache.readPod(bench.server, { namespace: "ns", name: "b" })).rejects.toMatchObject({ reason: "NotFound" });
 });
 
@@ -114,7 +115,7 @@ test("claims are asked for of idle pods only; one without any is read as it is",
   expect(await asked("a")).toEqual(["get pods", "get leases.coordination.k8s.io"]);
   expect(await asked("b")).toEqual(["get pods"]);
   bench.server.failNext("get", new ApiError("Unreachable", "connection reset"));
-  await expect(cache.readClaimLease(bench.server, keyA)).rejects.toMatchObject({ reason: "Unreachable" });
+  await expect(asClaimsOnLeases(cache.claims).readLease(bench.server, keyA)).rejects.toMatchObject({ reason: "Unreachable" });
 });
 
 test.each([
@@ -147,10 +148,11 @@ test("claims are told of by what one waits for", async () => {
 test("claims are of pools: Leases of others are not held, nor any where claims stand on pods", async () => {
   await using bench = new CacheBench(onLeases).pod("a", inUse(0)).lease("a", "i1");
   bench.server.put(Leases, { metadata: { namespace: "ns", name: "agentbox-controllers" }, spec: { holderIdentity: "me" } });
-  expect(names((await bench.run()).claimLeases?.objects.list() ?? [])).toEqual(["a"]);
+  const [leases] = asClaimsOnLeases((await bench.run()).claims).followed;
+  expect(names(leases.objects.list())).toEqual(["a"]);
   await using other = new CacheBench().pod("a", inUse(0)).lease("a", "i1");
   const cache = await other.run();
-  expect([cache.claimLeases, names(cache.podsOfSandbox("i1"))]).toEqual([undefined, []]);
+  expect([cache.claims.followed, names(cache.podsOfSandbox("i1"))]).toEqual([[], []]);
   await cache.readPod(other.server, keyA);
   await cache.refreshSandbox(other.server, "i1");
   expect(other.server.calls.filter(({ resource }) => resource.startsWith("leases"))).toEqual([]);

@@ -7,6 +7,7 @@ import { Pods } from "#model/pod.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { CacheBench, names } from "../../test/world/cache-bench.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
+import { poolValue, readyIdlePods } from "./indexes.ts";
 import { isLookupError, LookupError } from "./lookup-error.ts";
 
 const pauseAskedAt = "2026-01-01T10:00:00Z";
@@ -165,19 +166,18 @@ describe("lists", () => {
     expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py" }))).toEqual(["a", "b"]);
     expect(names(cache.listPodsInPool({ pool: "py" }))).toEqual(["a", "b", "c"]);
     expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py", slot: "running" }))).toEqual(["e"]);
-    expect(cache.idlePod({ namespace: "ns", pool: "py" })?.metadata.name).toBe("a");
     bench.pod("a", { phase: "running", id: "i2" });
     bench.pod("b", { metadata: { deletionTimestamp: pauseAskedAt } });
     await settle();
-    expect(cache.idlePod({ namespace: "ns", pool: "py" })).toBeUndefined();
+    expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py" }))).toEqual([]);
     expect(names(cache.listPodsInPool({ namespace: "ns", pool: "py", slot: "terminating" }))).toEqual(["b"]);
   });
 });
 
-test("an idle pod is handed out only while it is Ready, the longest ready first", async () => {
+test("an idle pod counts as ready only while it is Ready, the longest ready first", async () => {
   await using bench = new CacheBench().pod("stuck", { ready: false }).pod("a").pod("b");
   const cache = await bench.run();
-  const idle = (): string | undefined => cache.idlePod({ namespace: "ns", pool: "py" })?.metadata.name;
+  const idle = (): string | undefined => names(cache.pods.objects.lookup(readyIdlePods, poolValue({ namespace: "ns", pool: "py" })))[0];
   expect(idle()).toBe("a");
   bench.pod("a", { ready: false });
   await settle();
@@ -199,7 +199,7 @@ describe("reads", () => {
     cache.claimedSandbox({ sandboxId: "i1" });
     cache.pool({ name: "py" });
     names(cache.listSandboxes({ user: "ann" }));
-    cache.idlePod({ namespace: "ns", pool: "py" });
+    names(cache.listPodsInPool({ namespace: "ns", pool: "py" }));
     await cache.currentPod({ namespace: "ns", name: "a" });
     expect(bench.server.calls).toHaveLength(calls);
     expect(cache.client).toBe(bench.server);

@@ -17,7 +17,7 @@
  * | ListSandboxSets                            | listPools                                                                        |
  * | ListSandboxes                              | listSandboxes: claimed pods only; none for an empty user                         |
  * | ListCheckpoints                            | listCheckpoints; none for an empty user                                          |
- * | ListSandboxesInPool                        | listPodsInPool; idlePod for one of them that is Ready                            |
+ * | ListSandboxesInPool                        | listPodsInPool                                                                   |
  * | NewSandboxPauseTask, NewSandboxResumeTask  | pauseTask, resumeTask: hold the sandbox from their making                        |
  * | NewSandboxWaitReadyTask, NewCheckpointTask | readyTask, checkpointTask: hold it while they wait                               |
  * | Run, Stop                                  | run, stop                                                                        |
@@ -36,7 +36,7 @@
  * singleflight). An empty or missing namespace means all namespaces; a missing user means all users, an empty one none (theirs:
  * all). Results are live views; see ReadableObjects.
  */
-import { isApiError } from "#kube/api-error.ts";
+import type { ClaimBook, OpenClaimBook } from "#engine-port/claim-book.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { Informer, type InformerDeps, type InformerHealth, type InformerPace } from "#kube/informer/informer.ts";
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
@@ -45,9 +45,8 @@ import { checkPaused, checkReady, checkResumed } from "#read-model/sandbox-check
 import { type WaitReader, WaitRegistry } from "#kube/wait/wait-registry.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { leaseShownOn, podWithClaim } from "#model/claim-lease.ts";
-import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { type ConfigMap, type Lease, Leases, type Secret } from "#model/core-kinds.ts";
+import { isClaimed, sandboxIdOf } from "#model/claimed-pod.ts";
+import type { ConfigMap, Secret } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import { type InstanceTypes, instanceTypesConfigMapName, noInstanceTypes, readInstanceTypes } from "#model/instance-types.ts";
 import { limitsConfigMapName, type LimitTable, noLimitsSet, readLimits } from "#model/limits.ts";
@@ -74,7 +73,6 @@ import {
   poolsByTemplateId,
   type PoolSlot,
   poolValue,
-  readyIdlePods,
   slotValue,
   unschedulablePods,
 } from "./indexes.ts";
@@ -82,6 +80,8 @@ import { LookupError } from "./lookup-error.ts";
 
 export interface SandboxCacheOptions extends CacheScopeOptions {
   readonly pace?: Partial<InformerPace>;
+  /** Where the engine writes claims. All processes of one server must have the same. */
+  readonly claims: OpenClaimBook;
 }
 
 /** A part of the cached world. */
@@ -103,10 +103,9 @@ export interface InPool extends InNamespace {
 export class SandboxCache {
   /** Past the cache: always the server's own word. */
   readonly client: ObjectClient;
-  /** With their claims, wherever these stand. */
+  /** With their claims, wherever the engine writes these. */
   readonly pods: Informer<Pod>;
-  /** Where claims stand, if not on the pods. */
-  readonly claimLeases: Informer<Lease> | undefined;
+  readonly claims: ClaimBook;
   readonly pools: Informer<SandboxPool>;
   readonly envs: Informer<SandboxEnv>;
   readonly checkpoints: Informer<Checkpoint>;
@@ -122,15 +121,15 @@ export class SandboxCache {
   readonly #namespace: string | undefined;
   readonly #limitsNamespace: string | undefined;
 
-  constructor(deps: InformerDeps, { pace = {}, ...options }: SandboxCacheOptions = {}) {
+  constructor(deps: InformerDeps, { pace = {}, claims: openClaims, ...options }: SandboxCacheOptions) {
     const scope = cacheScope(options);
     this.client = deps.client;
     this.#namespace = scope.pods.namespace;
-    const leases = scope.claimLeases && new Informer(deps, { ...scope.claimLeases, pace });
-    this.claimLeases = leases;
-    const show = leases === undefined ? {} : { show: (pod: Pod) => podWithClaim(pod, leases.get(keyOf(pod)) ?? this.#leaseOnceOf(pod)) };
-    this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace, ...show });
-    leases?.onChange((now) => now && this.pods.refresh(keyOf(now)));
+    const claims = openClaims(deps, { namespace: scope.pods.namespace, pace });
+    this.claims = claims;
+    const show = (pod: Pod): Pod => claims.show(pod, () => this.pods.get(keyOf(pod)));
+    this.pods = new Informer(deps, { ...scope.pods, indexes: podIndexes, pace, show });
+    claims.onChange((pod) => this.pods.refresh(pod));
     this.pools = new Informer(deps, { ...scope.pools, indexes: poolIndexes, pace });
     this.envs = new Informer(deps, { ...scope.envs, indexes: envIndexes, pace });
     this.checkpoints = new Informer(deps, { ...scope.checkpoints, indexes: checkpointIndexes, pace });
@@ -155,8 +154,8 @@ export class SandboxCache {
   async run(signal?: AbortSignal): Promise<void> {
     try {
       // A pod that is known before its claim would look as if it were free.
-      this.claimLeases?.start();
-      await this.claimLeases?.whenSynced(signal);
+      for (const followed of this.claims.followed) followed.start();
+      for (const followed of this.claims.followed) await followed.whenSynced(signal);
       for (const informer of this.#informers()) informer.start();
       await Promise.all(this.#informers().map((informer) => informer.whenSynced(signal)));
     } catch (error) {
@@ -256,11 +255,6 @@ export class SandboxCache {
     return space === undefined ? objects.namespaces().flatMap(inSpace) : inSpace(space);
   }
 
-  /** Of the pool's idle pods that are Ready, the one that has been so longest. */
-  idlePod({ namespace, pool }: { readonly namespace: string; readonly pool: string }): Pod | undefined {
-    return this.pods.objects.first(readyIdlePods, poolValue({ namespace, pool }));
-  }
-
   /** Make it before writing the wish to pause, so that no resume begins in between. Throws a WaitError conflict. */
   pauseTask(pod: Pod): WaitTask<Pod> {
     return this.sandboxWaits.acquiredTask("pause", pod, checkPaused);
@@ -288,21 +282,7 @@ export class SandboxCache {
   async readPod(client: Pick<ObjectClient, "get">, key: ObjectKey, signal?: AbortSignal): Promise<Pod> {
     const pod = await client.get(Pods, key, { signal });
     this.pods.remember(pod);
-    // Of a pod that is not idle its Lease says nothing.
-    if (this.claimLeases === undefined || sandboxPhaseOf(pod) !== "idle") return pod;
-    return podWithClaim(pod, await this.readClaimLease(client, key, signal));
-  }
-
-  /** By the server's own word; undefined when there is none. */
-  async readClaimLease(client: Pick<ObjectClient, "get">, key: ObjectKey, signal?: AbortSignal): Promise<Lease | undefined> {
-    try {
-      const lease = await client.get(Leases, key, { signal });
-      this.claimLeases?.remember(lease);
-      return lease;
-    } catch (error) {
-      if (isApiError(error, "NotFound")) return undefined;
-      throw error;
-    }
+    return this.claims.read(client, pod, signal);
   }
 
   /**
@@ -313,7 +293,7 @@ export class SandboxCache {
     const wanted = { namespace: this.#namespace, labelSelector: `${labelKeys.sandboxId}=${sandboxId}` };
     await Promise.all([
       client.list(Pods, wanted).then(({ items }) => items.forEach((pod) => this.pods.remember(pod))),
-      this.claimLeases && client.list(Leases, wanted).then(({ items }) => Promise.all(items.map((lease) => this.#learn(client, lease)))),
+      this.claims.find(client, sandboxId).then((pods) => Promise.all(pods.map((pod) => this.#learn(client, pod, sandboxId)))),
     ]);
   }
 
@@ -321,26 +301,18 @@ export class SandboxCache {
     return this.checkpoints.get(key) ?? (await this.client.get(Checkpoints, key, { signal }));
   }
 
-  /** A claim that the cache may not have heard of, nor of its pod, or not of this use of it. */
-  async #learn(client: Pick<ObjectClient, "list">, lease: Lease): Promise<void> {
-    this.claimLeases?.remember(lease);
-    const { namespace, name = "", labels } = lease.metadata;
+  /** A claim names the pod as the sandbox's. The cache may not know the pod, or not this use of it. */
+  async #learn(client: Pick<ObjectClient, "list">, { namespace, name }: ObjectKey, sandboxId: string): Promise<void> {
     const known = this.pods.get({ namespace, name });
-    if (known !== undefined && sandboxIdOf(known) === labels?.[labelKeys.sandboxId]) return;
+    if (known !== undefined && sandboxIdOf(known) === sandboxId) return;
     const { items } = await client.list(Pods, { namespace, fieldSelector: `metadata.name=${name}` });
     for (const pod of items) this.pods.remember(pod);
   }
 
-  /** A Lease goes with its pod or its namespace, and we hear of that first or last: until the pod has gone it must not look as if it were free. */
-  #leaseOnceOf(pod: Pod): Lease | undefined {
-    const known = this.pods.get(keyOf(pod));
-    return known && leaseShownOn(known);
-  }
-
   #informers(): readonly Pick<Informer<ApiObject>, "start" | "stop" | "whenSynced" | "health">[] {
-    const { pods, pools, envs, checkpoints, templates, system, claimLeases, limits, instanceTypeCatalogue } = this;
+    const { pods, pools, envs, checkpoints, templates, system, claims, limits, instanceTypeCatalogue } = this;
     return [
-      ...(claimLeases === undefined ? [] : [claimLeases]),
+      ...claims.followed,
       pods,
       pools,
       envs,

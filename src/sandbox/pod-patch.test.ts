@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ClaimNote, isClaimBeside, leaseAbout, podWithClaim } from "#model/claim-lease.ts";
+import type { ClaimNote } from "#engine-port/claim-book.ts";
+import { leaseAbout, podWithClaim } from "#engines/kubernetes/claims/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys, labelKeys, sandboxPhases } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -108,7 +110,7 @@ describe("a change of a pod whose claim stands on its Lease", () => {
   test("takes the claim along: what is shown stands there, what it hides is gone, and the Lease has nothing more to say", () => {
     const pod = aPoolPod({ annotations: { hidden: "x", kept: "y" } });
     const { shown, next, again } = folded(pod, note, {});
-    expect(isClaimBeside(shown)).toBe(true);
+    expect(isClaimElsewhere(shown)).toBe(true);
     expect(next.metadata.labels).toEqual({ ...pod.metadata.labels, ...claimLabels });
     expect(next.metadata.annotations).toEqual({ [annotationKeys.useCount]: "0", kept: "y", [annotationKeys.sandboxId]: "i1" });
     expect(again).toBe(next);

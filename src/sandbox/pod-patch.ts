@@ -3,9 +3,9 @@
  * on. So each step is one write that happens on exactly that state or not at all. A race that was lost comes back as Invalid
  * without causes (a test that does not hold); an object that breaks a rule has causes, so the two are not confused.
  *
- * A claim that stands beside its pod (model/claim-lease.ts) is taken along: after the write the pod carries all of it itself.
+ * A claim that is written elsewhere (model/shown-pod.ts) is taken along: after the write the pod carries all of it itself.
  */
-import { storedPod } from "#model/claim-lease.ts";
+import { storedPod } from "#model/shown-pod.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { labelKeys, type SandboxPhase } from "#model/keys.ts";
 import type { JsonPatch, JsonPatchOperation } from "#model/patch.ts";

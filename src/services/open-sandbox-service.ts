@@ -7,6 +7,7 @@
  * - `find-sandbox.ts`, `carried-pod.ts`  find the sandbox, in the cache and on the server; `caller.ts` the caller
  * - `live-sandboxes.ts`  live sandboxes in order; `service-failure.ts` translates failures of lower layers
  */
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -38,10 +39,7 @@ export interface SandboxServiceDeps {
   readonly daemons?: ExecDeps["daemons"];
   readonly variables?: ExecDeps["variables"];
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
-  /** False where no node does what egress policies say; true when left out. */
-  readonly enforcesEgress?: boolean | undefined;
-  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
-  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress">;
   readonly clock: Clock;
   readonly log: Logger;
 }

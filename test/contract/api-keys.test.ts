@@ -8,6 +8,7 @@ import { hashOfKey, keyIdOf } from "#services/keys/api-key.ts";
 import { ensureFirstAdminKey, type KeyKeeper } from "#services/keys/first-admin-key.ts";
 import { type KeyService, openKeyService } from "#services/keys/key-service.ts";
 import { type ContractServer, describeServers } from "./servers.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 const admin: Caller = { role: "admin", team: "", keyId: "none" };
 const log = openLog({ clock: systemClock, out: { write: () => true } });
@@ -28,7 +29,10 @@ describeServers("API keys", (server) => {
 
   /** A process of the control plane. */
   async function process(running: ContractServer, namespace: string): Promise<KeyService> {
-    const cache = new SandboxCache({ client: running.client, clock: systemClock, log }, { namespace, systemNamespace: namespace });
+    const cache = new SandboxCache(
+      { client: running.client, clock: systemClock, log },
+      { namespace, systemNamespace: namespace, claims: claimBook() },
+    );
     caches.push(cache);
     await cache.run();
     const { secrets } = cache.system ?? {};

@@ -8,6 +8,7 @@ import { LimitGuard } from "#services/limits/limit-guard.ts";
 import { type LimitService, limitService } from "#services/limits/limit-service.ts";
 import { type PoolService, poolService } from "#services/pools/pool-service.ts";
 import { type ContractServer, describeServers } from "./servers.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 const admin: Caller = { role: "admin", team: "", keyId: "none" };
 const log = openLog({ clock: systemClock, out: { write: () => true } });
@@ -24,7 +25,7 @@ describeServers("limits", (server) => {
   afterEach(() => Promise.all(caches.splice(0).map((cache) => cache.stop())));
 
   async function process({ client }: ContractServer, namespace: string): Promise<Process> {
-    const cache = new SandboxCache({ client, clock: systemClock, log }, { namespace, systemNamespace: namespace });
+    const cache = new SandboxCache({ client, clock: systemClock, log }, { namespace, systemNamespace: namespace, claims: claimBook() });
     caches.push(cache);
     await cache.run();
     if (cache.limits === undefined) throw new Error("no limits");

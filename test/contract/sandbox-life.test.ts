@@ -4,7 +4,7 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
 import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
@@ -23,6 +23,7 @@ import { digestOf, nodeCatchesUp } from "../world/pool-pods.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { aPool } from "./own-kinds.ts";
 import { type ClaimServer, type ContractServer, describeClaims } from "./servers.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 const now = Date.parse("2026-01-01T10:00:00Z");
 const image = (name: string) => ({ image: `registry.invalid/${name}:1`, digest: digestOf(name) });
@@ -74,11 +75,11 @@ async function write(client: ObjectClient, pod: Pod, plan: { readonly kind: stri
 
 /** As an API process does that has heard of nothing: what the node must see of the claim comes to the pod at once. */
 async function claim({ client, claimsOnLeases }: ClaimServer, pod: Pod, wanted: Claim): Promise<Pod> {
-  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { claimsOnLeases });
+  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { claims: claimBook(claimsOnLeases) });
   const plan = planClaim(pod, wanted, now);
   if (plan.kind === "refused") throw new Error(plan.message);
   const claimed = await writeClaim({ client, cache }, pod, plan);
-  return plan.isForPod && isClaimBeside(claimed) ? bringToPod({ client, cache }, claimed, plan.change.images) : claimed;
+  return plan.isForPod && isClaimElsewhere(claimed) ? bringToPod({ client, cache }, claimed, plan.change.images) : claimed;
 }
 
 async function isLost(call: Promise<unknown>): Promise<boolean> {
@@ -120,7 +121,7 @@ describeClaims("the life of a pod", (server) => {
     const idle = await anIdlePod(server());
     const running = await claim(server(), idle, { sandboxId: "i1", images: waiting });
     const stored = await client.get(Pods, keyOf(idle));
-    expect([isClaimBeside(running), sandboxIdOf(stored)]).toEqual([claimsOnLeases, claimsOnLeases ? undefined : "i1"]);
+    expect([isClaimElsewhere(running), sandboxIdOf(stored)]).toEqual([claimsOnLeases, claimsOnLeases ? undefined : "i1"]);
     const fate = fateAfterUse(running, { waiting, maxUses: 10 });
     const stopping = await write(client, running, planEnd(running, { sandboxId: "i1", fate }, now + 2000));
     expect(sandboxIdOf(stopping)).toBe("i1");

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkPodTemplate } from "#cmd/cluster/check-pod-template.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { systemClock } from "#lib/clock.ts";
-import { leaseAbout } from "#model/claim-lease.ts";
+import { leaseAbout } from "#engines/kubernetes/claims/claim-lease.ts";
 import { Events, Leases } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { ObjectMeta } from "#model/meta.ts";
@@ -18,6 +18,7 @@ import { templateService } from "#services/templates/template-service.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { admin, ann } from "../world/service-scene.ts";
 import { type ClaimServer, type ContractServer, describeClaims, describeServers } from "./servers.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1" }] } };
 
@@ -37,7 +38,7 @@ async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
 /** The use cases over a namespace of the server, with a cache that sees all of it. */
 async function depsOn(server: ContractServer & Partial<ClaimServer>) {
   const { client, claimsOnLeases = false } = server;
-  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { claimsOnLeases });
+  const cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { claims: claimBook(claimsOnLeases) });
   await cache.run();
   onTestFinished(() => cache.stop());
   const history = { get: async () => undefined };

@@ -12,6 +12,7 @@ import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.
 import { gone, until } from "./helpers.ts";
 import { aPool, aTemplate } from "./own-kinds.ts";
 import { type ContractServer, describeServers } from "./servers.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 describeServers("the template controller", (server) => {
   let stop = async (): Promise<void> => {};
@@ -22,7 +23,7 @@ describeServers("the template controller", (server) => {
     const namespace = await running.namespace();
     const { client } = running;
     const log = openLog({ clock: systemClock, out: { write: () => true } });
-    const cache = new SandboxCache({ client, clock: systemClock, log }, { namespace });
+    const cache = new SandboxCache({ client, clock: systemClock, log }, { namespace, claims: claimBook() });
     const metrics = prometheusMetrics(new Registry());
     const controller = startTemplateController({ client, cache, clock: systemClock, log, metrics, publicKey: "key", statusEveryMs: 5 });
     stop = async () => {

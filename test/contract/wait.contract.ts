@@ -1,5 +1,6 @@
 /** What the sandbox cache and its wait tasks do on any API server. Nobody runs the pods: the test writes what a node would. */
 import { expect, test } from "vitest";
+import { poolValue, readyIdlePods } from "#read-model/indexes.ts";
 import { isLookupError } from "#read-model/lookup-error.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isWaitError } from "#kube/wait/wait-error.ts";
@@ -15,6 +16,7 @@ import { recordedLog } from "../world/recorded-log.ts";
 import { aPod } from "./helpers.ts";
 import { aCheckpoint, aPool } from "./own-kinds.ts";
 import type { ContractServer } from "./servers.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 const patience = { timeoutMs: 20_000 };
 
@@ -27,7 +29,7 @@ class Stage implements AsyncDisposable {
   private constructor(client: ObjectClient, namespace: string) {
     this.client = client;
     this.namespace = namespace;
-    this.cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { namespace });
+    this.cache = new SandboxCache({ client, clock: systemClock, log: recordedLog().log }, { namespace, claims: claimBook() });
   }
 
   static async set(server: ContractServer): Promise<Stage> {
@@ -176,11 +178,15 @@ export function waitContract(server: () => ContractServer): void {
     const { cache, namespace } = stage;
     await stage.client.create(SandboxPools, aPool(namespace, "py"));
     cache.pods.remember(await stage.idle("a"));
-    expect(cache.idlePod({ namespace, pool: "py" })).toBeUndefined();
+    const ready = (): string[] => {
+      const pods = cache.pods.objects.lookup(readyIdlePods, poolValue({ namespace, pool: "py" }));
+      return [...pods].map(({ metadata }) => metadata.name ?? "");
+    };
+    expect(ready()).toEqual([]);
     cache.pods.remember(await stage.report("a", { Ready: "True" }));
-    expect(cache.idlePod({ namespace, pool: "py" })?.metadata.name).toBe("a");
+    expect(ready()).toEqual(["a"]);
     cache.pods.remember(await stage.claim("a", "i1"));
-    expect(cache.idlePod({ namespace, pool: "py" })).toBeUndefined();
+    expect(ready()).toEqual([]);
     expect(cache.claimedSandbox({ sandboxId: "i1" }).metadata.name).toBe("a");
     expect(cache.listSandboxes({ user: "ann" }).toArray()).toHaveLength(1);
     await stage.phase("a", "stopping");

@@ -42,12 +42,12 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   await scene.sandbox("i3", { team: "blue", user: "eve", ...metadata });
   await scene.record("i4", { team: "blue", user: "eve", failureMessage: canary });
   const logged = recordedLog();
-  const { client, cache, history, pods, live, activity, clock } = scene;
+  const { client, cache, history, pods, live, activity, clock, abilities } = scene;
   pods.failure = new PodAccessError("not_running", "nothing runs here");
   const noRoom = async () => Promise.reject(new ServiceError("no_capacity", "there is no pod", { retryAfterSeconds: 1 }));
   const claims = { create: noRoom, createMany: noRoom, end: async () => {} };
   const { log } = logged;
-  const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
+  const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims, abilities });
   const pools = poolService(scene);
   const execTokens = new ExecTokens<ExecRequest>({
     clock,

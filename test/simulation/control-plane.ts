@@ -1,4 +1,5 @@
 /** The product's own parts, wired as a composition root does, with the simulated world below them. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { startTimeoutController } from "#life/end/reconcile-timeouts.ts";
 import { ArmingWatch } from "#life/end/arming-watch.ts";
@@ -35,6 +36,7 @@ import { commands, digests, namespace } from "./pools.ts";
 import { noMetrics, tracedLog } from "./quiet.ts";
 import type { SeededRandom } from "./random.ts";
 import type { Trace } from "./trace.ts";
+import { claimBook } from "../world/claim-books.ts";
 
 /** The world as one process reaches it. */
 export interface Reach {
@@ -72,8 +74,8 @@ const creationsAtOnce = 3;
 
 function basics({ process, clock, client, claimsOnLeases, random, trace }: Reach) {
   const log = tracedLog(trace, process.name);
-  const cache = new SandboxCache({ client, clock, log, random: random.next }, { claimsOnLeases });
-  return { client, clock, log, cache, metrics: noMetrics, random: random.next, digests, publicKey, maxUses };
+  const cache = new SandboxCache({ client, clock, log, random: random.next }, { claims: claimBook(claimsOnLeases) });
+  return { client, clock, log, cache, metrics: noMetrics, random: random.next, digests, publicKey, maxUses, abilities: embeddedAbilities };
 }
 
 /** One of several processes that take requests. */

@@ -1,8 +1,8 @@
 /**
- * Pods as the control plane shows them, whether claims are written to the pods or to Leases beside them (model/claim-lease.ts): who looks
+ * Pods as the control plane shows them, whether claims are written to the pods or to Leases beside them (engines/kubernetes/claims/claim-lease.ts): who looks
  * at these sees a claim as a change of its pod in both.
  */
-import { podWithClaim } from "#model/claim-lease.ts";
+import { podWithClaim } from "#engines/kubernetes/claims/claim-lease.ts";
 import type { Lease } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";

@@ -1,5 +1,5 @@
 /** What holds between any two steps, and what must hold in the end, over all that there is. */
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { isClaimed, poolOf, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -71,7 +71,7 @@ function whyPodNotSettled(ledger: Ledger, pod: Pod): string | undefined {
   const phase = sandboxPhaseOf(pod);
   if (pod.metadata.annotations?.[annotationKeys.leaving] !== undefined) return `I7: ${nameOf(pod)} is closed to claims and stays`;
   if (phase === "idle") return isReady(pod) ? undefined : `I6: ${nameOf(pod)} is idle and not ready`;
-  if (isClaimBeside(pod)) return `I7: the claim of ${nameOf(pod)} stands beside it and stays there`;
+  if (isClaimElsewhere(pod)) return `I7: the claim of ${nameOf(pod)} stands beside it and stays there`;
   return phase === "running" ? whyNotSomebodys(ledger, pod) : `I7: ${nameOf(pod)} is ${phase ?? "in no phase"} and stays so`;
 }
 

@@ -1,7 +1,7 @@
 /** A cache on a scripted server with a stepped clock, and what tests put there. */
 import { SandboxCache, type SandboxCacheOptions } from "#read-model/sandbox-cache.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { leaseAbout } from "#model/claim-lease.ts";
+import { leaseAbout } from "#engines/kubernetes/claims/claim-lease.ts";
 import { Leases } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
@@ -11,14 +11,16 @@ import { recordedLog } from "./recorded-log.ts";
 import { aSandboxPod, type SandboxPodShape } from "./sandbox-pods.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 import { settle, SteppedClock } from "./stepped-clock.ts";
+import { claimBook } from "./claim-books.ts";
 
 export class CacheBench implements AsyncDisposable {
   readonly server = new ScriptedServer();
   readonly clock = new SteppedClock();
   readonly cache: SandboxCache;
 
-  constructor(options: SandboxCacheOptions = {}) {
-    this.cache = new SandboxCache({ client: this.server, clock: this.clock, log: recordedLog().log, random: () => 0.5 }, options);
+  constructor(options: Partial<SandboxCacheOptions> = {}) {
+    const deps = { client: this.server, clock: this.clock, log: recordedLog().log, random: () => 0.5 };
+    this.cache = new SandboxCache(deps, { claims: claimBook(), ...options });
   }
 
   pod(name: string, shape: SandboxPodShape = {}): this {

@@ -1,4 +1,5 @@
 /** A pool with idle pods over an object server, their daemons, and any number of processes that hand them out. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
 import type { ImageCommand } from "#images/image-config.ts";
@@ -27,9 +28,11 @@ import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { shownPod, shownPods } from "./shown-pods.ts";
 import { SimulatedDaemons } from "./simulated-daemons.ts";
+import { claimBook } from "./claim-books.ts";
 
 export const ann: Caller = { role: "tenant", team: "red", user: "ann", keyId: "k1" };
 const publicKey = "a2V5";
+const abilities = embeddedAbilities;
 const { privateKey } = generateKeyPairSync("ed25519");
 
 export interface ClaimSceneOptions {
@@ -133,10 +136,10 @@ export class ClaimScene implements AsyncDisposable {
     const { log } = logged;
     const { clock, namespace, history, daemons } = this;
     const client = more.client ?? this.client;
-    const cache = new SandboxCache({ client, clock, log }, { namespace, claimsOnLeases: this.#claimsOnLeases });
+    const cache = new SandboxCache({ client, clock, log }, { namespace, claims: claimBook(this.#claimsOnLeases) });
     const registry = new Registry();
     const nothing = { exec: notUsed, send: notUsed };
-    const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing };
+    const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing, abilities };
     const digests = { resolve: (image: string) => this.#digest(image) };
     const random = (): number => 0.5;
     const claims = openSandboxClaims({
@@ -173,6 +176,7 @@ export class ClaimScene implements AsyncDisposable {
       publicKey,
       pressure: pressureOf(claims),
       daemon: daemons,
+      abilities,
     };
     this.#parts.use(startControlPlane(options));
   }

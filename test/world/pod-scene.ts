@@ -17,7 +17,7 @@ import { withoutUndefined } from "#lib/without-undefined.ts";
 import { type Metrics, prometheusMetrics } from "#lib/metrics.ts";
 import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";
 import { endSandbox, type WantedEnd } from "#life/end/write-end.ts";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import type { JsonObject } from "#model/meta.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
@@ -31,6 +31,7 @@ import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
+import { claimBook } from "./claim-books.ts";
 
 const publicKey = "a2V5";
 const signal = new AbortController().signal;
@@ -71,7 +72,7 @@ export class PodScene implements AsyncDisposable {
     this.clock = clock;
     this.namespace = namespace;
     this.history = history;
-    this.cache = new SandboxCache({ client, clock, log: this.logged.log }, { namespace, claimsOnLeases });
+    this.cache = new SandboxCache({ client, clock, log: this.logged.log }, { namespace, claims: claimBook(claimsOnLeases) });
     const log = this.logged.log;
     const metered = podMetrics(this);
     const observer = { ...metered, started: (pod: Pod) => (this.started.push(pod), metered.started(pod)) };
@@ -143,7 +144,7 @@ export class PodScene implements AsyncDisposable {
     const plan = planClaim(pod, claim, this.clock.now());
     if (plan.kind === "refused") throw new Error(plan.message);
     const claimed = await writeClaim(this.deps, pod, plan);
-    if (plan.isForPod && isClaimBeside(claimed)) await bringToPod(this.deps, claimed, plan.change.images);
+    if (plan.isForPod && isClaimElsewhere(claimed)) await bringToPod(this.deps, claimed, plan.change.images);
     return this.pod();
   }
 

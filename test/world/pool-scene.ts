@@ -1,4 +1,5 @@
 /** Pools over a real object store with the controllers of pools and pods, for tests that watch them being kept. The node is the test. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { Registry } from "prom-client";
 import { EndRecorder } from "#life/record/end-recorder.ts";
 import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
@@ -14,7 +15,7 @@ import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { bringToPod, writeClaim } from "#life/claim/write-claim.ts";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { Events } from "#model/core-kinds.ts";
 import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods, type PodStatus } from "#model/pod.ts";
@@ -26,6 +27,7 @@ import { digestOf, nodeCatchesUp } from "./pool-pods.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { shownPods } from "./shown-pods.ts";
 import { WatchedClient } from "./watched-client.ts";
+import { claimBook } from "./claim-books.ts";
 
 export interface PoolSceneOptions {
   readonly client: ObjectClient;
@@ -68,9 +70,9 @@ export class PoolScene implements AsyncDisposable {
     this.watched = new WatchedClient(client);
     const cache = (this.cache = new SandboxCache(
       { client: this.watched.client, clock, log },
-      { namespace, limitsNamespace: namespace, claimsOnLeases },
+      { namespace, limitsNamespace: namespace, claims: claimBook(claimsOnLeases) },
     ));
-    this.#elsewhere = new SandboxCache({ client, clock, log }, { namespace, claimsOnLeases });
+    this.#elsewhere = new SandboxCache({ client, clock, log }, { namespace, claims: claimBook(claimsOnLeases) });
     const metrics = prometheusMetrics(this.registry);
     const digests = { resolve: async (image: string) => ({ digest: this.resolve(image) }) };
     const common = { client: this.watched.client, cache, clock, log, metrics, digests, publicKey, random: Math.random };
@@ -80,7 +82,7 @@ export class PoolScene implements AsyncDisposable {
     const observer = podMetrics({ metrics, clock });
     const daemon = { health: ({ ip }: { readonly ip: string }) => Promise.resolve({ podUid: this.#uids.get(ip) ?? "", bootId: "b" }) };
     this.#controllers = [
-      startPoolController({ ...common, events, expectations, creationsAtOnce: 4, ...pools }),
+      startPoolController({ ...common, abilities: embeddedAbilities, events, expectations, creationsAtOnce: 4, ...pools }),
       startPodController({ ...common, events, recorder, observer, daemon, maxUses: 10, recycleTimeoutMs: defaultRecycleTimeoutMs }),
     ];
   }
@@ -145,7 +147,7 @@ export class PoolScene implements AsyncDisposable {
     if (plan.kind === "refused") throw new Error(plan.message);
     const deps = { client: this.client, cache: this.#elsewhere };
     const claimed = await writeClaim(deps, pod, plan);
-    return plan.isForPod && isClaimBeside(claimed) ? bringToPod(deps, claimed, plan.change.images) : claimed;
+    return plan.isForPod && isClaimElsewhere(claimed) ? bringToPod(deps, claimed, plan.change.images) : claimed;
   }
 
   /** Events about pools as `type reason (count): message`, in the order of their names. */

@@ -1,4 +1,5 @@
 /** A node that runs real containers on this machine, for tests and benchmarks: object store, agent, runc. Needs root. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,6 +21,7 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { labelKeys } from "#model/keys.ts";
 import { Pods, type Pod, type PodSpec } from "#model/pod.ts";
 import { loopbackRegistries } from "./fake-registry.ts";
+import { claimBook } from "./claim-books.ts";
 
 export interface Output {
   readonly code: number;
@@ -60,11 +62,11 @@ export async function startRealNode(options: { readonly pools?: boolean } = {}):
   const node = parts.use(await startEmbeddedNode({ ...shared, home, store }));
   if (options.pools === true) {
     const { history } = parts.use(await startHistory({ ...shared, location: join(home, "history.db") }));
-    const cache = new SandboxCache({ ...shared, client: store });
+    const cache = new SandboxCache({ ...shared, client: store }, { claims: claimBook() });
     parts.defer(() => cache.stop());
     const http = parts.adopt(openPodHttp(), (pods) => pods.close());
     const daemon = httpDaemonClient({ http, privateKey });
-    parts.use(startControlPlane({ ...shared, cache, history, daemon, client: store, digests: node.digests }));
+    parts.use(startControlPlane({ ...shared, abilities: embeddedAbilities, cache, history, daemon, client: store, digests: node.digests }));
     await cache.run();
   }
   return {

@@ -45,6 +45,6 @@ export class SandboxApi implements AsyncDisposable {
   }
 }
 
-function parts({ client, cache, history, pods, live, activity, clock, log }: ServiceScene) {
-  return { client, cache, history, pods, live, activity, clock, log };
+function parts({ client, cache, history, pods, live, activity, clock, log, abilities }: ServiceScene) {
+  return { client, cache, history, pods, live, activity, clock, log, abilities };
 }

@@ -1,4 +1,5 @@
 /** The use cases over the embedded store, a history in memory and stepped time, with sandboxes that a test puts there as they are to be. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -16,6 +17,7 @@ import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { FakePodAccess } from "./fake-pod-access.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { settle, SteppedClock } from "./stepped-clock.ts";
+import { claimBook } from "./claim-books.ts";
 
 export const admin: Caller = { role: "admin", team: "", keyId: "k-admin" };
 export const ann: Caller = { role: "tenant", team: "red", user: "ann", keyId: "k-ann" };
@@ -52,12 +54,13 @@ export class ServiceScene implements AsyncDisposable {
   readonly logged = recordedLog();
   readonly log = this.logged.log;
   readonly namespace = namespace;
+  readonly abilities = embeddedAbilities;
 
   private constructor(clock: SteppedClock, client: ObjectStore, history: HistoryStore) {
     this.clock = clock;
     this.client = client;
     this.history = history;
-    this.cache = new SandboxCache({ client, clock, log: this.log }, { limitsNamespace: namespace });
+    this.cache = new SandboxCache({ client, clock, log: this.log }, { limitsNamespace: namespace, claims: claimBook() });
     this.live = new LiveSandboxes(this.cache.pods);
     this.activity = new ExecActivity(clock);
   }

@@ -2,7 +2,7 @@
 import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
-import { podWithClaim } from "#model/claim-lease.ts";
+import { podWithClaim } from "#engines/kubernetes/claims/claim-lease.ts";
 import { Leases } from "#model/core-kinds.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 

@@ -1,4 +1,5 @@
 /** The transport of MCP over real services; only daemons, and the end of sandboxes, are this test's own. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { Registry } from "prom-client";
 import type { AddressInfo } from "node:net";
@@ -62,7 +63,7 @@ function sandboxes(): SandboxService {
       ended.push(id);
     },
   });
-  return openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
+  return openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims, abilities: embeddedAbilities });
 }
 
 function inside() {

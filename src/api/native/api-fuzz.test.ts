@@ -107,8 +107,8 @@ function sandboxesOver(scene: ServiceScene): Parameters<typeof nativeRoutes>[0] 
   scene.pods.failure = new PodAccessError("not_running", "nothing runs here");
   const noRoom = async () => Promise.reject(new ServiceError("no_capacity", "there is no pod", { retryAfterSeconds: 1 }));
   const claims = { create: noRoom, createMany: noRoom, end: async () => {} };
-  const { client, cache, history, pods, live, activity, clock, log } = scene;
-  const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims });
+  const { client, cache, history, pods, live, activity, clock, log, abilities } = scene;
+  const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims, abilities });
   const execTokens = new ExecTokens<ExecRequest>({
     clock,
     privateKey: generateKeyPairSync("ed25519").privateKey,

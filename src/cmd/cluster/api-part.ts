@@ -1,5 +1,6 @@
 /** The APIs of a cluster, in one of any number of processes. */
 import type { ServePartsRequest } from "#cli/context.ts";
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
 import { type ApiAddress, apiAddressOf } from "#gateway/api-host.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
@@ -7,23 +8,17 @@ import { publishDemand } from "#services/creating/publish-demand.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
 import { pressureOf } from "#cmd/parts/control-plane.ts";
-import { openSandboxServices, type SandboxServicesOptions } from "#cmd/parts/sandbox-services.ts";
+import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import { accessOver, defaultRateLimit, serveApi } from "#cmd/parts/serve-api.ts";
 import type { ApiMembers } from "./api-members.ts";
 import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
 import { checkPodTemplate } from "./check-pod-template.ts";
 import { adminKeySecret } from "./cluster-secrets.ts";
 import { untilAnswered } from "./connect-cluster.ts";
-import type { NodeAgents } from "./node-agents.ts";
 import type { TrafficLog } from "#gateway/activity.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
 import type { SandboxServiceDeps } from "#services/open-sandbox-service.ts";
-
-/** Kubelets enforce no egress policies. */
-function ofCluster({ clusterID: id }: ServePartsRequest): Pick<SandboxServicesOptions, "cluster" | "enforcesEgress" | "checkPodTemplate"> {
-  return { cluster: { engine: "kubernetes", id }, enforcesEgress: false, checkPodTemplate };
-}
 
 /** Other processes have the same pods, so a waiting request would not be better off there. */
 const lastWaitMs = 10_000;
@@ -42,10 +37,10 @@ export interface ApiRequest extends ServePartsRequest {
   readonly version?: string;
 }
 
-/** The other API processes. */
+/** The other API processes, and what the engine can do. */
 export interface ApiNeighbours {
   readonly members: ApiMembers;
-  readonly agents: Pick<NodeAgents, "freezes">;
+  readonly abilities: EngineAbilities;
 }
 
 async function makeFirstKey(parts: ClusterParts): Promise<void> {
@@ -59,9 +54,9 @@ function rateLimitOf({ rateLimit: perSecond = defaultRateLimit.perSecond, rateBu
   return { perSecond, burst: rateBurst ?? 2 * perSecond, processes: members.count };
 }
 
-/** Follows the cache and the other API processes, which are started later. */
-export async function openApi(parts: ClusterParts, request: ApiRequest, { members, agents }: ApiNeighbours): Promise<OpenedApi> {
-  const { impatient, namespace, clock, log, cache, history, engine, reach, traffic, readiness } = parts;
+/** Follows the cache and the other API processes; both are started later. */
+export async function openApi(parts: ClusterParts, request: ApiRequest, { members, abilities }: ApiNeighbours): Promise<OpenedApi> {
+  const { impatient, namespace, clock, log, cache, history, engine, traffic, readiness } = parts;
   if (history === undefined) throw new Error("the API has no history");
   await makeFirstKey(parts);
   await using opened = new AsyncDisposableStack();
@@ -80,10 +75,9 @@ export async function openApi(parts: ClusterParts, request: ApiRequest, { member
       metrics: parts.metrics.metrics,
       activity: execTraffic(cache, traffic),
       keysNamespace: namespace,
-      ...ofCluster(request),
-      // Kubelets cannot; agents of ours can.
-      freezes: agents.freezes,
-      isServerGone: () => reach.isGone,
+      cluster: { engine: "kubernetes", id: request.clusterID },
+      abilities,
+      checkPodTemplate,
       consoleFiles: dashboardFiles(log),
     }),
   );

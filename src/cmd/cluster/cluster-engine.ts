@@ -32,7 +32,7 @@ export interface ClusterEngine extends AsyncDisposable, Pick<DaemonSettings, "de
   readonly pods: PodAccess;
   readonly digests: ImageDigests;
   readonly commands: ImageCommands;
-  readonly userNamespaces?: () => boolean;
+  readonly userNamespaces: () => boolean;
 }
 
 export async function openClusterEngine(options: ClusterEngineOptions): Promise<ClusterEngine> {

@@ -1,6 +1,7 @@
 /** The controllers, in whichever of the processes leads. The others have their caches ready and take over. */
 import type { ServePartsRequest } from "#cli/context.ts";
 import { summedPressure } from "#controllers/pool/size/summed-pressure.ts";
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { fencedClient } from "#kube/fenced-client.ts";
 import { type LeaderElection, startLeaderElection } from "#kube/leader/leader-election.ts";
 import { startControlPlane, startRetention } from "#cmd/parts/control-plane.ts";
@@ -11,6 +12,7 @@ import { leaderLease } from "./connect-cluster.ts";
 
 export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "onlyNamespace" | "clusterID" | "adoptPools"> {
   readonly members: ApiMembers;
+  readonly abilities: EngineAbilities;
   /** That of this process, if it has one. */
   readonly api: Pick<OpenedApi, "pressure"> | undefined;
 }
@@ -32,7 +34,7 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, api, retentionMs, onlyNamespace, clusterID, adoptPools }: LeadOptions,
+  { members, abilities, api, retentionMs, onlyNamespace, clusterID, adoptPools }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
@@ -43,6 +45,7 @@ async function leadUntil(
     startControlPlane({
       ...parts,
       ...engine,
+      abilities,
       history,
       client: fencedClient(parts.client, signal),
       metrics: parts.metrics.metrics,

@@ -18,6 +18,8 @@ import type { ServePart, ServePartsRequest, TextSink } from "#cli/context.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
+import { kubernetesAbilities } from "#engines/kubernetes/abilities.ts";
+import { claimsOnLeases } from "#engines/kubernetes/claims/claims-on-leases.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
@@ -83,11 +85,16 @@ async function start(options: StartOptions, running: AsyncDisposableStack): Prom
   const has = (part: ServePart): boolean => options.parts.includes(part);
   const members = has("gateway") && options.parts.length === 1 ? undefined : running.use(openApiMembers(common));
   const agents = has("api") ? running.use(followNodeAgents(common)) : undefined;
-  const api = agents && members && running.use(await openApi(common, options, { members, agents }));
+  const abilities = kubernetesAbilities({
+    freezes: (nodeName) => agents?.freezes(nodeName) ?? false,
+    userNamespaces: common.engine.userNamespaces,
+    isServerGone: () => common.reach.isGone,
+  });
+  const api = agents && members && running.use(await openApi(common, options, { members, abilities }));
   readiness.becomes("the objects of the cluster are not known yet", () => healthOf(cache));
   running.defer(() => cache.stop());
   await Promise.all([cache.run(signal), members?.run(signal), agents?.run(signal)]);
-  if (has("controllers") && members !== undefined) running.use(startLeading(common, { ...options, members, api }));
+  if (has("controllers") && members !== undefined) running.use(startLeading(common, { ...options, members, abilities, api }));
   const faces: AsyncDisposable[] = [];
   // At the same time: each has its own time for what is under way.
   running.defer(async () => void (await Promise.all(faces.map(async (face) => face[Symbol.asyncDispose]()))));
@@ -107,7 +114,7 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
   const systemNamespace = parts.includes("api") ? namespace : undefined;
   const cache = new SandboxCache(
     { client, clock, log },
-    { namespace: options.onlyNamespace, systemNamespace, limitsNamespace: namespace, claimsOnLeases: true, pace: clusterPace },
+    { namespace: options.onlyNamespace, systemNamespace, limitsNamespace: namespace, claims: claimsOnLeases, pace: clusterPace },
   );
   const http = running.adopt(openPodHttp(), (pods) => pods.close());
   const traffic = new TrafficLog(clock);

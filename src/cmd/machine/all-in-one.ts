@@ -39,6 +39,7 @@ import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectFace, serveObjects } from "#engines/embedded/http/serve-objects.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { type ApiAddress, apiAddressOf } from "#gateway/api-host.ts";
+import { claimsOnPods } from "#engines/embedded/claims-on-pods.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { ensureFirstAdminKey } from "#services/keys/first-admin-key.ts";
 import { endsWithin, type MonotonicClock } from "#lib/clock.ts";
@@ -175,7 +176,7 @@ async function start(options: AllInOneOptions, log: Logger, parts: AsyncDisposab
   parts.defer(() => face.stop());
   const keeper = adminKeyFile(home.adminKeyFile);
   const firstKey = await ensureFirstAdminKey({ client: store, namespace: systemNamespace, clock, keeper });
-  const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace });
+  const cache = new SandboxCache({ client: store, clock, log }, { systemNamespace, claims: claimsOnPods });
   // The gateway is there before the API that it leads to.
   let api: ApiAddress | undefined;
   const rateLimit = rateLimitOf(options);

@@ -8,6 +8,7 @@ import { openPodHttp } from "#daemon-client/pod-http.ts";
 import type { TeamOfPool } from "#engines/embedded/node/agent/run/pod-places.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { publicKeyText } from "#envd-protocol/arming.ts";
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
@@ -101,7 +102,8 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests };
+  const abilities = embeddedAbilities;
+  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version } = options;

@@ -17,6 +17,7 @@ import { startRecycleController } from "#life/recycle/recycle-loop.ts";
 import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
 import { startUnattended } from "#controllers/unattended/tell-unattended.ts";
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -47,8 +48,7 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Whether every node can give a pod users of its own; not known when left out. */
-  readonly userNamespaces?: (() => boolean) | undefined;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces">;
   /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
   /** Tells which sandbox a container serves: whether a sandbox was armed, and whether a pod may become idle. */

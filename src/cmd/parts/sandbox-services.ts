@@ -15,6 +15,7 @@ import { nativeFace } from "#api/native/native-routes.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { openPodStream } from "#daemon-client/pod-stream.ts";
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
@@ -94,12 +95,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  /** False where no node does what egress policies say; true when left out. */
-  readonly enforcesEgress?: boolean;
-  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
-  readonly freezes?: (nodeName?: string) => boolean;
-  /** True while the object server is known not to answer. */
-  readonly isServerGone?: () => boolean;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   /** The longest that E2B's clients may ask for; as on the native API when left out. */

@@ -1,3 +1,4 @@
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -14,6 +15,7 @@ import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { blueprintOf } from "./pool-blueprint.ts";
 import { poolTools, reconcilePool } from "./reconcile-pool.ts";
+import { claimBook } from "../../../test/world/claim-books.ts";
 
 const { signal } = new AbortController();
 const key = { namespace: "ns", name: "py" };
@@ -30,9 +32,10 @@ class Bench {
   constructor(size: number) {
     const { log } = recordedLog();
     const metrics = prometheusMetrics(new Registry());
-    this.cache = new SandboxCache({ client: this.#client(), clock: this.clock, log });
+    this.cache = new SandboxCache({ client: this.#client(), clock: this.clock, log }, { claims: claimBook() });
     this.pods = new CountedObjects(this.cache.pods);
     this.tools = poolTools({
+      abilities: embeddedAbilities,
       client: this.#client(),
       cache: Object.create(this.cache, { pods: { value: this.pods.informer } }) as SandboxCache,
       clock: this.clock,

@@ -8,6 +8,7 @@ import { type Pod, Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { embeddedPoolScene } from "../../../test/world/embedded-pool-scene.ts";
+import { claimBook } from "../../../test/world/claim-books.ts";
 
 const minute = 60_000;
 const nameOf = (pod: Pod | undefined): string => pod?.metadata.name ?? "";
@@ -301,7 +302,7 @@ describe("pods that are not as the pool made them", () => {
     const { client, clock } = scene;
     expect(
       await closeToClaims(
-        { client, clock, cache: new SandboxCache({ client, clock, log: scene.logged.log }, { claimsOnLeases: true }) },
+        { client, clock, cache: new SandboxCache({ client, clock, log: scene.logged.log }, { claims: claimBook(true) }) },
         closed as Pod,
       ),
     ).toBe(true);

@@ -1,3 +1,4 @@
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { Expectations } from "#kube/controller/expectations.ts";
 import type { Key } from "#kube/controller/key.ts";
 import type { EventRecorder } from "#kube/events/event-recorder.ts";
@@ -24,18 +25,14 @@ import type { UnreadySince } from "./roll-out/unready-since.ts";
 /** What the keeping of pools is given. */
 export interface PoolDeps extends DaemonSettings {
   readonly client: ObjectClient;
-  readonly cache: Pick<
-    SandboxCache,
-    "pods" | "pools" | "envs" | "poolsOfEnv" | "templates" | "claimLeases" | "readClaimLease" | "limits" | "limitTable"
-  >;
+  readonly cache: Pick<SandboxCache, "pods" | "pools" | "envs" | "poolsOfEnv" | "templates" | "claims" | "limits" | "limitTable">;
   readonly expectations: Expectations;
   readonly digests: ImageDigests;
   readonly clock: MonotonicClock;
   readonly log: Logger;
   /** For the names of new pods and for waiting times, and nothing that must not be guessed. */
   readonly random: () => number;
-  /** Whether every node can give a pod users of its own; not known when left out. */
-  readonly userNamespaces?: (() => boolean) | undefined;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces">;
   /** How many pods are created, marked or deleted at once. */
   readonly creationsAtOnce: number;
   /** Left out: no claims and no waiting requests. */

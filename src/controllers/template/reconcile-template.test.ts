@@ -12,6 +12,7 @@ import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { WatchedClient } from "../../../test/world/watched-client.ts";
 import { startTemplateController } from "./reconcile-template.ts";
+import { claimBook } from "../../../test/world/claim-books.ts";
 
 interface World extends AsyncDisposable {
   readonly client: ObjectClient;
@@ -25,7 +26,7 @@ async function startWorld(): Promise<World> {
   await client.create(Namespaces, { metadata: { name: "ns" } });
   const watched = new WatchedClient(client);
   const { log } = recordedLog();
-  const cache = new SandboxCache({ client: watched.client, clock, log });
+  const cache = new SandboxCache({ client: watched.client, clock, log }, { claims: claimBook() });
   const metrics = prometheusMetrics(new Registry());
   const controller = startTemplateController({ client: watched.client, cache, clock, log, metrics, publicKey: "a2V5" });
   await cache.run();

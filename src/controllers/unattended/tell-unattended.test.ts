@@ -11,6 +11,7 @@ import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { WatchedClient } from "../../../test/world/watched-client.ts";
 import { startUnattended } from "./tell-unattended.ts";
+import { claimBook } from "../../../test/world/claim-books.ts";
 
 const example = (file: string): unknown => parse(readFileSync(new URL(`../../../deploy/examples/${file}`, import.meta.url), "utf8"));
 
@@ -19,7 +20,7 @@ test("a checkpoint says at once that nothing acts on it, and is written once", a
   using store = openObjectStore({ file: ":memory:", kinds: embeddedKindRules(), clock });
   const watched = new WatchedClient(store);
   const { log } = recordedLog();
-  const cache = new SandboxCache({ client: watched.client, clock, log });
+  const cache = new SandboxCache({ client: watched.client, clock, log }, { claims: claimBook() });
   const controller = startUnattended({ client: watched.client, cache, clock, log, metrics: prometheusMetrics(new Registry()) });
   await cache.run();
   const key = { namespace: "default", name: "before-upgrade" };

@@ -49,9 +49,9 @@ describe("an indexed store", () => {
     const store = new IndexedStore([byColor]);
     for (const name of ["a", "b", "c"]) store.put(aMap(name, { color: "red" }));
     store.put(aMap("a", { color: "red", more: "1" }));
-    expect(store.first(byColor, "red")?.data).toEqual({ color: "red", more: "1" });
+    expect(store.lookup(byColor, "red").next().value?.data).toEqual({ color: "red", more: "1" });
     store.put(aMap("a", { color: "blue" }));
-    expect(store.first(byColor, "red")?.metadata.name).toBe("b");
+    expect(names(store.lookup(byColor, "red"))).toEqual(["b", "c"]);
     store.put(aMap("a", { color: "red" }));
     expect(names(store.lookup(byColor, "red"))).toEqual(["b", "c", "a"]);
   });

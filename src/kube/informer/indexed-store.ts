@@ -22,8 +22,6 @@ export interface ReadableObjects<T extends ApiObject> {
   namespaces(): IteratorObject<string, undefined>;
   /** The objects under `value`, the one that has been there longest first. */
   lookup(index: Index<T>, value: string): IteratorObject<T, undefined>;
-  /** The object that has been under `value` longest. */
-  first(index: Index<T>, value: string): T | undefined;
   count(index: Index<T>, value: string): number;
 }
 
@@ -66,10 +64,6 @@ export class IndexedStore<T extends ApiObject> implements ReadableObjects<T> {
 
   lookup(index: Index<T>, value: string): IteratorObject<T, undefined> {
     return objectsAt(this.#buckets(index).get(value)?.values() ?? nothing());
-  }
-
-  first(index: Index<T>, value: string): T | undefined {
-    return this.lookup(index, value).next().value;
   }
 
   count(index: Index<T>, value: string): number {

@@ -11,7 +11,7 @@ import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { ClaimedPod } from "#life/claim/claim-pod.ts";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { isEgressApplied } from "#model/egress-policy.ts";
 import { diagnosisReasons } from "#model/keys.ts";
@@ -130,9 +130,9 @@ class Arming {
     return { kind: "armed", pod };
   }
 
-  /** A claim that stands beside its pod was taken whatever had become of the pod: a failure when that is gone or going, by the server's word. */
+  /** A claim that is written elsewhere succeeds even if its pod is gone or being deleted. Asks the server, and returns that as a failure. */
   async look(): Promise<StartFailure | undefined> {
-    if (!isClaimBeside(this.#claimed)) return undefined;
+    if (!isClaimElsewhere(this.#claimed)) return undefined;
     const { cache } = this.#deps;
     try {
       const { uid, deletionTimestamp } = (await cache.readPod(cache.client, keyOf(this.#claimed), this.#signal)).metadata;

@@ -121,7 +121,7 @@ function sandboxContainer({ spec, status }: Pod): string | undefined {
 }
 
 export interface DeleteArmedDeps extends DeletePodDeps {
-  readonly cache: Pick<SandboxCache, "pods" | "claimLeases" | "readClaimLease">;
+  readonly cache: Pick<SandboxCache, "pods" | "claims">;
   readonly log: Logger;
 }
 

@@ -5,6 +5,7 @@ import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts"
 import { waysToClaim } from "../../../test/world/meddled-writes.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { deleteArmedIdle } from "./boot-ids.ts";
+import { claimBook } from "../../../test/world/claim-books.ts";
 
 test.each(waysToClaim)(
   "an idle pod whose daemon was armed too late is replaced before anybody gets it (claims on $where)",
@@ -32,7 +33,7 @@ test.each(waysToClaim)("I4: a pod that was claimed while its daemon was asked st
   const { sandbox } = await process.create();
   await deleteArmedIdle({ ...deps, cache: process.cache }, idle);
   // One that has not heard of the claim.
-  const stale = new SandboxCache(deps, { namespace: "ns", claimsOnLeases });
+  const stale = new SandboxCache(deps, { namespace: "ns", claims: claimBook(claimsOnLeases) });
   stale.pods.remember(idle);
   await deleteArmedIdle({ ...deps, cache: stale }, idle);
   expect((await scene.pod()).metadata).not.toHaveProperty("deletionTimestamp");

@@ -5,7 +5,7 @@
 import { isApiError, type ApiErrorReason } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { abortable } from "#lib/abortable.ts";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 import type { Reservation } from "#scheduling/idle-pods.ts";
@@ -69,7 +69,7 @@ export async function claimPod(deps: ClaimDeps, reservation: Reservation, { clai
   const written = await sendClaim(deps, { reservation, plan, sandboxId: claim.sandboxId, over });
   if (written === undefined) return { kind: "outdated" };
   const claimed: ClaimedPod = { pod: written, pool, path: plan.path, bootId };
-  return plan.isForPod && isClaimBeside(written) ? onItsPod(deps, claimed, plan, over) : { kind: "claimed", claimed };
+  return plan.isForPod && isClaimElsewhere(written) ? onItsPod(deps, claimed, plan, over) : { kind: "claimed", claimed };
 }
 
 /** Another pod may pass these checks, so the next one is tried. */

@@ -1,6 +1,6 @@
 /**
- * Claims an idle pod with one conditional write, of the pod or of the Lease beside it. On the fast path the pod already runs the wanted images, and it is
- * running with this write; on the slow path the write names the images, and the pod is starting.
+ * The plan of a claim: one conditional write that gives an idle pod to a sandbox. On the fast path the pod runs the wanted images already, so the sandbox
+ * is running with this write. On the slow path the write names the images, and the pod is starting.
  */
 import { type EgressPolicy, egressPolicyText } from "#model/egress-policy.ts";
 import { annotationKeys, isReservedKey, labelKeys, type TimeoutAction } from "#model/keys.ts";
@@ -50,10 +50,10 @@ export type ClaimPlan =
   | {
       readonly kind: "patch";
       readonly change: PodChange;
-      /** The change, where it is written to the pod itself. */
+      /** The change as a write of the pod itself. */
       readonly patch: JsonPatch;
       readonly path: "fast" | "slow";
-      /** The node or a policy must see this value, so it cannot stay on a Lease beside the pod. */
+      /** The node, or a program that follows pods, must see the claim: it must be on the pod itself before the create is answered. */
       readonly isForPod: boolean;
     }
   /** NotClaimable codes: another pod may do. The others: no pod of this pool will. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isClaimBeside } from "#model/claim-lease.ts";
+import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Leases } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
@@ -35,7 +35,7 @@ test("a sandbox that lives on is on its pod after a while, once, and the Lease h
     [labelKeys.user]: "ann",
   });
   expect(settled.metadata.generation).toBe(before.metadata.generation);
-  expect(isClaimBeside(await scene.pod())).toBe(false);
+  expect(isClaimElsewhere(await scene.pod())).toBe(false);
   expect(await scene.reconcile()).toBeUndefined();
   expect((await raw(scene)).metadata.resourceVersion).toBe(settled.metadata.resourceVersion);
 });
@@ -53,7 +53,7 @@ test("a sandbox that ends before costs its pod no write but that of its end, whi
   await scene.reconcile();
   expect(await scene.record()).toMatchObject({ sandboxId: "i1", status: "Completed", team: "red", user: "ann" });
   const idle = await scene.pod();
-  expect([sandboxPhaseOf(idle), sandboxIdOf(idle), isClaimBeside(idle)]).toEqual(["idle", undefined, false]);
+  expect([sandboxPhaseOf(idle), sandboxIdOf(idle), isClaimElsewhere(idle)]).toEqual(["idle", undefined, false]);
   expect((await scene.client.get(Leases, scene.key)).spec?.holderIdentity).toBe("i1");
 });
 
@@ -92,7 +92,7 @@ test("a claim that must come to its pod at once does not wait for that", async (
   await using world = await embeddedPodScene(onLeases);
   const { scene } = world;
   const claimed = await scene.claim({ ...waitingImage, labels: { "example.com/job": "j1" } });
-  expect(isClaimBeside(claimed)).toBe(false);
+  expect(isClaimElsewhere(claimed)).toBe(false);
   expect((await raw(scene)).metadata.labels).toMatchObject({ "example.com/job": "j1", [labelKeys.sandboxPhase]: "running" });
   expect(await scene.reconcile()).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { ApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
-import { isClaimBeside, storedPod } from "#model/claim-lease.ts";
+import { isClaimElsewhere, storedPod } from "#model/shown-pod.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Leases, Namespaces } from "#model/core-kinds.ts";
 import { annotationKeys } from "#model/keys.ts";
@@ -14,6 +14,7 @@ import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { WatchedClient } from "../../../test/world/watched-client.ts";
 import { bringToPod, closeToClaims, writeClaim } from "./write-claim.ts";
+import { asClaimsOnLeases, claimBook } from "../../../test/world/claim-books.ts";
 
 const leaving = annotationKeys.leaving;
 const onLeases = { claimsOnLeases: true };
@@ -27,11 +28,11 @@ class Somebody {
   readonly cache: SandboxCache;
   readonly clock: PodScene["clock"];
 
-  constructor({ client, clock, namespace }: PodScene, options = onLeases) {
+  constructor({ client, clock, namespace }: PodScene, { claimsOnLeases } = onLeases) {
     this.watched = new WatchedClient(client);
     this.client = this.watched.client;
     this.clock = clock;
-    this.cache = new SandboxCache({ client: this.client, clock, log: recordedLog().log }, { namespace, ...options });
+    this.cache = new SandboxCache({ client: this.client, clock, log: recordedLog().log }, { namespace, claims: claimBook(claimsOnLeases) });
   }
 
   plan(pod: Pod, sandboxId: string, more: Partial<Claim> = {}): ClaimPlan & { readonly kind: "patch" } {
@@ -73,7 +74,7 @@ describe("a claim", () => {
     const idle = await scene.pod();
     const claimed = await ann.claim(idle, "i1");
     expect(ann.watched.take()).toEqual(["create leases"]);
-    expect([sandboxIdOf(claimed), sandboxPhaseOf(claimed), isClaimBeside(claimed)]).toEqual(["i1", "running", true]);
+    expect([sandboxIdOf(claimed), sandboxPhaseOf(claimed), isClaimElsewhere(claimed)]).toEqual(["i1", "running", true]);
     expect(storedPod(claimed)).toEqual(await scene.client.get(Pods, scene.key));
     const again = await recycled(scene, "i1");
     await ann.claim(again, "i2");
@@ -107,7 +108,7 @@ describe("a claim", () => {
     const { scene } = world;
     const [ann, bob] = [new Somebody(scene), new Somebody(scene)];
     await ann.claim(await scene.pod(), "i1");
-    if (knows === "late") await bob.cache.readClaimLease(scene.client, scene.key);
+    if (knows === "late") await asClaimsOnLeases(bob.cache.claims).readLease(scene.client, scene.key);
     await ann.claim(await recycled(scene, "i1"), "i2");
     const claimed = await bob.claim(await recycled(scene, "i2"), "i3");
     expect(bob.watched.take()).toEqual([knows === "late" ? "update leases" : "create leases", "get leases", "update leases"]);
@@ -138,7 +139,7 @@ describe("a claim", () => {
     await ann.claim(longAgo, "i1");
     await ann.claim(await recycled(scene, "i1"), "i2");
     // Of Leases one of them has heard all, and of pods nothing.
-    await eve.cache.readClaimLease(scene.client, scene.key);
+    await asClaimsOnLeases(eve.cache.claims).readLease(scene.client, scene.key);
     for (const late of [bob, eve]) {
       expect(await isLost(late.claim(longAgo, "i3"))).toBe(true);
       expect(await late.close(longAgo)).toBe(false);
@@ -195,7 +196,7 @@ describe("a claim", () => {
     expect(await ann.close(idle)).toBe(true);
     const claimed = await ann.claim(idle, "i1");
     expect(ann.watched.take()).toEqual(["patch pods"]);
-    expect([isClaimBeside(claimed), claimed]).toEqual([false, await scene.client.get(Pods, scene.key)]);
+    expect([isClaimElsewhere(claimed), claimed]).toEqual([false, await scene.client.get(Pods, scene.key)]);
     expect(ann.cache.podsOfSandbox("i1").toArray()).toEqual([claimed]);
   });
 });
@@ -336,7 +337,7 @@ describe("bringing a claim to its pod", () => {
     expect(ann.watched.take()).toEqual(["patch pods"]);
     expect(written).toEqual(await scene.client.get(Pods, scene.key));
     expect([written.metadata.labels, written.metadata.annotations]).toEqual([pod.metadata.labels, pod.metadata.annotations]);
-    expect([sandboxPhaseOf(written), written.spec.containers[0]?.image, isClaimBeside(written)]).toEqual([
+    expect([sandboxPhaseOf(written), written.spec.containers[0]?.image, isClaimElsewhere(written)]).toEqual([
       "starting",
       images["main"],
       false,

@@ -11,6 +11,7 @@ import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { deleteRecorded } from "./end-of-pod.ts";
+import { asClaimsOnLeases, claimBook } from "../../../test/world/claim-books.ts";
 
 const onLeases = { claimsOnLeases: true };
 const images = { main: image("idle") };
@@ -20,7 +21,7 @@ const { signal } = new AbortController();
 async function claimedUnheard(scene: PodScene, pod: Pod): Promise<void> {
   const { client, clock, namespace } = scene;
   await scene.cache.stop();
-  const cache = new SandboxCache({ client, clock, log: recordedLog().log }, { namespace, ...onLeases });
+  const cache = new SandboxCache({ client, clock, log: recordedLog().log }, { namespace, claims: claimBook(true) });
   const plan = planClaim(pod, { sandboxId: "i1", team: "red", user: "ann", images }, clock.now());
   if (plan.kind === "refused") throw new Error(plan.message);
   await writeClaim({ client, cache }, pod, plan);
@@ -113,7 +114,7 @@ test.each(["was deleted", "has failed"])(
     await scene.client.delete(Pods, scene.key, { gracePeriodSeconds: 0 });
     await scene.client.patch(Pods, scene.key, { type: "merge", body: { metadata: { finalizers: null } } });
     await claimedUnheard(scene, idle);
-    await scene.cache.readClaimLease(scene.client, scene.key);
+    await asClaimsOnLeases(scene.cache.claims).readLease(scene.client, scene.key);
     expect(scene.cache.podsOfSandbox("i1").toArray()).toHaveLength(1);
     await scene.reconcile();
     expect(scene.puts).toBe(0);

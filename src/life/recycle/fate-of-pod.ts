@@ -15,7 +15,7 @@ import { type ImageDigests, pulledBy, pullersOf, templateOf, waitingImages } fro
 
 /** The settings are part of what pods are made from. */
 export interface FateDeps extends DaemonSettings {
-  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates" | "claimLeases" | "readPod" | "readClaimLease">;
+  readonly cache: Pick<SandboxCache, "pods" | "pools" | "templates" | "claims" | "readPod">;
   readonly digests: ImageDigests;
   readonly log: Logger;
   /** After so many sandboxes a pod is replaced. */

@@ -1,3 +1,5 @@
+import type { EngineAbilities } from "#engine-port/abilities.ts";
+import { kubernetesAbilities } from "#engines/kubernetes/abilities.ts";
 import { expect, test } from "vitest";
 import { ann, eve, failureOf, podKey, ServiceScene, wordsOf } from "../../../test/world/service-scene.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
@@ -40,11 +42,13 @@ test("where no node freezes a pause is refused, and leaves no wish behind that n
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1");
   const { client, cache, history, clock, log } = scene;
-  const deps = { client, cache, history, clock, log, freezes: () => false };
+  const onNodes = (freezes: (nodeName?: string) => boolean): EngineAbilities =>
+    kubernetesAbilities({ freezes, userNamespaces: () => false, isServerGone: () => false });
+  const deps = { client, cache, history, clock, log, abilities: onNodes(() => false) };
   expect(await failureOf(pauseSandbox(deps, ann, "i-1", signal))).toMatchObject({ code: "not_implemented" });
   expect(await wishOf(scene)).toBeUndefined();
   expect((await failureOf(pauseSandbox(deps, eve, "i-1", signal))).code).toBe("not_found");
-  const elsewhere = { ...deps, freezes: (nodeName?: string) => nodeName !== "here" };
+  const elsewhere = { ...deps, abilities: onNodes((nodeName) => nodeName !== "here") };
   await scene.sandbox("i-2", { nodeName: "here" });
   expect((await failureOf(pauseSandbox(elsewhere, ann, "i-2", signal))).message).toContain("the node here has no agent");
 });

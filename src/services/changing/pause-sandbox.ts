@@ -6,6 +6,7 @@
  * `leastAfterResumeMs`: one that was paused by its end time would otherwise be ended by it at once. Resuming is use, so the idle
  * timeout begins anew.
  */
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isWaitError, type WaitError } from "#kube/wait/wait-error.ts";
@@ -26,11 +27,13 @@ import { viewOf } from "#services/reading/sandbox-view.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { asServiceError } from "#services/service-failure.ts";
 
-export interface PauseDeps extends ChangeDeps {
+export interface ResumeDeps extends ChangeDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods" | "pauseTask" | "resumeTask">;
   readonly clock: Clock;
-  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
-  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
+}
+
+export interface PauseDeps extends ResumeDeps {
+  readonly abilities: Pick<EngineAbilities, "pause">;
 }
 
 /** A node freezes in milliseconds; one that takes longer than this has other troubles, and does it later. */
@@ -50,7 +53,7 @@ export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: s
   }
 }
 
-export async function resumeSandbox(deps: PauseDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
+export async function resumeSandbox(deps: ResumeDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
   const wanted: Wanted = { caller, sandboxId, wish: "resuming it" };
   using task = await begin(deps, wanted, (pod) => deps.cache.resumeTask(pod));
   await changeSandbox(deps, wanted, (pod) => planResume(pod, deps.clock.now()), signal);
@@ -61,7 +64,7 @@ export async function resumeSandbox(deps: PauseDeps, caller: Caller, sandboxId: 
   }
 }
 
-async function begin(deps: PauseDeps, wanted: Wanted, hold: (pod: Pod) => WaitTask<Pod>): Promise<WaitTask<Pod>> {
+async function begin(deps: ResumeDeps, wanted: Wanted, hold: (pod: Pod) => WaitTask<Pod>): Promise<WaitTask<Pod>> {
   const pod = await livePod(deps, wanted.caller, wanted.sandboxId, wanted.wish);
   try {
     return hold(pod);
@@ -77,7 +80,7 @@ async function outcome(task: WaitTask<Pod>, sandboxId: string, signal: AbortSign
 }
 
 function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
-  checkPausing(deps, { nodeName: pod.spec.nodeName });
+  checkPausing(deps.abilities, { nodeName: pod.spec.nodeName });
   if (sandboxPhaseOf(pod) !== "running") {
     throw new ServiceError("conflict", "the sandbox is starting: it can be paused when it is running");
   }

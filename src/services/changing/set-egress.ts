@@ -2,6 +2,7 @@
  * Changes where a running sandbox may connect to. The wish is one conditional write (model/egress-policy.ts); it is answered when the node
  * judges every packet by it, those of open connections too.
  */
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { abortable } from "#lib/abortable.ts";
 import type { Clock } from "#lib/clock.ts";
 import { isClaimed, sandboxPhaseOf } from "#model/claimed-pod.ts";
@@ -22,8 +23,7 @@ import { ServiceError } from "#services/service-error.ts";
 export interface EgressDeps extends ChangeDeps {
   readonly live: Pick<LiveSandboxes, "follow">;
   readonly clock: Clock;
-  /** False where no node does what egress policies say; true when left out. */
-  readonly enforcesEgress?: boolean | undefined;
+  readonly abilities: Pick<EngineAbilities, "egress">;
 }
 
 /** A node does it in milliseconds; one that takes longer has other troubles, and does it later. */
@@ -31,7 +31,7 @@ const timeoutMs = 30_000;
 
 export async function setEgress(deps: EgressDeps, caller: Caller, sandboxId: string, change: EgressChange): Promise<SandboxView> {
   const { egress, signal } = change;
-  checkEgress(egress, deps.enforcesEgress);
+  checkEgress(egress, deps.abilities);
   const wanted: Wanted = { caller, sandboxId, wish: "changing its network" };
   await changeSandbox(deps, wanted, (pod) => decide(pod, egress), signal);
   const view = viewOf(await inForce(deps, wanted, signal));

@@ -1,18 +1,15 @@
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { type EgressPolicy, egressPolicyText, parseEgressPolicy } from "#model/egress-policy.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 /**
- * An egress policy that no node can parse would block all traffic and make its create wait for nothing; a policy that no node enforces would be a false
- * promise. Throws invalid_request or not_implemented.
- * be a promise. Throws invalid_request or not_implemented.
+ * A policy that no node can read would let the sandbox connect nowhere, and its create wait for nothing. A policy that no node enforces would
+ * be an empty promise. Throws invalid_request or not_implemented.
  */
-export function checkEgress(policy: EgressPolicy | undefined, isEnforced = true): void {
+export function checkEgress(policy: EgressPolicy | undefined, abilities: Pick<EngineAbilities, "egress">): void {
   if (policy === undefined) return;
-  if (!isEnforced) {
-    const message =
-      "this cluster has nobody who enforces egress rules of single sandboxes: close networks for all of them with NetworkPolicies";
-    throw new ServiceError("not_implemented", message, { field: "egress" });
-  }
+  const enforcing = abilities.egress();
+  if (!enforcing.able) throw new ServiceError("not_implemented", enforcing.why, { field: "egress" });
   const parsed = parseEgressPolicy(egressPolicyText(policy));
   if (parsed.kind === "invalid") throw new ServiceError("invalid_request", `egress: ${parsed.why}`, { field: "egress" });
 }

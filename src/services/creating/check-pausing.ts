@@ -1,3 +1,4 @@
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 export interface PausingWish {
@@ -10,12 +11,7 @@ export interface PausingWish {
  * A wish that no node answers would stay on the pod: its sandbox would count as paused, unreachable and with its clocks stopped, for good.
  * Throws not_implemented.
  */
-export function checkPausing(
-  { freezes = () => true }: { readonly freezes?: ((nodeName?: string) => boolean) | undefined },
-  { nodeName, field }: PausingWish,
-): void {
-  if (freezes(nodeName)) return;
-  const who = freezes() ? `the node ${nodeName} has no agent that could` : "no node of this cluster has an agent that could";
-  const message = `${who} freeze a sandbox: it can run or end, but not pause (an operator can change that: nodeAgent.enabled of the Helm chart)`;
-  throw new ServiceError("not_implemented", message, field === undefined ? {} : { field });
+export function checkPausing(abilities: Pick<EngineAbilities, "pause">, { nodeName, field }: PausingWish): void {
+  const pause = abilities.pause(nodeName);
+  if (!pause.able) throw new ServiceError("not_implemented", pause.why, field === undefined ? {} : { field });
 }

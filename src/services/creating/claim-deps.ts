@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -39,12 +40,8 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   readonly keysNamespace?: string;
   /** Where pools are that are asked for without a namespace; `default` when left out. */
   readonly poolNamespace?: string | undefined;
-  /** False where no node does what egress policies say; true when left out. */
-  readonly enforcesEgress?: boolean | undefined;
-  /** Whether this node can freeze sandboxes, or without a name any; all can when left out. */
-  readonly freezes?: ((nodeName?: string) => boolean) | undefined;
-  /** True while the object server is known not to answer: creates are told so at once. Never, when left out. */
-  readonly isServerGone?: (() => boolean) | undefined;
+  /** A create that needs a missing ability, or an object server that is known not to answer, is refused at once. */
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
   /** How many may wait. */
   readonly limits?: ClaimQueueOptions;
   /** No limits when left out. */

@@ -118,11 +118,12 @@ async function createChecked(
   options: CreateOptions,
 ): Promise<CreatedSandbox> {
   checkCreate(command);
-  checkEgress(command.egress, context.enforcesEgress);
-  if (command.onTimeout === "pause") checkPausing(context, { field: "onTimeout" });
-  const { clock, client, keysNamespace, stopped, isServerGone = () => false } = context;
+  checkEgress(command.egress, context.abilities);
+  if (command.onTimeout === "pause") checkPausing(context.abilities, { field: "onTimeout" });
+  const { clock, client, keysNamespace, stopped, abilities } = context;
   if (stopped.aborted) throw serverStops();
-  if (isServerGone()) throw serverGone();
+  const objects = abilities.objects();
+  if (!objects.able) throw new ServiceError("unavailable", objects.why, { retryAfterSeconds: 2 });
   context.rate?.take(caller.team, caller.user);
   // Before anything is noted: a request that means nothing is no use of its key.
   const meant = resolveCreate(context, caller, command);
@@ -133,12 +134,6 @@ async function createChecked(
   return await createOnce(once, caller, command, {
     create: (sandboxId, nextId) => createSandbox(context, { ...request, meant, sandboxId, nextId }),
     find: (sandboxId) => findCreated(context, { ...request, sandboxId }),
-  });
-}
-
-function serverGone(): ServiceError {
-  return new ServiceError("unavailable", "the object server does not answer now: sandboxes that run go on, new ones cannot be made", {
-    retryAfterSeconds: 2,
   });
 }
 

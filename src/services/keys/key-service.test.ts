@@ -10,6 +10,7 @@ import type { Caller } from "../caller.ts";
 import { hashOfKey, isApiKey, keyIdOf, newApiKey } from "./api-key.ts";
 import { keySecret } from "./key-secret.ts";
 import { type KeyService, openKeyService } from "./key-service.ts";
+import { claimBook } from "../../../test/world/claim-books.ts";
 
 const compared = vi.hoisted(() => vi.fn<(one: Buffer, other: Buffer) => void>());
 vi.mock("node:crypto", async (original) => {
@@ -36,7 +37,10 @@ let keys: KeyService;
 beforeEach(async () => {
   store = openTestStore({ kinds: embeddedKindRules() });
   await store.create(Namespaces, { metadata: { name: namespace } });
-  cache = new SandboxCache({ client: store, clock: store.clock, log: recordedLog().log }, { systemNamespace: namespace });
+  cache = new SandboxCache(
+    { client: store, clock: store.clock, log: recordedLog().log },
+    { systemNamespace: namespace, claims: claimBook() },
+  );
   await cache.run();
   if (cache.system === undefined) throw new Error("no system namespace");
   keys = openKeyService({ client: store, secrets: cache.system.secrets, namespace, clock: store.clock });

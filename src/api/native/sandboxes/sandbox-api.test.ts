@@ -1,4 +1,5 @@
 /** The routes of sandboxes over real services, with claims and all. */
+import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { expect, test } from "vitest";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
@@ -26,7 +27,8 @@ async function open(idle = 2): Promise<World> {
   const pods = new FakePodAccess();
   const { client, history } = scene;
   const activity = new ExecActivity(clock);
-  const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, claims, clock, log: logged.log });
+  const deps = { client, cache, history, pods, live, activity, claims, clock, log: logged.log };
+  const sandboxes = openSandboxService({ ...deps, abilities: embeddedAbilities });
   const api = parts.use(await NativeApi.over(routesOver(sandboxes), clock));
   return {
     api,

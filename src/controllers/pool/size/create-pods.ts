@@ -87,7 +87,7 @@ async function createdOnce({ client }: PoolTools, pod: Pod, signal: AbortSignal)
 function rendered(tools: PoolTools, pool: SandboxPool, parts: Omit<NewPods, "count">): Pod {
   const { publicKey, delivery, random } = tools;
   const name = `${pool.metadata.name ?? ""}-${suffix(random)}`;
-  const userNamespaces = tools.userNamespaces?.();
+  const userNamespaces = tools.abilities.userNamespaces().able;
   const imageForm = tools.memories.of(keyOf(pool)).imageForm ?? pool.status?.imageForm;
   const result = renderPod({ pool, ...parts, name, publicKey, delivery, userNamespaces, imageForm });
   if (result.kind === "pod") return result.pod;

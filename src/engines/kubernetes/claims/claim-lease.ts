@@ -1,26 +1,21 @@
 /**
- * Claims that stand beside their pod, on a Lease of the same name (ADR 54). On a cluster a write of a pod wakes its kubelet, the scheduler and
- * every other watcher of pods; a Lease is small and has no watcher but us. So the one write that decides which request gets a pod is a write of
- * its Lease. The cache shows the claim as if it stood on the pod, until the next write of the pod takes it along.
+ * The form of a claim on a Lease (ADR 54). A write of a pod wakes its kubelet, the scheduler and every other program that watches pods; a Lease is small,
+ * and only AgentBox watches it. So the one write that decides which request gets a pod is a write of the Lease with the pod's name. The read model shows the
+ * claim on the pod (model/shown-pod.ts) until the next write of the pod takes it along.
  *
- * A Lease is about one use of one pod: about another pod, another use, or a pod that is no longer idle it says nothing. So the order in which
- * the two arrive does not matter, and a Lease left over from an earlier use needs no tidying.
+ * A Lease is about one use of one pod. About another pod, another use, or a pod that is not idle it says nothing. So the order in which the two arrive does not
+ * matter, and a Lease that is left from an earlier use needs no tidying.
  */
-import type { Lease } from "./core-kinds.ts";
-import { annotationKeys, labelKeys } from "./keys.ts";
-import type { Pod } from "./pod.ts";
-
-/** What a Lease adds to its pod. */
-export interface ClaimNote {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations of the pod that are not shown any more. */
-  readonly without: readonly string[];
-}
+import type { ClaimNote } from "#engine-port/claim-book.ts";
+import type { Lease } from "#model/core-kinds.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
+import { podShownWith, storedPod } from "#model/shown-pod.ts";
 
 /**
- * The Lease's own annotation, as JSON: which pod and use it is about, and all of the note but annotations. Annotations stand on the Lease as they will on the pod, which has
- * the same limits; here are their names. The Lease's owner reference is not used: deleting a pod with orphaned dependents removes it.
+ * The Lease's own annotation, as JSON: which pod and use it is about, and the note without the values of its annotations. Those stand on the Lease as they will
+ * on the pod, because both have the same limits; `annotated` has their names. The Lease's owner reference does not say which pod it is about, because
+ * deleting a pod with orphaned dependents removes it.
  */
 interface Heading {
   readonly uid: string;
@@ -30,36 +25,18 @@ interface Heading {
   readonly without: readonly string[];
 }
 
-/** A pod as it is shown: `stored` is what the server has of it, where a claim is shown on it that it does not carry itself but its `lease`. */
-type ShownPod = Pod & { readonly stored?: Pod; readonly lease?: Lease };
-
-/** What the server has of the pod. */
-export function storedPod(pod: Pod): Pod {
-  return (pod as ShownPod).stored ?? pod;
-}
-
-/** The Lease whose claim is shown on the pod. */
-export function leaseShownOn(pod: Pod): Lease | undefined {
-  return (pod as ShownPod).lease;
-}
-
-/** True while the pod's claim stands only on its Lease. */
-export function isClaimBeside(pod: Pod): boolean {
-  return storedPod(pod) !== pod;
-}
-
 /** The pod with what its Lease says of this use of it. The same object when that is nothing. */
 export function podWithClaim(shown: Pod, lease: Lease | undefined): Pod {
   const pod = storedPod(shown);
   const note = lease === undefined ? undefined : noteAbout(pod, lease);
-  if (lease === undefined || note === undefined) return pod;
-  const labels = Object.freeze({ ...pod.metadata.labels, ...note.labels });
-  const annotations = Object.freeze(without({ ...pod.metadata.annotations, ...note.annotations }, note.without));
-  const withClaim: ShownPod = { ...pod, metadata: Object.freeze({ ...pod.metadata, labels, annotations }), stored: pod, lease };
-  return Object.freeze(withClaim);
+  if (note === undefined) return pod;
+  return podShownWith(pod, {
+    labels: Object.freeze({ ...pod.metadata.labels, ...note.labels }),
+    annotations: Object.freeze(without({ ...pod.metadata.annotations, ...note.annotations }, note.without)),
+  });
 }
 
-/** What the Lease says of the pod as it is now; undefined when it speaks of something else. */
+/** What the Lease says about the pod as it is now; undefined when it is about something else. */
 export function noteAbout(pod: Pod, lease: Lease): ClaimNote | undefined {
   if (pod.metadata.labels?.[labelKeys.sandboxPhase] !== "idle") return undefined;
   const heading = headingOf(lease);
@@ -68,18 +45,18 @@ export function noteAbout(pod: Pod, lease: Lease): ClaimNote | undefined {
   return { labels, annotations: picked(lease.metadata.annotations ?? {}, annotated), without: hidden };
 }
 
-/** True when the Lease speaks of a later use: the pod was seen before that one began, and nothing may be said of it any more. */
+/** True when the Lease is about a later use. The pod was read before that use began, so it can no longer be claimed or closed. */
 export function isOfLaterUse(pod: Pod, lease: Lease): boolean {
   const heading = headingOf(lease);
   return heading?.uid === pod.metadata.uid && Number(heading?.use) > Number(useOf(pod));
 }
 
-/** False for a Lease that no claim or closing has written: it belongs to another program, whatever its name. */
+/** False for a Lease that was not written by a claim or a close: it belongs to another program, whatever its name. */
 export function isClaimLease(lease: Lease): boolean {
   return headingOf(lease) !== undefined;
 }
 
-/** The Lease that says so of the pod as it is now. `held` is the one that it takes the place of. */
+/** The Lease that says this about the pod as it is now. `held` is the Lease that it replaces. */
 export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): Lease {
   const { namespace, name = "", uid = "", labels: { [labelKeys.sandboxPool]: pool } = {} } = pod.metadata;
   const { labels, annotations, without: hidden } = note;
@@ -95,7 +72,7 @@ export function leaseAbout(pod: Pod, note: ClaimNote, held: Lease | undefined): 
         ...(sandboxId === undefined ? {} : { [labelKeys.sandboxId]: sandboxId }),
       },
       annotations: { ...annotations, [annotationKeys.claim]: JSON.stringify(heading) },
-      // With its pod it goes.
+      // The cluster deletes it with its pod.
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
     },
     spec: sandboxId === undefined ? {} : { holderIdentity: sandboxId },
@@ -112,7 +89,7 @@ function useOf({ metadata }: Pod): string {
   return metadata.annotations?.[annotationKeys.useCount] ?? "0";
 }
 
-/** Undefined for what no claim of ours has written. */
+/** Undefined for a Lease of another program. */
 function headingOf({ metadata }: Lease): Heading | undefined {
   const text = metadata.annotations?.[annotationKeys.claim];
   if (text === undefined) return undefined;
@@ -138,7 +115,7 @@ function isTextList(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-/** An annotation that was removed from the Lease is not shown. */
+/** An annotation that has been removed from the Lease is not shown. */
 function picked(map: Readonly<Record<string, string>>, keys: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(map, key) ? [[key, map[key] ?? ""]] : [])));
 }

@@ -1,21 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aPoolPod, patched, withStatus } from "../../test/world/pool-pods.ts";
-import {
-  type ClaimNote,
-  holderIn,
-  isClaimBeside,
-  isClaimLease,
-  isOfLaterUse,
-  leaseAbout,
-  noteAbout,
-  podWithClaim,
-  storedPod,
-} from "./claim-lease.ts";
-import { sandboxIdOf, sandboxPhaseOf } from "./claimed-pod.ts";
-import type { Lease } from "./core-kinds.ts";
-import { annotationKeys, labelKeys } from "./keys.ts";
-import type { Pod } from "./pod.ts";
+import { aPoolPod, patched, withStatus } from "../../../../test/world/pool-pods.ts";
+import type { ClaimNote } from "#engine-port/claim-book.ts";
+import { holderIn, isClaimLease, isOfLaterUse, leaseAbout, noteAbout, podWithClaim } from "./claim-lease.ts";
+import { isClaimElsewhere, storedPod } from "#model/shown-pod.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import type { Lease } from "#model/core-kinds.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
+import type { Pod } from "#model/pod.ts";
 
 const { sandboxPhase, sandboxId, sandboxPool, user } = labelKeys;
 const mark = annotationKeys.scaleDownProtected;
@@ -55,7 +47,7 @@ describe("a pod with its claim", () => {
     const shown = podWithClaim(podWithClaim(pod, lease), lease);
     expect([storedPod(shown), storedPod(pod), podWithClaim(shown, undefined)]).toEqual([pod, pod, pod]);
     expect(storedPod(shown)).toBe(pod);
-    expect([isClaimBeside(shown), isClaimBeside(pod)]).toEqual([true, false]);
+    expect([isClaimElsewhere(shown), isClaimElsewhere(pod)]).toEqual([true, false]);
   });
 
   test("is the very same object where nothing is said of it", () => {
@@ -188,8 +180,8 @@ class Life {
     const pod = this.pods.at(-1) as Pod;
     const shown = podWithClaim(pod, this.leases.at(-1));
     if (step === "report") this.pods.push(withStatus(pod, { podIP: `10.0.0.${this.pods.length}` }));
-    else if (step === "fold" && isClaimBeside(shown)) this.#write(pod, { metadata: shown.metadata });
-    else if (sandboxPhaseOf(shown) === "idle" && !isClaimBeside(shown)) this.#begin(step, pod);
+    else if (step === "fold" && isClaimElsewhere(shown)) this.#write(pod, { metadata: shown.metadata });
+    else if (sandboxPhaseOf(shown) === "idle" && !isClaimElsewhere(shown)) this.#begin(step, pod);
     else this.#goOn(step, pod, shown);
   }
 
@@ -266,7 +258,7 @@ class Follower {
     if (pod === undefined) return;
     this.shown = podWithClaim(pod, this.#lease);
     const id = sandboxIdOf(this.shown);
-    if (isClaimBeside(this.shown) && id !== undefined) this.beside.add(`${useOf(pod)}: ${id}`);
+    if (isClaimElsewhere(this.shown) && id !== undefined) this.beside.add(`${useOf(pod)}: ${id}`);
   }
 }
 

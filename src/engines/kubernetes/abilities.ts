@@ -1,0 +1,33 @@
+/** What a cluster can do with AgentBox on it: kubelets neither freeze sandboxes nor enforce egress policies; our agents on the nodes freeze. */
+import { able, type Ability, type EngineAbilities, unable } from "#engine-port/abilities.ts";
+
+export interface ClusterFacts {
+  /** Whether an agent of ours runs on this node; without a name: on any node. */
+  readonly freezes: (nodeName?: string) => boolean;
+  /** Whether every node can give a pod users of its own. */
+  readonly userNamespaces: () => boolean;
+  /** True while the API server is known not to answer. */
+  readonly isServerGone: () => boolean;
+}
+
+export function kubernetesAbilities(facts: ClusterFacts): EngineAbilities {
+  return {
+    pause: (nodeName) => (facts.freezes(nodeName) ? able : cannotPause(facts, nodeName)),
+    egress: () => noEgress,
+    userNamespaces: () => (facts.userNamespaces() ? able : noUsers),
+    objects: () => (facts.isServerGone() ? gone : able),
+  };
+}
+
+function cannotPause({ freezes }: ClusterFacts, nodeName: string | undefined): Ability {
+  const which = freezes() ? `the node ${nodeName} has no agent` : "no node of this cluster has an agent";
+  return unable(
+    `${which} that could freeze a sandbox: it can run or end, but not pause (an operator can change that: nodeAgent.enabled of the Helm chart)`,
+  );
+}
+
+const noEgress = unable(
+  "this cluster cannot enforce egress rules of single sandboxes: close networks for all of them with NetworkPolicies",
+);
+const noUsers = unable("not every node of this cluster can give a pod Linux users of its own");
+const gone = unable("the object server does not answer now: sandboxes that run go on, new ones cannot be made");
