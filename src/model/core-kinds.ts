@@ -4,7 +4,7 @@ import { Pods } from "./pod.ts";
 import type { ResourceType } from "./resource.ts";
 
 // An Event is something else in browsers and in Node.
-export type { ConfigMap, Event as ObjectEvent, Lease, Namespace, ObjectReference, Secret } from "./kubernetes.generated.ts";
+export type { ConfigMap, Event as ObjectEvent, Lease, Namespace, Secret } from "./kubernetes.generated.ts";
 
 export const Namespaces: ResourceType<Namespace> = {
   group: "",

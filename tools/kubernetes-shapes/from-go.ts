@@ -68,17 +68,21 @@ function isAlways({ type, omits }: GoField, structs: GoStructs): boolean {
 /** The structs of a package, by name. The sources are formatted by gofmt, so a field is one line. */
 function goStructs(folder: string): GoStructs {
   const structs = new Map<string, GoField[]>();
-  for (const file of readdirSync(folder).filter((one) => one.endsWith("types.go") || one === "micro_time.go")) {
-    let fields: GoField[] | undefined;
+  for (const file of readdirSync(folder).filter((one) => one.endsWith("types.go"))) {
+    let fields: GoField[] = [];
     for (const line of readFileSync(join(folder, file), "utf8").split("\n")) {
       const struct = /^type (\w+) struct \{/.exec(line)?.[1];
       if (struct !== undefined) structs.set(struct, (fields = []));
-      else if (line === "}") fields = undefined;
-      const [, type, json, options = ""] = /^\t(?:\w+\s+)?(\S+)\s+`.*json:"([^",]*)((?:,\w+)*)"/.exec(line) ?? [];
-      if (fields === undefined || type === undefined || json === undefined) continue;
-      const omits = options.includes("omitzero") ? "zero" : options.includes("omitempty") ? "empty" : "never";
-      fields.push({ json, type, omits });
+      const field = goField(line);
+      if (field !== undefined) fields.push(field);
     }
   }
   return structs;
+}
+
+function goField(line: string): GoField | undefined {
+  const [, type, json, options = ""] = /^\t(?:\w+\s+)?(\S+)\s+`.*json:"([^",]*)((?:,\w+)*)"/.exec(line) ?? [];
+  if (type === undefined || json === undefined) return undefined;
+  const omits = options.includes("omitempty") ? "empty" : "never";
+  return { json, type, omits: options.includes("omitzero") ? "zero" : omits };
 }

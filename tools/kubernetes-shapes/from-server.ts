@@ -1,3 +1,4 @@
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import { type OpenApiSchema, recordedKinds } from "./recorded-shapes.ts";
 
 interface OpenApiDocument {
@@ -22,42 +23,26 @@ function collect(name: string, schemas: Readonly<Record<string, OpenApiSchema>>,
   for (const reference of referencesIn(schema)) collect(reference, schemas, found);
 }
 
-const kept = [
-  "type",
-  "format",
-  "properties",
-  "required",
-  "items",
-  "additionalProperties",
-  "allOf",
-  "oneOf",
-  "$ref",
-  "enum",
-  "default",
-] as const;
-
 /** Without descriptions, which are three quarters of a document, and extensions for other clients. */
-function trimmed(schema: OpenApiSchema): OpenApiSchema {
-  return Object.fromEntries(kept.filter((key) => schema[key] !== undefined).map((key) => [key, trimmedValue(key, schema[key])]));
+function trimmed({ type, format, properties, required, items, additionalProperties, ...rest }: OpenApiSchema): OpenApiSchema {
+  return withoutUndefined({
+    type,
+    format,
+    properties: properties && sorted(properties),
+    required,
+    items: items && trimmed(items),
+    additionalProperties: additionalProperties && trimmed(additionalProperties),
+    allOf: rest.allOf?.map(trimmed),
+    oneOf: rest.oneOf?.map(trimmed),
+    $ref: rest.$ref,
+    enum: rest.enum,
+    default: rest.default,
+  });
 }
 
-function trimmedValue(key: (typeof kept)[number], value: unknown): unknown {
-  switch (key) {
-    case "properties":
-      return Object.fromEntries(
-        Object.entries(value as Record<string, OpenApiSchema>)
-          .toSorted(([left], [right]) => (left < right ? -1 : 1))
-          .map(([name, one]) => [name, trimmed(one)]),
-      );
-    case "items":
-    case "additionalProperties":
-      return trimmed(value as OpenApiSchema);
-    case "allOf":
-    case "oneOf":
-      return (value as readonly OpenApiSchema[]).map(trimmed);
-    default:
-      return value;
-  }
+function sorted(properties: Readonly<Record<string, OpenApiSchema>>): Readonly<Record<string, OpenApiSchema>> {
+  const entries = Object.entries(properties).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, schema]) => [name, trimmed(schema)]));
 }
 
 function referencesIn(schema: OpenApiSchema): readonly string[] {

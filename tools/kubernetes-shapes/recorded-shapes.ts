@@ -56,9 +56,11 @@ export function readRecord(): RecordedShapes {
 
 /** One line for each type, so that a new version of Kubernetes reads as a list of types that changed. */
 export function recordText({ kubernetes, schemas, go }: RecordedShapes): string {
-  const lines = (entries: Readonly<Record<string, unknown>>): string =>
-    Object.entries(entries)
-      .map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
-      .join(",\n");
   return `{\n  "kubernetes": ${JSON.stringify(kubernetes)},\n  "schemas": {\n${lines(schemas)}\n  },\n  "go": {\n${lines(go)}\n  }\n}\n`;
+}
+
+function lines(entries: Readonly<Record<string, unknown>>): string {
+  return Object.entries(entries)
+    .map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+    .join(",\n");
 }

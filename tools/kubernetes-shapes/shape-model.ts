@@ -87,8 +87,8 @@ function isNeeded(property: OpenApiSchema, owner: OpenApiSchema, { schemas }: Re
 /** For a field that is no pointer the server also says `{}`, `""`, 0 and false, which is what an empty field is without a default. */
 function fallbackOf({ default: value }: OpenApiSchema, isPointer: boolean): string | undefined {
   const isEmpty = value === "" || value === 0 || value === false;
-  if (value === undefined || typeof value === "object" || (isEmpty && !isPointer)) return undefined;
-  return String(value);
+  if (isEmpty && !isPointer) return undefined;
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
 function referenceOf({ $ref, allOf }: OpenApiSchema): string | undefined {
@@ -99,14 +99,18 @@ function referenceOf({ $ref, allOf }: OpenApiSchema): string | undefined {
 function fieldType(schema: OpenApiSchema, record: RecordedShapes): FieldType {
   const reference = referenceOf(schema);
   if (reference !== undefined) return referredType(reference, record);
-  const { type, format, items, additionalProperties } = schema;
+  const { type, items, additionalProperties } = schema;
   if (type === "array" && items !== undefined) return { sort: "list", of: fieldType(items, record) };
   if (type === "object" && additionalProperties !== undefined) return { sort: "map", of: fieldType(additionalProperties, record) };
-  if (type === "object") return { sort: "any" };
+  return type === "object" ? { sort: "any" } : scalarType(schema);
+}
+
+function scalarType(schema: OpenApiSchema): FieldType {
+  const { type, format, enum: values } = schema;
   if (type === "boolean") return { sort: "scalar", type: "bool" };
   if (type === "integer" && (format === "int32" || format === "int64")) return { sort: "scalar", type: format };
   if (type === "string" && format === "byte") return { sort: "scalar", type: "bytes" };
-  if (type === "string" && format === undefined) return { sort: "scalar", type, ...(schema.enum !== undefined && { values: schema.enum }) };
+  if (type === "string" && format === undefined) return { sort: "scalar", type, ...(values !== undefined && { values }) };
   throw new Error(`shape-model.ts does not know what this is: ${JSON.stringify(schema)}`);
 }
 

@@ -8,7 +8,6 @@
  * - `lanes.ts`             keys that wait, by what they need to run
  * - `work-queue-metrics.ts` what the queue tells of itself
  * - `expectations.ts`      creates and deletes of ours that the cache has not shown yet
- * - `resource-version-expectations.ts` the same for changes to one object
  *
  * The loop is level-based: a key comes in, "look again after" or an error comes out, and what happened to the object is
  * withheld, so a lost, doubled or late event cannot change what is done (I10).

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseReference } from "#images/reference.ts";
 import { digestOf } from "../../../test/world/pool-pods.ts";
-import { digestIn, pinImage, readableImage, sameImage } from "./image-pin.ts";
+import { digestIn, pinImage, readableImage } from "./image-pin.ts";
 
 const digest = digestOf("one");
 const other = digestOf("two");
@@ -72,18 +72,7 @@ describe("a pinned image", () => {
   });
 });
 
-describe("images are compared", () => {
-  test("by digest only: tags and names say nothing", () => {
-    expect(sameImage(`app:v1-u1@${digest}`, `mirror.invalid/app@${digest}`)).toBe(true);
-    expect(sameImage(`app:v1@${digest}`, `app:v1@${other}`)).toBe(false);
-  });
-
-  test("and without a digest equal nothing, not even themselves", () => {
-    expect(sameImage("app:v1", "app:v1")).toBe(false);
-    expect(sameImage(undefined, undefined)).toBe(false);
-    expect(sameImage("", `app@${digest}`)).toBe(false);
-  });
-
+describe("the digest of an image", () => {
   test.for([`docker.io/library/app@${digest}`, `docker-pullable://app@${digest}`, `app:v1-u4@${digest}`, digest])(
     "the digest is found in %s",
     (text) => {

@@ -37,12 +37,6 @@ export function isDigestAlone(image: string): boolean {
   return tag === undefined && digest !== undefined;
 }
 
-/** By digest only: nodes report any tag of the same content, and what has no digest is equal to nothing. */
-export function sameImage(left: string | undefined, right: string | undefined): boolean {
-  const digest = digestIn(left);
-  return digest !== undefined && digest === digestIn(right);
-}
-
 /** The image as its user knows it, with the digest that ran and without our counter. */
 export function readableImage(pinned: string): string {
   const { name, digest } = split(pinned);

@@ -121,7 +121,7 @@ function renderSpec(spec: PodSpec, image: string | undefined, { member, instance
     ...spec,
     containers: first === undefined ? spec.containers : [renderContainer(first, image, resources), ...others],
     ...(pullSecret !== undefined && { imagePullSecrets: withSecret(spec.imagePullSecrets, pullSecret) }),
-    ...(!isEmpty(nodeSelector) && { nodeSelector: { ...(spec["nodeSelector"] as StringMap | undefined), ...nodeSelector } }),
+    ...(!isEmpty(nodeSelector) && { nodeSelector: { ...spec.nodeSelector, ...nodeSelector } }),
   };
 }
 

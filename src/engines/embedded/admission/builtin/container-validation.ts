@@ -19,7 +19,9 @@ export interface PodScope {
 export const pullPolicies = ["Always", "IfNotPresent", "Never"];
 
 export function validateContainers(scope: PodScope, causes: Causes): void {
-  const { containers = [], initContainers = [] } = scope.spec;
+  // A client may leave the containers out, whatever the type says: it is this rule that refuses such a pod.
+  const given: Partial<StoredPodSpec> = scope.spec;
+  const { containers = [], initContainers = [] } = given;
   if (containers.length === 0) causes.required("spec.containers");
   for (const [index, container] of containers.entries()) {
     validateContainer(scope, container, `spec.containers[${index}]`, causes);

@@ -81,9 +81,9 @@ describe("what the node cannot do is named by its field", () => {
     ["spec.containers[0].tty", main({ tty: true })],
     ["spec.containers[0].ports with a hostPort", main({ ports: [{ containerPort: 80, hostPort: 80 }] })],
     ["spec.containers[0].resources nvidia.com/gpu", main({ resources: { limits: { "nvidia.com/gpu": "1" } } })],
-    ["spec.containers[0].readinessProbe.grpc", main({ readinessProbe: { grpc: { port: 1 } } as never })],
-    ["spec.containers[0].livenessProbe.httpGet.host", main({ livenessProbe: { httpGet: { port: 1, host: "192.0.2.1" } } as never })],
-    ["spec.containers[0].startupProbe.tcpSocket.host", main({ startupProbe: { tcpSocket: { port: 1, host: "192.0.2.1" } } as never })],
+    ["spec.containers[0].readinessProbe.grpc", main({ readinessProbe: { grpc: { port: 1 } } })],
+    ["spec.containers[0].livenessProbe.httpGet.host", main({ livenessProbe: { httpGet: { port: 1, host: "192.0.2.1" } } })],
+    ["spec.containers[0].startupProbe.tcpSocket.host", main({ startupProbe: { tcpSocket: { port: 1, host: "192.0.2.1" } } })],
     ["spec.containers[0].lifecycle.preStop.tcpSocket", main({ lifecycle: { preStop: { tcpSocket: { port: 1 } } } })],
     [
       "spec.containers[0].volumeMounts[0].subPath",

@@ -135,7 +135,7 @@ function containerFields(container: StoredContainer, path: string, runsDaemon: b
 
 const resources: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
 
-function resourceFields({ resources: { limits, requests } = {} }: StoredContainer, path: string): readonly string[] {
+function resourceFields({ resources: { limits, requests } }: StoredContainer, path: string): readonly string[] {
   const names = new Set(Object.keys({ ...limits, ...requests }));
   return [...names].filter((name) => !resources.has(name)).map((name) => `${path} ${name}`);
 }
