@@ -98,10 +98,10 @@ attack: $(STAMP) ## One tenant tries to exhaust a server while another one works
 	@node test/attack/run.ts
 
 .PHONY: test-vm
-test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; an hour; needs root)
+test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; STEPS=cleanliness for single steps; an hour; needs root)
 	@$(NODE_PACKAGES)
 	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
-	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick)
+	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS))
 
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)

