@@ -223,11 +223,13 @@ describe("an Env without a free pod", () => {
     const { scene } = world;
     await scene.addEnv("e", { "e-a": { pool: { replicas: 0 } } });
     const process = await scene.process();
-    expect(await refusal(process.create({ from }))).toMatchObject({
+    const refused = (await refusal(process.create({ from }))) as { readonly details: object };
+    expect(refused).toMatchObject({
       code: "no_capacity",
       message:
         "Env e cannot have a pod: pool e-a has 0 replicas, so no pod can become free: enable autoscaling of its group default, or raise the member's replicas",
     });
+    expect(refused.details, "waiting does not help, so nothing is said about when to try again").not.toHaveProperty("retryAfterSeconds");
   });
 
   test.each([

@@ -125,4 +125,15 @@ export const lifeMutants: readonly Mutant[] = [
       ["a lying daemon is believed where freezing failed", 'if (restAnswer(pod) !== "failed" && (await', "if ((await"],
     ],
   ),
+  bugsIn(
+    "src/services/creating/pool-shortage.ts",
+    ["src/services/creating/env-creates.test.ts"],
+    [
+      [
+        "a caller is told to try again where nothing can become free",
+        "shortageDetails(source, standings));",
+        "{ ...shortageDetails(source, standings), retryAfterSeconds: 1 });",
+      ],
+    ],
+  ),
 ].flat();
