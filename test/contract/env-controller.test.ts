@@ -260,7 +260,7 @@ describeServers("the Env controller", (server) => {
     ],
     [
       "TemplateMissing",
-      one,
+      alone,
       { templateRef: { name: "there-is-none" } },
       "spec.templateRef.name: there is no SandboxTemplate there-is-none",
     ],
