@@ -8,6 +8,7 @@
  *   --rates A,B   how many of them a second (default 10,45)
  *   --recycles N  how often the one pod is used (default 50)
  *   --only A,B    some of sequential, bursts, random, fresh, recycles
+ *   --idle N      instead of all that: what N waiting pods cost while nothing is asked (idle.ts)
  *   --many N      instead of all that: claims among 20 pods and among N (many.ts)
  */
 import { loadavg } from "node:os";
@@ -19,6 +20,7 @@ import { pushTinyImage } from "../../test/cluster/tiny-image.ts";
 import { type Answer, Asker, type Order } from "../claims/ask.ts";
 import { perEach, writesSoFar } from "./api-writes.ts";
 import { burstFloorOf, floorOf } from "./floor.ts";
+import { whileIdle } from "./idle.ts";
 import { amongMany } from "./many.ts";
 import { BenchPool } from "./pool.ts";
 import { processorTimeReader, timeBetween } from "./processor-time.ts";
@@ -32,6 +34,7 @@ const { values: args } = parseArgs({
     rates: { type: "string", default: "10,45" },
     recycles: { type: "string", default: "50" },
     only: { type: "string", default: "sequential,bursts,random,fresh,recycles" },
+    idle: { type: "string" },
     many: { type: "string" },
   },
 });
@@ -119,6 +122,11 @@ async function measure(): Promise<void> {
   const { url, apiKey } = await world.access();
   const ask = (more: Partial<Order>): Promise<Answer> =>
     asker.tell({ url, apiKey, body: { poolName: "bench" }, count: 1, parallel: 1, ...more });
+  if (args.idle !== undefined) {
+    say(`${args.idle} idle pods`);
+    console.log(await whileIdle(world, Number(args.idle)));
+    return;
+  }
   if (args.many !== undefined) {
     say(`claims among 20 pods and among ${args.many}`);
     console.log(await amongMany(world, ask, Number(args.many)));
@@ -153,4 +161,4 @@ async function measure(): Promise<void> {
 }
 
 await measure();
-if (args.many === undefined) report.print();
+if (args.many === undefined && args.idle === undefined) report.print();

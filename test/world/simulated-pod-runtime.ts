@@ -69,6 +69,9 @@ interface SimulatedPod {
 export class SimulatedPodRuntime implements PodRuntime {
   readonly #clock: Clock;
   readonly #pods = new Map<string, SimulatedPod>();
+  readonly #takenSlots = new Set<number>();
+  /** No slot below it is free. */
+  #freeFrom = 0;
   readonly #handlers: ((id: string, exit: ContainerExit) => void)[] = [];
   readonly #failures = new Map<RuntimeOperation, { left: number; readonly failure: Failure }>();
   readonly #delays = new Map<RuntimeOperation, () => number>();
@@ -135,6 +138,8 @@ export class SimulatedPodRuntime implements PodRuntime {
   /** Everything on the machine ends, without a report. */
   reboot(): void {
     this.#pods.clear();
+    this.#takenSlots.clear();
+    this.#freeFrom = 0;
     this.#begun.clear();
   }
 
@@ -160,7 +165,7 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   ensurePod(plan: PodPlan): Promise<PodState> {
     return this.#call("ensurePod", () => {
-      const pod = this.#pods.get(plan.uid) ?? { plan, slot: this.#freeSlot(), frozen: false, held: [], containers: new Map() };
+      const pod = this.#pods.get(plan.uid) ?? { plan, slot: this.#takeSlot(), frozen: false, held: [], containers: new Map() };
       this.#pods.set(plan.uid, pod);
       pod.plan = { ...pod.plan, egress: plan.egress };
       return this.#stateOf(pod);
@@ -169,6 +174,8 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   removePod(uid: string): Promise<void> {
     return this.#call("removePod", () => {
+      const pod = this.#pods.get(uid);
+      if (pod !== undefined) this.#leaveSlot(pod.slot);
       this.#pods.delete(uid);
     });
   }
@@ -310,9 +317,15 @@ export class SimulatedPodRuntime implements PodRuntime {
     return { uid, namespace, name, ip: addressOf(slot), slot, frozen, egress, containers: states };
   }
 
-  #freeSlot(): number {
-    const taken = new Set([...this.#pods.values()].map(({ slot }) => slot));
-    for (let slot = 0; ; slot++) if (!taken.has(slot)) return slot;
+  #takeSlot(): number {
+    while (this.#takenSlots.has(this.#freeFrom)) this.#freeFrom += 1;
+    this.#takenSlots.add(this.#freeFrom);
+    return this.#freeFrom;
+  }
+
+  #leaveSlot(slot: number): void {
+    this.#takenSlots.delete(slot);
+    this.#freeFrom = Math.min(this.#freeFrom, slot);
   }
 
   #thaw(pod: SimulatedPod | undefined): void {
