@@ -84,11 +84,10 @@ function policyOf(pod: Pod): RecyclePolicy {
   return recyclePolicies.find((policy) => policy === text) ?? "Auto";
 }
 
-/** Init containers that stay, and those that somebody put into the pod to look around: neither is exchanged. */
+/** Init containers that stay, and containers that were added to the pod for debugging: neither is exchanged. */
 function sideContainers({ spec }: Pod): readonly string[] {
   const restartable = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
-  const debugging = Array.isArray(spec["ephemeralContainers"]) ? (spec["ephemeralContainers"] as readonly Container[]) : [];
-  return [...restartable, ...debugging].map(({ name }) => name);
+  return [...restartable, ...(spec.ephemeralContainers ?? [])].map(({ name }) => name);
 }
 
 function writableVolumes({ spec }: Pod): readonly string[] {
