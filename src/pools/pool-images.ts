@@ -21,14 +21,14 @@ export interface ImageDigests {
   resolve(image: string, options: DigestOptions): Promise<{ readonly digest: string }>;
 }
 
-/** What an image runs by itself. It never changes, so whoever answers asks a registry once for each digest. */
+/** What an image runs by itself. It never changes, so an implementation asks a registry once for each digest. */
 export interface ImageCommands {
   commandOf(image: string, digest: string, options: DigestOptions): Promise<ImageCommand>;
 }
 
 export interface DigestOptions {
   readonly signal: AbortSignal;
-  /** Whoever knows no secrets of pods leaves it out of account. */
+  /** An implementation that knows no secrets of pods ignores it. */
   readonly puller?: ImagePuller | undefined;
 }
 

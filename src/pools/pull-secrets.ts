@@ -24,7 +24,7 @@ interface Kept<T> {
   readonly until: number;
 }
 
-/** Not longer than anybody waits who has corrected a secret and tries again. */
+/** Short, so that a corrected secret is used soon. */
 const keptMs = 60_000;
 const maxKept = 1000;
 const usualAccount = "default";
@@ -104,7 +104,7 @@ function pullSecretOf({ type, data = {} }: Secret): PullSecret | undefined {
   try {
     const text = textOf(type, decoded);
     if (text === undefined) return undefined;
-    // Whoever complains about it quotes it: it must not come that far.
+    // Errors further on would quote a secret that cannot be understood, so it is left out here.
     const _ = new Keyring([text]);
     return text;
   } catch {

@@ -1,7 +1,7 @@
 /**
- * What becomes of a pod after a use. An exchange gives every container a new writable layer and ends every process in it; whatever
- * of the last user could outlive that makes the pod one to be replaced (I2, W26): volumes that he could write to, processes outside
- * the exchanged containers, containers that are not exchanged.
+ * What becomes of a pod after a use. An exchange gives every container a new writable layer and ends every process in it. A pod is
+ * replaced when something of its last user could outlive the exchange (I2, W26): writable volumes, processes outside the exchanged
+ * containers, containers that are not exchanged.
  */
 import { annotationKeys, type RecyclePolicy, recyclePolicies } from "#model/keys.ts";
 import type { Container, Pod, Volume } from "#model/pod.ts";

@@ -1,6 +1,6 @@
 /**
  * The second half of an end, for pods that rest: their sandbox has ended, nothing of it runs any more, and now their containers are exchanged.
- * Ending is one write that nobody waits for; exchanging keeps a node busy, so it is done when the node has time for it.
+ * An end is one write, and its caller does not wait for the exchange. An exchange keeps a node busy, so it is done when the node has time.
  */
 import { isResting } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";

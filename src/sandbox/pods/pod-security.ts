@@ -3,7 +3,7 @@
  * ask for more. Our own node confines by itself, in a user namespace of each pod's own, and is told nothing of this.
  *
  * A template that names an unprivileged user and does not ask for escalation is "restricted". One that leaves the user to its image may
- * mean root, who needs some of root's powers for the user to be changed and files to be given away: it is "baseline".
+ * run as root, which needs some capabilities to change users and to give files away: it is "baseline".
  */
 import type { PodSecurityContext, SecurityContext } from "#model/kubernetes.generated.ts";
 import type { Container, PodSpec } from "#model/pod.ts";

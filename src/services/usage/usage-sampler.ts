@@ -3,8 +3,8 @@
  * no use of a sandbox.
  *
  * - `usage-sampler.ts`  the loop                     - `usage-log.ts`   what is kept
- * - `sandbox-usage.ts`  who may see it               - `pod-limits.ts`  what a sandbox may use at most
- * - `pod-use.ts`        whoever knows what pods use; `daemon-use.ts` asks the daemons
+ * - `sandbox-usage.ts`  which callers may see it     - `pod-limits.ts`  what a sandbox may use at most
+ * - `pod-use.ts`        the source of what pods use; `daemon-use.ts` asks the daemons
  */
 import type { SandboxCache } from "#kube/sandbox-cache/sandbox-cache.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
@@ -23,8 +23,8 @@ export interface UsageSamplerDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox">;
   readonly read: ReadPodUse;
   /**
-   * `all`: whatever runs, for the only process that serves an API. `asked`: those that somebody asked about lately, for one of
-   * several, of which each would otherwise look at everything.
+   * `all`: every running sandbox, for the only process that serves an API. `asked`: the sandboxes that were asked about lately, for
+   * one process of several, so that not every process reads all of them.
    */
   readonly whom: "all" | "asked";
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface UsageSamplerDeps {
 }
 
 export const sampleEveryMs = 5000;
-/** Whoever has asked about a sandbox probably asks again. */
+/** A client that asked about a sandbox probably asks again. */
 const interestMs = 10 * 60_000;
 const readsAtOnce = 8;
 
@@ -70,7 +70,7 @@ export class UsageSampler implements Disposable {
     this.#timer = undefined;
   }
 
-  /** Resolves when there is a sample, if there can be one: nobody waits five seconds for the first. */
+  /** Resolves when there is a sample, if there can be one: the first one is taken at once, not after five seconds. */
   async ask(sandboxId: string): Promise<void> {
     this.#askedAt.set(sandboxId, this.#deps.clock.now());
     if (this.log.last(sandboxId) !== undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The pod template inside our own kinds, held to the rules of pods and to what the node can do. A CustomResourceDefinition cannot say them, so on
- * Kubernetes such a template is stored, and its status tells (`controllers/template`); here it is refused, with the path of the field.
+ * Checks the pod templates inside our own kinds by the rules of pods and by what the node can do. A CustomResourceDefinition cannot express these
+ * rules, so Kubernetes stores a wrong template, and its status says what is wrong (`controllers/template`); here it is refused, with the path of the field.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isApiError, type StatusCause } from "#kube/api-error.ts";
@@ -40,7 +40,7 @@ function specOf(object: ApiObject): JsonRecord {
   return recordAt(asRecord(object), "spec");
 }
 
-/** A pool that names a template may say no more than what is different in its pods: that is no pod by itself. */
+/** A pool that names a template may contain only the differences of its pods, which is not a whole pod. */
 function podTemplateCauses(object: ApiObject): readonly StatusCause[] {
   const spec = specOf(object);
   const template = recordAt(spec, "template");
@@ -62,7 +62,7 @@ function podTemplateCauses(object: ApiObject): readonly StatusCause[] {
   return mistakesOf(pod).map(({ field, ...rest }) => ({ ...rest, field: `spec.template.${field}` }));
 }
 
-/** A template may leave it to requests which image a container runs. */
+/** A template may leave the image of a container to requests. */
 function withImage(container: unknown): unknown {
   return isRecord(container) && (container["image"] ?? "") === "" ? { ...container, image: "any" } : container;
 }

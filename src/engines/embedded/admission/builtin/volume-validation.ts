@@ -16,7 +16,7 @@ import { volumeSources } from "./kubernetes-shape.ts";
 
 const hostPathTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
-/** Returns the names of volumes that can be mounted: those about which there is nothing to complain. */
+/** Returns the names of the volumes that can be mounted: the valid ones. */
 export function validateVolumes(spec: StoredPodSpec, causes: Causes): ReadonlySet<string> {
   const usable = new Set<string>();
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
@@ -112,7 +112,7 @@ function validateClaimTemplate(template: PersistentVolumeClaimTemplate | undefin
   if (resources?.requests?.["storage"] === undefined) causes.required(`${path}.spec.resources[storage]`);
 }
 
-/** What secrets and config maps have in common as volumes and as parts of one. */
+/** The fields that secrets and config maps share, as volumes and as sources of projected volumes. */
 interface Files {
   readonly items?: readonly KeyToPath[];
   readonly defaultMode?: number;
