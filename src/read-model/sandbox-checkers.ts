@@ -88,9 +88,9 @@ function startFailure(pod: Pod): Verdict | undefined {
 
 function checkSwapped(pod: Pod): Verdict | undefined {
   const { generation = 0 } = pod.metadata;
-  const observed = pod.status?.["observedGeneration"];
+  const observed = pod.status?.observedGeneration;
   // Nodes that do not report it leave it out; then the swap state alone must do.
-  if (typeof observed === "number" && observed < generation) return waiting("the node has not seen the latest change of the pod");
+  if (observed !== undefined && observed < generation) return waiting("the node has not seen the latest change of the pod");
   return isBeingSwapped(pod) ? waiting("the container is being swapped") : undefined;
 }
 

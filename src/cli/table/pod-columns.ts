@@ -13,7 +13,7 @@ export const podColumns: readonly Column<Pod>[] = [
   { name: "Age", cell: (pod, now) => age(pod.metadata.creationTimestamp, now) },
   { name: "IP", wide: true, cell: (pod) => firstAddress(pod) },
   { name: "Node", wide: true, cell: (pod) => pod.spec.nodeName ?? none },
-  { name: "Nominated Node", wide: true, cell: (pod) => textOf(pod.status?.["nominatedNodeName"]) },
+  { name: "Nominated Node", wide: true, cell: (pod) => textOf(pod.status?.nominatedNodeName) },
   { name: "Readiness Gates", wide: true, cell: (pod) => gatesText(pod) },
 ];
 
@@ -28,12 +28,11 @@ function restartsText(pod: Pod, now: number): string {
 }
 
 function firstAddress(pod: Pod): string {
-  const addresses = pod.status?.["podIPs"] as readonly { readonly ip?: string }[] | undefined;
-  return addresses?.[0]?.ip ?? none;
+  return pod.status?.podIPs?.[0]?.ip ?? none;
 }
 
 function gatesText(pod: Pod): string {
-  const gates = (pod.spec["readinessGates"] ?? []) as readonly { readonly conditionType: string }[];
+  const gates = pod.spec.readinessGates ?? [];
   if (gates.length === 0) return none;
   const open = gates.filter((gate) => pod.status?.conditions?.find(({ type }) => type === gate.conditionType)?.status === "True");
   return `${open.length}/${gates.length}`;

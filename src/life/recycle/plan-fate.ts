@@ -87,8 +87,7 @@ function policyOf(pod: Pod): RecyclePolicy {
 /** Init containers that keep running, and ephemeral containers added for debugging: neither is exchanged. */
 function sideContainers({ spec }: Pod): readonly string[] {
   const restartable = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
-  const debugging = Array.isArray(spec["ephemeralContainers"]) ? (spec["ephemeralContainers"] as readonly Container[]) : [];
-  return [...restartable, ...debugging].map(({ name }) => name);
+  return [...restartable, ...(spec.ephemeralContainers ?? [])].map(({ name }) => name);
 }
 
 function writableVolumes({ spec }: Pod): readonly string[] {

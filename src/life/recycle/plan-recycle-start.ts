@@ -30,5 +30,5 @@ export function planRecycleStart(pod: Pod, containerImages: ContainerImages, now
 export function mayRest({ metadata, spec, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined || status?.phase !== "Running" || (status.podIP ?? "") === "") return false;
   if (metadata.annotations?.[annotationKeys.paused] !== undefined || isFrozen({ status })) return false;
-  return spec.containers.length === 1 && spec.shareProcessNamespace !== true && spec["hostPID"] !== true;
+  return spec.containers.length === 1 && spec.shareProcessNamespace !== true && spec.hostPID !== true;
 }

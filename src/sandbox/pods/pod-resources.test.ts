@@ -20,7 +20,7 @@ describe("the size of a sandbox", () => {
     expect(resources({ limits: { cpu: "2" }, requests: { cpu: "1", memory: "64Mi" } })).toEqual({ cpu: "2", memory: "64Mi" });
   });
 
-  test("leaves out what nobody says", () => {
+  test("leaves out what no container states", () => {
     expect(resources({})).toEqual({});
     expect(podResources(aPoolPod())).toEqual({});
     expect(resources({ limits: { cpu: "lots" } })).toEqual({});

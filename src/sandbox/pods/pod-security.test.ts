@@ -17,7 +17,7 @@ function contextOf(main: Partial<Container>, spec: Partial<PodSpec> = {}): Conta
 const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] }, runAsNonRoot: true };
 
 describe("a template that names an unprivileged user", () => {
-  test("is restricted, whether the container or the pod names him", () => {
+  test("is restricted, whether the container or the pod names the user", () => {
     expect(contextOf({ securityContext: { runAsUser: 1000 } })).toEqual({ ...restricted, runAsUser: 1000 });
     expect(contextOf({}, { securityContext: { runAsUser: 1000 } })).toEqual(restricted);
     expect(secured().securityContext).toEqual({ seccompProfile: { type: "RuntimeDefault" } });

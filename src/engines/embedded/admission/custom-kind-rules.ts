@@ -80,7 +80,7 @@ function withTypeMeta(object: JsonRecord, resource: ResourceType): ApiObject {
   return (isComplete ? object : named) as unknown as ApiObject;
 }
 
-/** A write through the status face takes nothing but the status from `next`, not even labels; any other write everything else. */
+/** A write of the status subresource takes only the status from `next`, not even labels; any other write takes everything else. */
 function prepareForUpdate({ resource, schema }: Checks, next: ApiObject, current: ApiObject, subresource: Subresource): ApiObject {
   const stored = asRecord(current);
   const given = asRecord(next);
@@ -129,7 +129,7 @@ function validateStatus(checks: Checks, next: ApiObject, current: ApiObject, cau
   validate(checks.status, status, asRecord(current)["status"] ?? nothingStored, { causes, root: "status" });
 }
 
-/** An object that has had duplicates all along may keep them. */
+/** An object that was stored with duplicates may keep them. */
 function validateLists({ schema }: Checks, next: ApiObject, current: ApiObject, causes: Causes): void {
   const found = new Causes();
   checkLists({ node: schema, value: next, stored: current, path: "" }, found);
@@ -152,7 +152,7 @@ const blocking = new Set([
   "FieldValueTypeInvalid",
 ]);
 
-/** Rules may rely on what the schema says, so they are not asked about an object that breaks it. */
+/** CEL rules rely on the schema, so they do not run for an object that breaks it. */
 function askRules({ rules }: Checks, next: ApiObject, current: unknown, causes: Causes): void {
   if (rules === undefined) return;
   if (causes.all.some((cause) => blocking.has(cause.reason))) {

@@ -8,7 +8,7 @@ import type { ResourceType } from "#model/resource.ts";
  * - `kind-rules.ts` (this file) the questions; `all-rules.ts` the answers of every kind,
  * - `custom-kind-rules.ts` our own kinds, out of their structural schemas (`schema/`) with `scale-rules.ts`,
  * - `pod-template-rules.ts` the pods inside them,
- * - `builtin/` Kubernetes' own kinds: their fields (`shape.ts`) and one file of rules each, pods in several files (`pod-rules.ts` names them),
+ * - `builtin/` Kubernetes' own kinds: their fields (`shape.ts`, `kubernetes-shape.ts`, `fields.generated.ts`) and one `…-rules.ts` each, pods in several files (`pod-rules.ts` names them),
  * - `metadata-rules.ts` what all kinds have in common, `field-selector.ts` field selectors,
  * - `causes.ts` mistakes in the server's words, `json.ts` JSON values that share what does not change,
  * - `recorded/` what a real server answered, and the test that holds the rules to it.
@@ -27,7 +27,7 @@ export interface KindRules {
   normalize(object: ApiObject): { readonly object: ApiObject; readonly unknownFields: readonly string[] };
 
   /**
-   * What a create may not decide is set or removed here: status of kinds that have the subresource, a pod's first phase, …
+   * Sets or removes what a client may not decide in a create: status of kinds that have the subresource, a pod's first phase, …
    * The name must be there (generated, if need be). Throws Forbidden where a plugin of the server would refuse.
    */
   prepareForCreate(object: ApiObject): ApiObject;
@@ -37,8 +37,7 @@ export interface KindRules {
 
   /**
    * Everything that is wrong, in document order; empty when the object may be stored. Metadata syntax is included.
-   * What of the metadata belongs to the store is as the store wants it by then; a uid or a time of deletion that the caller
-   * tried to change is refused here.
+   * The store has set the metadata that belongs to it before; a changed uid or time of deletion is refused here.
    */
   validateCreate(object: ApiObject): readonly StatusCause[];
   validateUpdate(next: ApiObject, current: ApiObject, subresource: Subresource): readonly StatusCause[];
@@ -47,5 +46,5 @@ export interface KindRules {
   selectableFields(object: ApiObject): Readonly<Record<string, string>>;
 }
 
-/** Which face of the object a write goes through. */
+/** Whether a write goes to the object itself or to its status subresource. */
 export type Subresource = "main" | "status";

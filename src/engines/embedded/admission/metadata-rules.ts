@@ -34,13 +34,13 @@ function validateNamespace(rules: MetadataRules, namespace: string, causes: Caus
   else causes.invalidEach("metadata.namespace", namespace, dnsLabelMistakes(namespace));
 }
 
-/** On update, only what differs from the stored metadata is looked at; it has been looked at before. */
+/** On update, only what differs from the stored metadata is checked; the rest was checked when it was stored. */
 export function validateMetadataUpdate(rules: MetadataRules, next: ObjectMeta, current: ObjectMeta, causes: Causes): void {
   if (next === current) return;
   if (current.deletionTimestamp !== undefined) validateNoNewFinalizers(next, current, causes);
   for (const field of ["name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] as const) {
     const value = next[field];
-    // Of an object that is going already, the time of its going is not changed but ignored.
+    // An object that is being deleted keeps its time of deletion: another one is ignored.
     const ignored = field === "deletionTimestamp" && current.deletionTimestamp !== undefined;
     if (value !== undefined && value !== current[field] && !ignored) causes.invalid(`metadata.${field}`, value, immutable);
   }
@@ -134,7 +134,7 @@ export function validateFinalizerDomain(finalizer: string, path: string, causes:
   causes.invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified");
 }
 
-/** What every kind can be selected by. Kinds without namespaces have no namespace to select by. */
+/** The fields that select objects of every kind. Kinds without namespaces cannot be selected by namespace. */
 export function metadataFields(
   rules: Pick<MetadataRules, "namespaced">,
   { name = "", namespace = "" }: ObjectMeta,

@@ -74,7 +74,7 @@ export function podTemplateCauses(object: ApiObject, lacking: (pod: Pod) => read
   return mistakesOf(pod, lacking).map(({ field, ...rest }) => ({ ...rest, field: `spec.template.${field}` }));
 }
 
-/** A template may leave it to requests which image a container runs. */
+/** A template may leave the image of a container to requests. */
 function withImage(container: unknown): unknown {
   return isRecord(container) && (container["image"] ?? "") === "" ? { ...container, image: "any" } : container;
 }

@@ -64,6 +64,6 @@ function validateData({ data = {}, binaryData = {} }: ConfigMap, causes: Causes)
     causes.invalidEach(`binaryData[${key}]`, key, configKeyMistakes(key));
     bytes += Buffer.byteLength(encoded, "base64");
   }
-  // The server has no better name for all the data together.
+  // The server names all the data together like this.
   if (bytes > maxDataBytes) causes.tooLong("[]", maxDataBytes);
 }

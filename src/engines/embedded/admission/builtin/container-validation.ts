@@ -1,4 +1,4 @@
-/** What containers may say; `environment-validation.ts`, `handler-validation.ts`, `resource-validation.ts` and `security-validation.ts` have its larger parts. */
+/** Checks containers; `environment-validation.ts`, `handler-validation.ts`, `resource-validation.ts` and `security-validation.ts` check their larger parts. */
 import type { Causes } from "../causes.ts";
 import { dnsLabelMistakes, portNameMistakes, portNumberMistakes } from "#model/names.ts";
 import { validateEnvironment } from "./environment-validation.ts";
@@ -8,7 +8,7 @@ import type { ContainerPort, VolumeMount } from "#model/kubernetes.generated.ts"
 import { validateResources } from "./resource-validation.ts";
 import { validateContainerSecurity } from "./security-validation.ts";
 
-/** What the containers of a pod must know of each other. */
+/** What is shared between the checks of a pod's containers. */
 export interface PodScope {
   readonly spec: StoredPodSpec;
   /** Volumes that can be mounted. */
@@ -158,7 +158,7 @@ function validateChoice(value: string, choices: readonly string[], field: string
   else if (!choices.includes(value)) causes.notSupported(field, value, choices);
 }
 
-/** A container that is done before the others start cannot be asked whether it is well. */
+/** An init container that runs to its end before the others start has no probes and no hooks. */
 function validateRunsOnce(container: StoredContainer, path: string, causes: Causes): void {
   for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {
     if (container[field] !== undefined)

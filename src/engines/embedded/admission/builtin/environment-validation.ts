@@ -63,7 +63,7 @@ function validateResourceReference(resource: string, path: string, causes: Cause
   }
 }
 
-/** A field of the pod that its containers can read. `usable` are those that fit where it is read. */
+/** A reference to a field of the pod. `usable` are the fields that can be read at this place. */
 export function validateFieldReference(reference: ObjectFieldSelector, usable: readonly string[], path: string, causes: Causes): void {
   const { apiVersion, fieldPath } = reference;
   if (apiVersion === "") causes.required(`${path}.apiVersion`);

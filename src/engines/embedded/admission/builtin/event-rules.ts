@@ -54,7 +54,7 @@ export const eventRules: KindRules = {
   },
 };
 
-/** Events with an eventTime follow the newer, stricter form; those without take nearly anything. */
+/** Events with an eventTime follow the newer, stricter form; events without one may say nearly anything. */
 function validateEvent(event: ObjectEvent, causes: Causes): void {
   const isNewForm = (event.eventTime ?? null) !== null;
   validateInvolvedNamespace(event, isNewForm, causes);
@@ -71,7 +71,7 @@ function validateNewForm({ reportingComponent = "", reportingInstance, action, r
   if (Buffer.byteLength(message) > 1024) causes.invalid("message", "", "can have at most 1024 characters");
 }
 
-/** An event is beside its object; one about an object without namespace is in the default one. */
+/** An event is in the namespace of its object; an event about an object without a namespace is in the default namespace. */
 function validateInvolvedNamespace(
   { metadata: { namespace: own = "" }, involvedObject }: ObjectEvent,
   isNewForm: boolean,

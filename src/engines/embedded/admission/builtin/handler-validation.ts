@@ -35,7 +35,7 @@ function validateProbe(probe: StoredProbe, path: string, causes: Causes): void {
   if (grace !== undefined && grace <= 0) causes.invalid(`${path}.terminationGracePeriodSeconds`, grace, "must be greater than 0");
 }
 
-/** What restarts a container, or lets it start, is decided by one success. */
+/** Liveness and startup probes succeed with one success; the server takes no other number. */
 function validateSingleSuccess(probe: StoredProbe, path: string, causes: Causes): void {
   if (probe.successThreshold !== 1) causes.invalid(`${path}.successThreshold`, probe.successThreshold, "must be 1");
 }
@@ -52,7 +52,7 @@ function validateHook(hook: Handler, path: string, graceSeconds: number, causes:
   causes.invalid(`${path}.sleep`, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`);
 }
 
-/** Exactly one handler, and that a sound one. Returns which. */
+/** Checks that there is exactly one handler, and that it is valid. Returns its name. */
 function validateHandler(handler: Handler, names: readonly HandlerName[], path: string, causes: Causes): HandlerName | undefined {
   const [chosen, ...others] = names.filter((name) => handler[name] !== undefined);
   if (chosen === undefined) {

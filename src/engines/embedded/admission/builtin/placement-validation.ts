@@ -68,7 +68,7 @@ function validateNodeTerm({ matchExpressions = [], matchFields = [] }: NodeSelec
   for (const [index, requirement] of matchFields.entries()) validateFieldRequirement(requirement, `${path}.matchFields[${index}]`, causes);
 }
 
-/** The one field of a node that can be asked for is its name. */
+/** A term can ask for one field of a node: its name. */
 function validateFieldRequirement({ key, operator, values = [] }: NodeSelectorRequirement, path: string, causes: Causes): void {
   if (operator !== "In" && operator !== "NotIn") causes.invalid(`${path}.operator`, operator, "not a valid selector operator");
   else if (values.length !== 1) {
@@ -115,7 +115,7 @@ function validateSpreading(constraints: readonly TopologySpreadConstraint[], cau
     if (!["DoNotSchedule", "ScheduleAnyway"].includes(whenUnsatisfiable)) {
       causes.notSupported(`${path}.whenUnsatisfiable`, whenUnsatisfiable, ["DoNotSchedule", "ScheduleAnyway"]);
     }
-    // The server complains about the first of two.
+    // Of two equal constraints the server names the first.
     if (pairs.includes(pair, index + 1)) causes.duplicate(`${path}.{topologyKey, whenUnsatisfiable}`, pair);
   }
 }

@@ -1,4 +1,4 @@
-/** What the admission plugins that every API server runs do to pods: tolerations for lost nodes, and priorities. */
+/** What the default admission plugins of an API server add to pods: tolerations for lost nodes, and priorities. */
 import { ApiError } from "#kube/api-error.ts";
 import { withProperties } from "../json.ts";
 import type { StoredPod, StoredPodSpec } from "#engines/embedded/stored-pod.ts";

@@ -1,12 +1,12 @@
 /**
- * Pods. They are the one kind of Kubernetes that AgentBox takes from its users nearly whole, so all of it is known here:
+ * Pods. Users of AgentBox write nearly all of a pod themselves, so all of its rules are here:
  *
  * - `kubernetes-shape.ts` its fields with their fixed defaults, `../../stored-pod.ts` a pod that has them, as a type,
  * - `pod-defaults.ts` defaults that follow from other fields, `pod-plugins.ts` what the server's plugins add, `pod-qos.ts` its class of service,
  * - `pod-validation.ts` what it may say, `pod-updates.ts` what of it may change.
  *
- * Not known: priority classes and runtime classes of a cluster (any name is taken), what older volume types may say, and
- * pod-level resources beyond their fields.
+ * Not checked: whether priority classes and runtime classes exist, the values in volumes of older types, and the values of
+ * resources of a whole pod.
  */
 import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";

@@ -1,4 +1,4 @@
-/** What may still change about a pod once it is there: very little. */
+/** Which fields of a pod may change after its creation: very few. */
 import { isIP } from "node:net";
 import { type Causes, immutable } from "../causes.ts";
 import { asRecord, jsonEqual, type JsonRecord, withProperties } from "../json.ts";
@@ -33,7 +33,7 @@ export function validateSpecUpdate(next: StoredPodSpec, current: StoredPodSpec, 
   causes.forbidden("spec", `pod updates may not change fields other than ${changeable}\nchanged here: ${changed.join(", ")}`);
 }
 
-/** False when nothing further is worth saying. */
+/** False when the server checks nothing more. */
 function validateDeadline(next: number | undefined, current: number | undefined, causes: Causes): boolean {
   const field = "spec.activeDeadlineSeconds";
   if (next === undefined) {
@@ -69,7 +69,7 @@ function validateGates(next: StoredPodSpec, current: StoredPodSpec, causes: Caus
 /** `next` with everything that may change put back to what it was. */
 function withoutChangeable(next: StoredPodSpec, current: StoredPodSpec): StoredPodSpec {
   const graceCorrected = current.terminationGracePeriodSeconds < 0 && next.terminationGracePeriodSeconds === 1;
-  // A pod that waits for its gates has not been placed: where it may go can still be narrowed.
+  // A pod with gates has no node yet, so it may still be bound to fewer nodes.
   const gated = current.schedulingGates !== undefined;
   return withProperties(next, {
     containers: withImagesOf(next.containers, current.containers),
@@ -97,7 +97,7 @@ function changedFields(next: StoredPodSpec, current: StoredPodSpec): readonly st
   return [...keys].filter((key) => !jsonEqual(left[key], right[key])).sort();
 }
 
-/** What a status write leaves alone: the spec, the owners, the quality of service, and whether the pod is being deleted. */
+/** A status write does not change the spec, the owners, the quality of service, or whether the pod is being deleted. */
 export function keepForStatus(next: StoredPod, current: StoredPod): StoredPod {
   return {
     ...next,

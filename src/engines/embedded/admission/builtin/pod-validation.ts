@@ -1,6 +1,6 @@
 /**
- * What a pod may say. This file has the pod itself; `container-validation.ts` (and the files it names), `volume-validation.ts`
- * and `placement-validation.ts` have its parts.
+ * Checks a pod. `container-validation.ts` (and the files it names), `volume-validation.ts` and `placement-validation.ts` check
+ * its parts.
  */
 import { isIP } from "node:net";
 import type { Causes } from "../causes.ts";

@@ -8,7 +8,7 @@ type Amount = string | number;
 
 const containerResources = new Set(["cpu", "memory", "ephemeral-storage"]);
 
-/** Known to the API, but counted elsewhere than in containers. */
+/** Resources that the API knows, but not in containers. */
 const otherResources = new Set(
   "storage pods services replicationcontrollers resourcequotas secrets configmaps persistentvolumeclaims services.nodeports services.loadbalancers requests.cpu requests.memory requests.storage requests.ephemeral-storage limits.cpu limits.memory limits.ephemeral-storage".split(
     " ",
@@ -55,7 +55,7 @@ function validateResourceName(name: string, field: string, causes: Causes): void
   causes.invalid(field, name, "must be a standard resource for containers");
 }
 
-/** Things that come in pieces: what a device plugin of some vendor offers, and kinds of objects. */
+/** True for resources that come in whole pieces: devices that a vendor's plugin offers, and kinds of objects. */
 function isCountable(name: string): boolean {
   if (name.includes("/")) return !(name.split("/")[0] ?? "").endsWith("kubernetes.io");
   return otherResources.has(name) && !/storage|cpu|memory/.test(name);
@@ -77,7 +77,7 @@ interface Request {
   readonly limit: Amount | undefined;
 }
 
-/** What comes in pieces cannot be promised to more containers than there are pieces: request and limit are the same number. */
+/** Pieces cannot be shared between containers, so their request and limit must be the same number. */
 function compareWithLimit({ name, amount, limit }: Request, path: string, causes: Causes): void {
   const canOvercommit = !isHugePages(name) && (!name.includes("/") || !isCountable(name));
   if (limit === undefined) {

@@ -20,7 +20,7 @@ export function pathOf({ path }: Place, key: string): string {
   return path === "" ? key : `${path}.${key}`;
 }
 
-/** An object that cannot be read at all, as opposed to one that says something wrong. */
+/** The object cannot be read at all; an object with wrong values is refused later, by the rules of its kind. */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError";
 }
@@ -104,7 +104,7 @@ function decodeQuantity(value: unknown): unknown {
   }
 }
 
-/** Whole seconds in UTC are what is kept. */
+/** The server keeps whole seconds in UTC. */
 function decodeTime(value: unknown, place: Place, key: string): unknown {
   if (typeof value !== "string") throw unreadable(value, goField(place, key), "string");
   if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && isDateTime(value)) return value;

@@ -18,7 +18,7 @@ function asSecret(object: ApiObject): Secret {
   return object;
 }
 
-/** Plain texts are for writing only: what is kept and read is `data`. */
+/** `stringData` is for writing only: the server keeps its texts in `data`. */
 function foldTexts(object: ApiObject): ApiObject {
   const { data, stringData } = asSecret(object);
   if (stringData === undefined) return object;
@@ -74,7 +74,7 @@ function validateSecret(secret: Secret, causes: Causes): void {
   validateType(secret, data, causes);
 }
 
-/** Some types promise that certain keys are there. */
+/** Secrets of some types must have certain keys. */
 function validateType(secret: Secret, data: SecretData, causes: Causes): void {
   typeChecks[secret.type ?? ""]?.(data, causes, secret.metadata.annotations ?? {});
 }
@@ -113,7 +113,7 @@ function validateJson(data: SecretData, key: string, causes: Causes): void {
   try {
     JSON.parse(Buffer.from(encoded, "base64").toString());
   } catch {
-    // The reason would quote the secret.
+    // The parser's message would quote the secret.
     causes.invalid(field, "<secret contents redacted>", "it must be JSON");
   }
 }

@@ -1,16 +1,22 @@
 import type { Causes } from "../causes.ts";
-import { asRecord, isRecord } from "../json.ts";
+import { asRecord } from "../json.ts";
 import { dnsLabelMistakes } from "#model/names.ts";
 import { parseQuantity } from "#model/quantity.ts";
 import { pullPolicies, validateRelativePath } from "./container-validation.ts";
 import { downwardFileFields, validateFieldReference } from "./environment-validation.ts";
 import type { StoredPodSpec } from "#engines/embedded/stored-pod.ts";
-import type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection } from "#model/kubernetes.generated.ts";
+import type {
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  Volume,
+  PersistentVolumeClaimTemplate,
+  VolumeProjection,
+} from "#model/kubernetes.generated.ts";
 import { volumeSources } from "./kubernetes-shape.ts";
 
 const hostPathTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
-/** Returns the names of volumes that can be mounted: those about which there is nothing to complain. */
+/** Returns the names of the volumes that can be mounted: the valid ones. */
 export function validateVolumes(spec: StoredPodSpec, causes: Causes): ReadonlySet<string> {
   const usable = new Set<string>();
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
@@ -96,19 +102,17 @@ function projectedFiles({ secret, configMap }: VolumeProjection): readonly (read
   return [secret, configMap].flatMap((object) => (object?.items ?? []).map(({ path }) => [object?.name ?? "", path] as const));
 }
 
-function validateClaimTemplate(template: unknown, path: string, causes: Causes): void {
-  const spec = isRecord(template) ? template["spec"] : undefined;
-  if (!isRecord(spec)) {
+function validateClaimTemplate(template: PersistentVolumeClaimTemplate | undefined, path: string, causes: Causes): void {
+  if (template === undefined) {
     causes.required(path);
     return;
   }
-  if (spec["accessModes"] === undefined) causes.required(`${path}.spec.accessModes`, "at least 1 access mode is required");
-  const resources = spec["resources"];
-  const requests = isRecord(resources) ? resources["requests"] : undefined;
-  if (!isRecord(requests) || requests["storage"] === undefined) causes.required(`${path}.spec.resources[storage]`);
+  const { accessModes, resources } = template.spec;
+  if (accessModes === undefined) causes.required(`${path}.spec.accessModes`, "at least 1 access mode is required");
+  if (resources?.requests?.["storage"] === undefined) causes.required(`${path}.spec.resources[storage]`);
 }
 
-/** What secrets and config maps have in common as volumes and as parts of one. */
+/** The fields that secrets and config maps share, as volumes and as sources of projected volumes. */
 interface Files {
   readonly items?: readonly KeyToPath[];
   readonly defaultMode?: number;

@@ -7,7 +7,7 @@ import { SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
 import { type NodePod, nodePod } from "../node-pod.ts";
 import { unsupported } from "./unsupported.ts";
 
-/** The pod as the store makes it of what somebody wrote. */
+/** A pod as the store keeps it, with its defaults. */
 async function stored(spec: Partial<PodSpec>, labels: Record<string, string> = {}): Promise<NodePod> {
   using store = openObjectStore({ file: ":memory:", kinds: embeddedKindRules(), clock: new SteppedClock() });
   await store.create(Namespaces, { metadata: { name: "ns" } });
