@@ -37,6 +37,11 @@ up: $(STAMP) ## Start AgentBox on this machine, in the foreground; Ctrl-C stops 
 down: $(STAMP) ## End AgentBox and remove all its sandboxes from this machine
 	@bin/agentbox down
 
+.PHONY: install
+install: $(STAMP) ## Run AgentBox as a service of this machine (systemd; needs root; docs/operations.md)
+	@$(NODE_PACKAGES)
+	@bin/agentbox install
+
 .PHONY: test
 test: $(STAMP) ## Run all tests that need no Kubernetes
 	@$(NODE_PACKAGES)

@@ -10,6 +10,8 @@ interface ServerProcessOptions {
   readonly port?: number;
   /** Another version's bin/agentbox. */
   readonly program?: string;
+  /** Beside what the tests themselves have. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export class ServerProcess {
@@ -17,13 +19,15 @@ export class ServerProcess {
   readonly #home: string;
   readonly #flags: readonly string[];
   readonly #program: string;
+  readonly #env: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #complete: Promise<void> = Promise.resolve();
 
   /** `port`: of its API; a free one, another at each start, when left out. */
-  constructor(home: string, { sandboxes, port = 0, program = launcher }: ServerProcessOptions = { sandboxes: false }) {
+  constructor(home: string, { sandboxes, port = 0, program = launcher, env = {} }: ServerProcessOptions = { sandboxes: false }) {
     this.#home = home;
     this.#program = program;
+    this.#env = env;
     this.#flags = [...(sandboxes ? [] : ["--no-sandboxes"]), "--port", String(port)];
     this.socketPath = join(home, "run", "api.sock");
   }
@@ -32,7 +36,7 @@ export class ServerProcess {
   async start(): Promise<void> {
     let output = "";
     const child = spawn(this.#program, ["up", ...this.#flags], {
-      env: { ...process.env, AGENTBOX_HOME: this.#home },
+      env: { ...process.env, ...this.#env, AGENTBOX_HOME: this.#home },
       stdio: ["ignore", "pipe", "pipe"],
       // A group of its own, as a shell gives it: that is whom Ctrl-C reaches.
       detached: true,

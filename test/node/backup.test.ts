@@ -78,7 +78,9 @@ test("kill -9 in the middle of a backup or of a restore leaves nothing half visi
     await writeFile(join(home, "ballast"), Buffer.alloc(ballastBytes, 7));
     await killedWhen(["backup", file], home, () => partOf(folder, `.${basename(file)}.partial-`));
     expect(existsSync(file)).toBe(false);
-    await expect.poll(async () => (await readdir(join(home, "run"))).sort()).toEqual(["api.sock", expect.stringMatching(/^backup-/), "server.json"]);
+    await expect
+      .poll(async () => (await readdir(join(home, "run"))).sort())
+      .toEqual(["api.sock", expect.stringMatching(/^backup-/), "server.json"]);
     expect(await launchedCli(["backup", file], { AGENTBOX_HOME: home })).toMatchObject({ code: 0 });
     expect((await readdir(join(home, "run"))).sort()).toEqual(["api.sock", "server.json"]);
     expect((await readdir(folder)).sort()).toEqual(["b.tar", "home"]);
@@ -94,7 +96,12 @@ test("kill -9 in the middle of a backup or of a restore leaves nothing half visi
     expect(await readFile(join(other, "keys", "admin.key"), "utf8")).toBe("of the old data\n");
 
     // The server is killed while it copies: what it left goes with its next start.
-    await killedWhen(["backup", join(folder, "c.tar")], home, () => partOf(folder, ".c.tar.partial-"), () => server.kill());
+    await killedWhen(
+      ["backup", join(folder, "c.tar")],
+      home,
+      () => partOf(folder, ".c.tar.partial-"),
+      () => server.kill(),
+    );
     await server.start();
     await expect.poll(async () => (await readdir(join(home, "run"))).sort()).toEqual(["api.sock", "server.json"]);
   } finally {

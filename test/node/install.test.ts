@@ -16,12 +16,19 @@ const program = join(import.meta.dirname, "../../bin/agentbox");
 async function verified(unit: string): Promise<string> {
   const file = join(folder, "agentbox.service");
   await writeFile(file, unit);
-  const said = await promisify(execFile)("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", file]).catch((error: unknown) => error);
-  return String((said as { readonly stderr: string }).stderr);
+  const said = await promisify(execFile)("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", file]).catch(
+    (error: unknown) => error,
+  );
+  return (said as { readonly stderr: string }).stderr;
 }
 
 test("systemd takes every line of the unit", async () => {
-  const unit = unitText({ program, dataFolder: "/srv/100% mine", settingsFile: "/etc/agentbox/agentbox.env" });
+  const unit = unitText({
+    program,
+    dataFolder: "/srv/100% mine",
+    settingsFile: "/etc/agentbox/agentbox.env",
+    cacheFolder: "/root/.cache/agentbox",
+  });
   expect(await verified(unit)).toBe("");
   // It does look.
   expect(await verified(unit.replace("KillMode=process", "KillMode=sandboxes"))).toContain("sandboxes");

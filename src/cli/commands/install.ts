@@ -9,7 +9,7 @@ export const install: Command = {
   about:
     "Makes this machine run AgentBox as a service of systemd, from its start on: a unit, a folder for the data (AGENTBOX_HOME, or /var/lib/agentbox), " +
     "a file for settings (/etc/agentbox/agentbox.env) and agentbox in /usr/local/bin. The service is root, because containers need it; the unit says " +
-    "what it cannot do. Doing it again changes only what is different. The program stays where it is: installing from another version's folder upgrades.",
+    "what it cannot do. Doing it again changes only what is different. The program stays where it is: installing from another version's folder upgrades. `make install` does it after the packages that sandboxes need.",
   examples: [
     { does: "See what it would write", line: "agentbox install --dry-run" },
     { does: "Install and start", line: "sudo bin/agentbox install" },
@@ -24,7 +24,9 @@ export const install: Command = {
     await change("install", context, args, { service, wish: { do: "install", start: !args.has("no-start") } });
     if (args.isOn("dry-run")) return 0;
     if (!service.isRunning) context.stdout.write("systemd does not run on this machine: nothing was started\n");
-    context.stdout.write("Its log: logs/agentbox.log in the data folder. Its first key: keys/admin.key there. Its state: systemctl status agentbox\n");
+    context.stdout.write(
+      "Its log: logs/agentbox.log in the data folder. Its first key: keys/admin.key there. Its state: systemctl status agentbox\n",
+    );
     return 0;
   },
 };

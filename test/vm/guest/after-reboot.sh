@@ -19,7 +19,7 @@ setting() { # name, sysctl, value
 
 install_service() {
   bin/agentbox install --dry-run | grep ExecStart || return 1
-  bin/agentbox install || return 1
+  make install || return 1
   eventually server_answers || { systemctl status --no-pager --full agentbox; return 1; }
   # Done again it changes nothing.
   bin/agentbox install | grep -vE '^(kept|run systemctl start|Its log)' && { echo "the second install changed something"; return 1; }

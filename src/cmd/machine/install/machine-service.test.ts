@@ -23,6 +23,7 @@ function service(more: Partial<MachineServiceOptions> = {}): MachineService {
   return machineService({
     program: "/opt/agentbox/bin/agentbox",
     dataFolder: "/var/lib/agentbox",
+    cacheFolder: "/root/.cache/agentbox",
     root,
     isRoot: true,
     run: async (program, args) => done.push([program, ...args].join(" ")),
@@ -46,6 +47,8 @@ describe("an install", () => {
     await mkdir(at("run/systemd/system"), { recursive: true });
     await change(install);
     expect(await textAt(unit)).toContain('ExecStart="/opt/agentbox/bin/agentbox" up\n');
+    // Where make has put runc: systemd gives a service no home folder.
+    expect(await textAt(unit)).toContain('Environment="AGENTBOX_CACHE=/root/.cache/agentbox"\n');
     expect(await readlink(at("etc/systemd/system/multi-user.target.wants/agentbox.service"))).toBe("/etc/systemd/system/agentbox.service");
     expect(await readlink(at("usr/local/bin/agentbox"))).toBe("/opt/agentbox/bin/agentbox");
     const modes = await Promise.all([unit, settings, "var/lib/agentbox"].map(async (path) => (await stat(at(path))).mode & 0o777));
@@ -126,8 +129,16 @@ describe("an uninstall", () => {
   });
 });
 
-test.each(["/var/lib/agentbox", "/srv/100% mine", String.raw`/srv/back\slash`])("the data folder %s is read from the unit as it was written", (dataFolder) => {
-  const text = unitText({ program: "/opt/agentbox/bin/agentbox", dataFolder, settingsFile: "/etc/agentbox/agentbox.env" });
-  expect(dataFolderOf(text)).toBe(dataFolder);
-  expect(dataFolderOf(text.replace("# Written", "# Changed"))).toBeUndefined();
-});
+test.each(["/var/lib/agentbox", "/srv/100% mine", String.raw`/srv/back\slash`])(
+  "the data folder %s is read from the unit as it was written",
+  (dataFolder) => {
+    const text = unitText({
+      program: "/opt/agentbox/bin/agentbox",
+      dataFolder,
+      cacheFolder: "/root/.cache/agentbox",
+      settingsFile: "/etc/agentbox/agentbox.env",
+    });
+    expect(dataFolderOf(text)).toBe(dataFolder);
+    expect(dataFolderOf(text.replace("# Written", "# Changed"))).toBeUndefined();
+  },
+);

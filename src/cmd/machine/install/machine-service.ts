@@ -13,6 +13,7 @@ export interface MachineServiceOptions {
   readonly program: string;
   /** For an install. */
   readonly dataFolder: string;
+  readonly cacheFolder: string;
   /** Where the system's files begin. */
   readonly root?: string;
   readonly isRoot?: boolean;
@@ -25,13 +26,13 @@ export interface MachineServiceOptions {
 const runProgram = async (program: string, args: readonly string[]): Promise<unknown> => promisify(execFile)(program, [...args]);
 
 export function machineService(options: MachineServiceOptions): MachineService {
-  const { program, dataFolder, root = "/", isRoot = process.getuid?.() === 0 } = options;
+  const { program, dataFolder, cacheFolder, root = "/", isRoot = process.getuid?.() === 0 } = options;
   return {
     isRunning: isSystemdRunning(root),
     mayChange: isRoot,
     plan: async (wish) => {
       const found = await look(root, dataFolder, wish.do);
-      if (wish.do === "install") return planInstall({ program, dataFolder, start: wish.start }, found);
+      if (wish.do === "install") return planInstall({ program, dataFolder, cacheFolder, start: wish.start }, found);
       return planUninstall({ program, data: wish.data }, found);
     },
     carryOut: async (steps, onDone) => {

@@ -36,14 +36,16 @@ export interface Found {
 export interface InstallFacts {
   readonly program: string;
   readonly dataFolder: string;
+  readonly cacheFolder: string;
   readonly start: boolean;
 }
 
-export function planInstall({ program, dataFolder, start }: InstallFacts, found: Found): readonly ServiceStep[] {
+export function planInstall({ program, dataFolder, cacheFolder, start }: InstallFacts, found: Found): readonly ServiceStep[] {
   refuseStrangers(found, program);
-  if (/["\n\r]/.test(dataFolder + program)) throw new CliError(`a path with quotes or line breaks cannot be in a unit: ${dataFolder}, ${program}`);
+  if (/["\n\r]/.test(dataFolder + program))
+    throw new CliError(`a path with quotes or line breaks cannot be in a unit: ${dataFolder}, ${program}`);
   const { unit, enabling, settingsFolder, settings, command } = servicePlaces;
-  const content = unitText({ program, dataFolder, settingsFile: settings });
+  const content = unitText({ program, dataFolder, cacheFolder, settingsFile: settings });
   const isNew = found.unit !== content;
   return [
     found.hasDataFolder ? keep(dataFolder) : { do: "make folder", path: dataFolder, mode: 0o700 },
@@ -68,20 +70,26 @@ export interface UninstallFacts {
 export function planUninstall({ program, data }: UninstallFacts, found: Found): readonly ServiceStep[] {
   const { unit, enabling, settingsFolder, command } = servicePlaces;
   refuseStrangers({ ...found, command: undefined }, program);
-  const dataFolder = found.unit === undefined ? undefined : dataFolderOf(found.unit);
-  const steps: ServiceStep[] = [];
-  if (found.isSystemdRunning && found.unit !== undefined) steps.push(run("systemctl", "stop", "agentbox.service"));
-  // Without its server nothing would look after them.
-  if (dataFolder !== undefined && found.hasDataFolder) steps.push({ do: "take down", folder: dataFolder });
-  if (found.enabling !== undefined) steps.push({ do: "remove", path: enabling });
-  // Another program of this name is not ours.
-  if (found.command === program) steps.push({ do: "remove", path: command });
-  if (data && found.hasSettingsFolder) steps.push({ do: "remove", path: settingsFolder });
-  if (data && dataFolder !== undefined && found.hasDataFolder) steps.push({ do: "remove", path: dataFolder });
-  // Last: it says where the data is, and an uninstall that was cut short needs to know.
-  if (found.unit !== undefined) steps.push({ do: "remove", path: unit });
-  if (found.isSystemdRunning && found.unit !== undefined) steps.push(run("systemctl", "daemon-reload"));
-  return steps;
+  const isInstalled = found.unit !== undefined;
+  const dataFolder = isInstalled && found.hasDataFolder ? dataFolderOf(found.unit) : undefined;
+  const stopping = found.isSystemdRunning && isInstalled;
+  return [
+    ...(stopping ? [run("systemctl", "stop", "agentbox.service")] : []),
+    // Without its server nothing would look after them.
+    ...(dataFolder === undefined ? [] : [{ do: "take down", folder: dataFolder } as const]),
+    ...removed(found.enabling !== undefined, enabling),
+    // Another program of this name is not ours.
+    ...removed(found.command === program, command),
+    ...removed(data && found.hasSettingsFolder, settingsFolder),
+    ...removed(data && dataFolder !== undefined, dataFolder ?? ""),
+    // Last: it says where the data is, and an uninstall that was cut short needs to know.
+    ...removed(isInstalled, unit),
+    ...(stopping ? [run("systemctl", "daemon-reload")] : []),
+  ];
+}
+
+function removed(isThere: boolean, path: string): readonly ServiceStep[] {
+  return isThere ? [{ do: "remove", path }] : [];
 }
 
 function refuseStrangers({ unit, enabling, command }: Pick<Found, "unit" | "enabling" | "command">, program: string): void {

@@ -5,6 +5,8 @@ export interface UnitFacts {
   readonly program: string;
   readonly dataFolder: string;
   readonly settingsFile: string;
+  /** Where `make` has put runc: a service has no home folder to find it in. */
+  readonly cacheFolder: string;
 }
 
 /** How files begin that `agentbox install` wrote, and may write over. */
@@ -28,7 +30,7 @@ const droppedCapabilities = [
   "CAP_WAKE_ALARM",
 ];
 
-export function unitText({ program, dataFolder, settingsFile }: UnitFacts): string {
+export function unitText({ program, dataFolder, settingsFile, cacheFolder }: UnitFacts): string {
   return `${ownMark} Changes are lost at the next install: use a drop-in (systemctl edit agentbox).
 [Unit]
 Description=AgentBox: isolated sandboxes out of warm pools
@@ -38,6 +40,7 @@ After=network-online.target
 [Service]
 Type=exec
 Environment=${quoted(`AGENTBOX_HOME=${dataFolder}`)}
+Environment=${quoted(`AGENTBOX_CACHE=${cacheFolder}`)}
 EnvironmentFile=-${escaped(settingsFile)}
 ExecStart=${quoted(program)} up
 Restart=on-failure
@@ -50,7 +53,6 @@ SendSIGKILL=yes
 OOMPolicy=continue
 TasksMax=infinity
 LimitNOFILE=1048576
-UMask=0077
 # The server writes and rotates logs/agentbox.log in the data folder by itself. Its start text holds the first key, which is no matter for a journal;
 # what keeps it from starting goes there.
 StandardOutput=null
