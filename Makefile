@@ -11,7 +11,7 @@ STAMP := node_modules/.agentbox-setup
 # What running sandboxes takes, and what their tests take. Without root there are no sandboxes, and nothing is asked for.
 AS_ROOT := $(filter 0,$(shell id -u))
 NODE_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages nft=nftables ip=iproute2 /usr/bin/tini-static=tini cc=gcc /usr/include/stdio.h=libc6-dev /usr/include/sodium.h=libsodium-dev mkfs.ext4=e2fsprogs nsenter=util-linux && tools/runc/build.sh >/dev/null,true)
-TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql promtool=prometheus,true)
+TEST_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages docker-registry=docker-registry skopeo=skopeo musl-gcc=musl-tools busybox=busybox-static /usr/lib/postgresql/*/bin/postgres=postgresql promtool=prometheus systemd-analyze=systemd,true)
 CLUSTER_PACKAGES := $(if $(AS_ROOT),tools/setup.sh packages runc=runc nft=nftables ip=iproute2 docker-registry=docker-registry busybox=busybox-static /usr/lib/cni/bridge=containernetworking-plugins,true)
 TEST_PROJECTS := unit contract $(if $(AS_ROOT),node history)
 
@@ -36,6 +36,11 @@ up: $(STAMP) ## Start AgentBox on this machine, in the foreground; Ctrl-C stops 
 .PHONY: down
 down: $(STAMP) ## End AgentBox and remove all its sandboxes from this machine
 	@bin/agentbox down
+
+.PHONY: install
+install: $(STAMP) ## Run AgentBox as a service of this machine (systemd; needs root; docs/operations.md)
+	@$(NODE_PACKAGES)
+	@bin/agentbox install
 
 .PHONY: test
 test: $(STAMP) ## Run all tests that need no Kubernetes
@@ -96,6 +101,11 @@ attack: $(STAMP) ## One tenant tries to exhaust a server while another one works
 	@$(NODE_PACKAGES)
 	@$(TEST_PACKAGES)
 	@node test/attack/run.ts
+
+.PHONY: test-upgrade
+test-upgrade: $(STAMP) ## Start this version on a data folder that an earlier one wrote, with sandboxes in place (a minute; needs root and git history)
+	@$(NODE_PACKAGES)
+	@node tools/run-tests.ts upgrade
 
 .PHONY: test-vm
 test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; STEPS=cleanliness for single steps; an hour; needs root)

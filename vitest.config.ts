@@ -3,7 +3,16 @@ import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 const nodeEndurance = ["agent", "chaos", "endurance", "runtime"].map((folder) => `test/node/${folder}/**/*.test.ts`);
 
 /** They start what takes minutes to build, or containers and servers of their own: they run when they are named, never because a file matches. */
-const onlyByName: ReadonlySet<string> = new Set(["browser", "conformance", "fuzz", "many", "kubernetes", "cluster", "cluster-life"]);
+const onlyByName: ReadonlySet<string> = new Set([
+  "browser",
+  "conformance",
+  "fuzz",
+  "many",
+  "upgrade",
+  "kubernetes",
+  "cluster",
+  "cluster-life",
+]);
 
 /** Without --project all others: `vitest run test/contract/watch.test.ts` runs that file on the embedded servers and builds nothing. */
 function chosenProjects<Project extends TestProjectConfiguration & { readonly test: { readonly name: string } }>(
@@ -92,6 +101,11 @@ export default defineConfig({
         extends: true,
         // Processes of AgentBox on API servers of their own, killed and left alone for long: minutes, in `make test-many`.
         test: { name: "many", include: ["test/many/**/*.test.ts"], fileParallelism: false, testTimeout: 240_000 },
+      },
+      {
+        extends: true,
+        // Data of an earlier version, written by its own code out of git: `make test-upgrade`.
+        test: { name: "upgrade", include: ["test/upgrade/**/*.test.ts"], fileParallelism: false, testTimeout: 300_000 },
       },
       {
         extends: true,

@@ -163,6 +163,18 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import("./commands/doctor.ts")).doctor,
   },
   {
+    name: "install",
+    group: "server",
+    summary: "Run AgentBox as a service of this machine",
+    load: async () => (await import("./commands/install.ts")).install,
+  },
+  {
+    name: "uninstall",
+    group: "server",
+    summary: "Take that back",
+    load: async () => (await import("./commands/uninstall.ts")).uninstall,
+  },
+  {
     name: "backup",
     group: "server",
     summary: "Write all of an AgentBox on this machine into one file",

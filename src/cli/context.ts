@@ -7,6 +7,7 @@ import type { ContextStore, ServerContext } from "./config/server-contexts.ts";
 import type { MachineProbe } from "./doctor/checks.ts";
 import type { MachineBackups } from "./machine-backups.ts";
 import type { MachineImages } from "./machine-images.ts";
+import type { MachineService } from "./machine-service.ts";
 import type { SystemTrust } from "./system-trust.ts";
 
 export interface CliContext {
@@ -48,6 +49,8 @@ export interface CliContext {
   readonly images: () => Promise<MachineImages>;
   /** Backups of the usual data folder, or of another one on this machine; a running server helps with its part. */
   readonly backups: (folder?: string) => Promise<MachineBackups>;
+  /** AgentBox as a service of this machine. */
+  readonly service: () => Promise<MachineService>;
   /** The facts about this machine, for `agentbox doctor`. */
   readonly probeMachine: () => Promise<MachineProbe>;
   /** The list of authorities that programs of this system trust; needs no server. */

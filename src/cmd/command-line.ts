@@ -3,6 +3,7 @@
  * commands need are loaded when one asks for them.
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { CliError } from "#cli/failure.ts";
 import type { ServerContext } from "#cli/config/server-contexts.ts";
@@ -84,6 +85,15 @@ function contextFor(home: HomeFolder): CliContext {
         stdout: batchedStdout(),
       });
     },
+    ...machineParts(home, version),
+  };
+}
+
+type MachineParts = Pick<CliContext, "takeDown" | "images" | "backups" | "service" | "probeMachine" | "trust">;
+
+/** What commands do to this machine and its data folders, without the server or in its place. */
+function machineParts(home: HomeFolder, version: string): MachineParts {
+  return {
     takeDown: async () => {
       const { takeDown } = await import("./machine/take-down.ts");
       return await takeDown({ home, clock: systemClock, stdout: process.stdout });
@@ -97,6 +107,19 @@ function contextFor(home: HomeFolder): CliContext {
       const { stdin, stdout } = process;
       const of = folder === undefined ? home : homeFolder({ AGENTBOX_HOME: folder });
       return machineBackups({ home: of, version, clock: systemClock, databaseUrl: process.env["DATABASE_URL"], stdin, stdout });
+    },
+    service: async () => {
+      const [{ machineService }, { takeDown }, { cacheFolder }] = await Promise.all([
+        import("./machine/install/machine-service.ts"),
+        import("./machine/take-down.ts"),
+        import("#engines/embedded/node/runtime/find-command.ts"),
+      ]);
+      return machineService({
+        program: join(import.meta.dirname, "../../bin/agentbox"),
+        dataFolder: (process.env["AGENTBOX_HOME"] ?? "") === "" ? "/var/lib/agentbox" : home.folder,
+        cacheFolder: cacheFolder(process.env),
+        takeDown: (folder) => takeDown({ home: homeFolder({ AGENTBOX_HOME: folder }), clock: systemClock, stdout: process.stdout }),
+      });
     },
     probeMachine: async () => await (await import("./doctor-probe.ts")).probeMachine(home, process.env),
     trust: async () => {

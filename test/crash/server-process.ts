@@ -8,18 +8,26 @@ const launcher = join(import.meta.dirname, "../../bin/agentbox");
 interface ServerProcessOptions {
   readonly sandboxes: boolean;
   readonly port?: number;
+  /** Another version's bin/agentbox. */
+  readonly program?: string;
+  /** Beside what the tests themselves have. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export class ServerProcess {
   readonly socketPath: string;
   readonly #home: string;
   readonly #flags: readonly string[];
+  readonly #program: string;
+  readonly #env: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #complete: Promise<void> = Promise.resolve();
 
   /** `port`: of its API; a free one, another at each start, when left out. */
-  constructor(home: string, { sandboxes, port = 0 }: ServerProcessOptions = { sandboxes: false }) {
+  constructor(home: string, { sandboxes, port = 0, program = launcher, env = {} }: ServerProcessOptions = { sandboxes: false }) {
     this.#home = home;
+    this.#program = program;
+    this.#env = env;
     this.#flags = [...(sandboxes ? [] : ["--no-sandboxes"]), "--port", String(port)];
     this.socketPath = join(home, "run", "api.sock");
   }
@@ -27,8 +35,8 @@ export class ServerProcess {
   /** Starts the server and resolves when it answers. */
   async start(): Promise<void> {
     let output = "";
-    const child = spawn(launcher, ["up", ...this.#flags], {
-      env: { ...process.env, AGENTBOX_HOME: this.#home },
+    const child = spawn(this.#program, ["up", ...this.#flags], {
+      env: { ...process.env, ...this.#env, AGENTBOX_HOME: this.#home },
       stdio: ["ignore", "pipe", "pipe"],
       // A group of its own, as a shell gives it: that is whom Ctrl-C reaches.
       detached: true,

@@ -1,5 +1,6 @@
 /** All bugs, by what they break. */
 import { accessMutants } from "./list/access.ts";
+import { backupMutants } from "./list/backup.ts";
 import { decisionMutants } from "./list/decisions.ts";
 import { edgeMutants } from "./list/edge.ts";
 import { imageMutants } from "./list/images.ts";
@@ -10,6 +11,7 @@ import type { Mutant } from "./mutant.ts";
 
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
+  ...backupMutants,
   ...decisionMutants,
   ...edgeMutants,
   ...imageMutants,

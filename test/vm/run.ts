@@ -1,6 +1,6 @@
 /**
  * `make test-vm`: boots stock Debians in QEMU and runs in them what a newcomer runs, limits, parts of the isolation
- * suites, a power cut and a reboot with sandboxes in place, and `down`.
+ * suites, a power cut and a reboot with sandboxes in place, `down`, and AgentBox as a service that a reboot starts again.
  * Usage: node test/vm/run.ts [--suite bookworm|trixie] [--accel emulation|kvm] [--quick] [--only STEP,…] [--keep]
  * `--quick` leaves out the isolation suites, which take most of the time. `--only` runs these steps of the first boot, and no other boot.
  */
@@ -19,7 +19,7 @@ import { projectDisk } from "../../tools/vm-bed/project-disk.ts";
 import { parseReportLine } from "../../tools/vm-bed/report.ts";
 
 /** Each is one boot of the same disks. */
-const phases = ["newcomer", "after-power-cut", "after-reboot"] as const;
+const phases = ["newcomer", "after-power-cut", "after-reboot", "as-service"] as const;
 /** A guest that says nothing for so long hangs. Emulation is slow: single steps take minutes. */
 const silenceMs = 15 * 60_000;
 

@@ -96,6 +96,9 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
     backups: async () => {
       throw new CliError("no backups in this test");
     },
+    service: async () => {
+      throw new CliError("no service in this test");
+    },
     probeMachine: async () => healthyMachine,
     trust: async () => ({ authorityFile: undefined, store: undefined }),
     ...given,

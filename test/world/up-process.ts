@@ -42,6 +42,11 @@ export class UpProcess implements AsyncDisposable {
     return new UpProcess(home, pools, port);
   }
 
+  /** On a folder that is there, or that is made before the start. */
+  static onFolder(home: string, port = 0): UpProcess {
+    return new UpProcess(home, undefined, port);
+  }
+
   /** Resolves when all of it runs; pods may still be on their way. */
   async start(): Promise<void> {
     await this.restart();

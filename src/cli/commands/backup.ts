@@ -16,7 +16,10 @@ export const backup: Command = {
     "images that a registry has, and a history in PostgreSQL, which has tools of its own (pg_dump).",
   examples: [
     { does: "Make a backup", line: "sudo agentbox backup /var/backups/agentbox.tar" },
-    { does: "Onto another machine, compressed and encrypted", line: "agentbox backup - | zstd | age -r KEY | ssh backups 'cat > agentbox.tar.zst.age'" },
+    {
+      does: "Onto another machine, compressed and encrypted",
+      line: "agentbox backup - | zstd | age -r KEY | ssh backups 'cat > agentbox.tar.zst.age'",
+    },
     { does: "With images that were imported", line: "agentbox backup --images full.tar" },
   ],
   flags: {
@@ -40,7 +43,8 @@ export const backup: Command = {
 /** The one word of `backup` and `restore`. */
 export function fileOf(command: string, { cwd }: CliContext, { words }: Arguments): string {
   const [file] = words;
-  if (file === undefined || file === "" || words.length > 1) throw new UsageError(`${command} needs one FILE, or - for standard ${command === "backup" ? "output" : "input"}`);
+  if (file === undefined || file === "" || words.length > 1)
+    throw new UsageError(`${command} needs one FILE, or - for standard ${command === "backup" ? "output" : "input"}`);
   return file === "-" ? file : resolve(cwd, file);
 }
 
@@ -48,7 +52,9 @@ export function fileOf(command: string, { cwd }: CliContext, { words }: Argument
 export async function backupsOf(command: string, context: CliContext): Promise<MachineBackups> {
   const chosen = await chosenServer(context);
   if (chosen !== undefined && chosen.home === undefined) {
-    throw new CliError(`${command} works on a data folder of this machine, and the context ${chosen.name} is a server elsewhere: run it there`);
+    throw new CliError(
+      `${command} works on a data folder of this machine, and the context ${chosen.name} is a server elsewhere: run it there`,
+    );
   }
   return await context.backups(chosen?.home);
 }

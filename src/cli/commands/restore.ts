@@ -35,7 +35,9 @@ function restoredText({ folder, files, bytes, at, version, images, historyElsewh
   const lines = [
     `Restored ${folder}: ${files} files, ${byteSize(bytes)}${withImages}; the state of ${new Date(at).toISOString()}, made by AgentBox ${version}`,
     ...(putAside === undefined ? [] : [`What was there before is in ${putAside}`]),
-    ...(historyElsewhere === undefined ? [] : [`Its history is not in it: it was in ${historyElsewhere}. Start with DATABASE_URL as before`]),
+    ...(historyElsewhere === undefined
+      ? []
+      : [`Its history is not in it: it was in ${historyElsewhere}. Start with DATABASE_URL as before`]),
     "Start it with: agentbox up",
   ];
   return `${lines.join("\n")}\n`;

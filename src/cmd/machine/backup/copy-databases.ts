@@ -52,7 +52,8 @@ export function ownedDatabase(file: string): DatabaseSync {
     return db;
   } catch (error) {
     db.close();
-    if (sqliteCode(error) === 5) throw new CliError(`${file} is in use by another process: a server starts or ends there, try again`, { cause: error });
+    if (sqliteCode(error) === 5)
+      throw new CliError(`${file} is in use by another process: a server starts or ends there, try again`, { cause: error });
     throw error;
   }
 }

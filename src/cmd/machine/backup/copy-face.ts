@@ -52,7 +52,7 @@ export function withCopies(deps: CopyFaceDeps, others: RequestListener): Request
 
 async function copy(deps: CopyFaceDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
-  const closed = new Promise<void>((resolve) => response.once("close", resolve));
+  const closed = new Promise<void>((done) => response.once("close", done));
   response.once("close", () => gone.abort(new Error("the client went away")));
   request.resume();
   const say = (line: CopyLine): void => void response.write(`${JSON.stringify(line)}\n`);

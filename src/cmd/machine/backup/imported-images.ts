@@ -1,7 +1,6 @@
 /** The images that no registry has, as a tar file. GNU tar writes it, because layers have owners, device nodes and extended attributes. */
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { CliError } from "#cli/failure.ts";
 import type { Clock } from "#lib/clock.ts";

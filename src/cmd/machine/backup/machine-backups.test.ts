@@ -53,7 +53,13 @@ interface Surroundings {
   readonly stdout?: PassThrough;
 }
 
-function backups({ home: of = home, version = "1.2.3", databaseUrl, stdin = Readable.from([]), stdout = new PassThrough() }: Surroundings = {}) {
+function backups({
+  home: of = home,
+  version = "1.2.3",
+  databaseUrl,
+  stdin = Readable.from([]),
+  stdout = new PassThrough(),
+}: Surroundings = {}) {
   return machineBackups({ home: of, version, clock: systemClock, databaseUrl, stdin, stdout });
 }
 
@@ -89,7 +95,14 @@ describe("a backup", () => {
     expect(await make()).toMatchObject({ files: 5, leftOut: ["folder-link"], historyElsewhere: undefined, images: undefined });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await restore({ home: other() })).toMatchObject({ folder: other().folder, files: 5, version: "1.2.3", putAside: undefined });
-    expect((await readdir(other().folder)).sort()).toEqual(["keys", "linked.js", "node-life.json", "objects.db", "plugins", "registries.json"]);
+    expect((await readdir(other().folder)).sort()).toEqual([
+      "keys",
+      "linked.js",
+      "node-life.json",
+      "objects.db",
+      "plugins",
+      "registries.json",
+    ]);
     expect(await readFile(other().adminKeyFile, "utf8")).toBe("e2b_secret\n");
     expect((await stat(join(other().folder, "registries.json"))).mode & 0o777).toBe(0o640);
     expect((await stat(other().folder)).mode & 0o777).toBe(0o700);
@@ -101,9 +114,9 @@ describe("a backup", () => {
     const objects = store();
     await serving(objects);
     let written = 0;
-    let isOver = false;
+    const over = new AbortController();
     const writing = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const data = { text: "x".repeat(20_000) };
         await objects.create(ConfigMaps, { metadata: { name: `n${written}`, namespace: "default" }, data });
         written += 1;
@@ -112,7 +125,7 @@ describe("a backup", () => {
     })();
     const before = written;
     await make();
-    isOver = true;
+    over.abort();
     await writing;
     await expect.poll(() => readdir(home.runFolder)).toEqual(["api.sock"]);
     await restore({ home: other() });
@@ -188,7 +201,7 @@ describe("a restore", () => {
     const { putAside } = await restore({}, { replace: true });
     expect(await readFile(home.adminKeyFile, "utf8")).toBe("e2b_secret\n");
     expect(await readFile(join(putAside ?? "", "keys/admin.key"), "utf8")).toBe("changed since\n");
-    expect((await readdir(folder)).sort()).toEqual(["b.tar", "home", putAside?.slice(folder.length + 1)].sort());
+    expect((await readdir(folder)).sort()).toEqual(["b.tar", "home", putAside?.slice(folder.length + 1)]);
   });
 
   test("is refused while a server runs on the folder, or owns its objects", async () => {
@@ -213,7 +226,11 @@ describe("a restore", () => {
     ["a byte of the manifest is another", (bytes: Buffer) => flipped(bytes, bytes.indexOf('"1.2.3"') + 2), "manifest.json is not what"],
     ["a byte of a header is another", (bytes: Buffer) => flipped(bytes, bytes.indexOf("data/objects.db\0")), "Invalid tar header"],
     ["it ends early", (bytes: Buffer) => bytes.subarray(0, 20_000), "Unexpected end of data"],
-    ["it ends between two files", (bytes: Buffer) => bytes.subarray(0, bytes.indexOf("data/keys/admin.key\0")), "ends before data/keys/admin.key"],
+    [
+      "it ends between two files",
+      (bytes: Buffer) => bytes.subarray(0, bytes.indexOf("data/keys/admin.key\0")),
+      "ends before data/keys/admin.key",
+    ],
     ["it is empty", () => Buffer.alloc(0), "it is empty"],
     ["it is something else", () => Buffer.from("hello".repeat(1000)), "is damaged, or not a backup of AgentBox"],
   ])("says what is wrong and leaves nothing when %s", async (_what, damage, said) => {

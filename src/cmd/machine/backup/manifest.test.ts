@@ -31,7 +31,11 @@ test.each([
 describe("refused is", () => {
   test.each([
     ["a newer version", { version: "1.3.0" }, "made by AgentBox 1.3.0, and this is 1.2.3"],
-    ["a newer layout, whatever the rest of it looks like", { format: 2, files: "elsewhere" }, "restore it with version 1.2.3 or a later one"],
+    [
+      "a newer layout, whatever the rest of it looks like",
+      { format: 2, files: "elsewhere" },
+      "restore it with version 1.2.3 or a later one",
+    ],
     ["a newer format of objects", { databases: { objects: 99 } }, "objects database has format 99"],
     ["a newer format of the history", { databases: { objects: 1, history: 99 } }, "history database has format 99"],
     ["a manifest without files", { files: undefined }, "has not the form it must have"],

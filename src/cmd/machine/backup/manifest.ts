@@ -83,7 +83,9 @@ function refuseNewer(value: unknown, own: string): void {
 
 function checkDatabase(name: string, format: number, known: number): void {
   if (format <= known) return;
-  throw new CliError(`its ${name} database has format ${format}, and this AgentBox knows up to ${known}: restore it with the version that made it`);
+  throw new CliError(
+    `its ${name} database has format ${format}, and this AgentBox knows up to ${known}: restore it with the version that made it`,
+  );
 }
 
 /** Whether `version` comes after `own`; both as 1.2.3, with more behind that which does not count. */

@@ -56,7 +56,8 @@ async function unpacked(entries: AsyncIterator<Entry>, request: UnpackRequest): 
   const manifest = readManifest(text, request.version);
   for (const file of manifest.files) await unpackFile(await nextEntry(entries, file.path), file, request);
   const { value: more } = (await entries.next()) as { value?: Entry };
-  if (more !== undefined) throw new CliError(`it is damaged: it holds ${JSON.stringify(more.header.name)}, which its ${manifestName} does not name`);
+  if (more !== undefined)
+    throw new CliError(`it is damaged: it holds ${JSON.stringify(more.header.name)}, which its ${manifestName} does not name`);
   return manifest;
 }
 
@@ -76,12 +77,19 @@ async function nextEntry(entries: AsyncIterator<Entry>, name: string): Promise<E
   if (value.header.name === name && value.header.type === "file") return value;
   const found = JSON.stringify(value.header.name);
   throw new CliError(
-    name === manifestName ? `it is no backup of AgentBox: it begins with ${found}, not ${name}` : `it is damaged: ${found} stands where ${name} should be`,
+    name === manifestName
+      ? `it is no backup of AgentBox: it begins with ${found}, not ${name}`
+      : `it is damaged: ${found} stands where ${name} should be`,
   );
 }
 
-async function unpackFile(entry: Entry, { path, bytes, sha256, mode }: BackupFile, { folder, onProgress, signal }: UnpackRequest): Promise<void> {
-  if (entry.header.size !== bytes) throw new CliError(`it is damaged: ${path} has ${entry.header.size} bytes, and its ${manifestName} says ${bytes}`);
+async function unpackFile(
+  entry: Entry,
+  { path, bytes, sha256, mode }: BackupFile,
+  { folder, onProgress, signal }: UnpackRequest,
+): Promise<void> {
+  if (entry.header.size !== bytes)
+    throw new CliError(`it is damaged: ${path} has ${entry.header.size} bytes, and its ${manifestName} says ${bytes}`);
   const target = join(folder, path);
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   const hash = createHash("sha256");

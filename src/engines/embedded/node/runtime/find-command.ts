@@ -16,8 +16,12 @@ export function findCommand(name: string, path: string = process.env["PATH"] ?? 
 export function findRuntime(name: string, env: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
   const chosen = env[`AGENTBOX_${name.toUpperCase()}`] ?? "";
   if (chosen !== "") return [chosen].find(isExecutable);
-  const cache = env["AGENTBOX_CACHE"] ?? join(env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? "/", ".cache"), "agentbox");
-  return [join(cache, name, name)].find(isExecutable) ?? findCommand(name, env["PATH"]);
+  return [join(cacheFolder(env), name, name)].find(isExecutable) ?? findCommand(name, env["PATH"]);
+}
+
+/** Where `make` puts what it has built. */
+export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
+  return env["AGENTBOX_CACHE"] ?? join(env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? "/", ".cache"), "agentbox");
 }
 
 function isExecutable(path: string): boolean {
