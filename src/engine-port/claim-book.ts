@@ -6,7 +6,8 @@
  *
  * What every claim book promises (test/contract/claim-book.test.ts):
  * - C1 `claim` is one conditional write. Of all claims of one use of a pod exactly one succeeds; the others lose a race (kube/lost-race.ts).
- * - C2 `close` takes part in the same race: after it has returned true no claim of this use succeeds.
+ * - C2 An idle pod is deleted in the version that was read, after `close` has returned true. Of that and a claim of this use exactly one succeeds,
+ *   as long as the pod is there. After that an engine may accept a claim of it: `isClaimElsewhere` (model/shown-pod.ts) tells the caller to look.
  * - C3 A claim that is known shows on its pod, wherever that pod is read, until the pod is written with it or begins another use.
  */
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";

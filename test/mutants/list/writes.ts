@@ -24,6 +24,16 @@ export const writeMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/engines/kubernetes/claims/claims-on-leases.ts",
+    ["src/life/claim/write-claim.test.ts", "src/read-model/claims-on-leases.test.ts", "test/contract/claim-book.test.ts"],
+    [
+      ["a Lease that has gone makes its claimed pod look free", "?? this.#leaseOf(before())", ""],
+      ["a claim takes a pod that was claimed or closed first", "if (first === undefined) return false;", "return false;"],
+      ["a claim writes over the Lease of another program", "if (!isClaimLease(held)) throw new ForeignLeaseError(keyOf(pod).name);", ""],
+      ["a pod whose claim was first counts as closed", "if (isLostRace(error)) return false;", "if (isLostRace(error)) return true;"],
+    ],
+  ),
+  bugsIn(
     "src/kube/controller/expectations.ts",
     ["src/kube/controller/expectations.test.ts", "src/kube/controller/expectations.property.test.ts"],
     [
