@@ -10,7 +10,7 @@ export function checkEgress(policy: EgressPolicy | undefined, isEnforced = true)
   if (policy === undefined) return;
   if (!isEnforced) {
     const message =
-      "this cluster has nobody who enforces egress rules of single sandboxes: close networks for all of them with NetworkPolicies";
+      "no component of this cluster enforces egress rules of single sandboxes: restrict the network of all sandboxes with NetworkPolicies";
     throw new ServiceError("not_implemented", message, { field: "egress" });
   }
   const parsed = parseEgressPolicy(egressPolicyText(policy));
