@@ -98,7 +98,7 @@ test("new bounds keep the rest of a policy, and what they mean is said before", 
     scaleUpPolicy: { mode: "Demand" },
   });
   const group = { desired: 5, running: 3 };
-  expect(boundsEffect(group, { enabled: true, min: 8, max: 10 })).toBe("It grows from 5 to 8 pods at once.");
+  expect(boundsEffect(group, { enabled: true, min: 8, max: 10 })).toBe("It grows from 5 to 8 pods now.");
   expect(boundsEffect(group, { enabled: true, min: 0, max: 2 })).toContain("none is ended");
 });
 

@@ -1,4 +1,4 @@
-/** The frame around every page: where one can go, who is signed in, whether what is shown is live. */
+/** The frame around every page: navigation, the signed-in caller, and whether the data is live. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isLive } from "./live/live-state.ts";
@@ -97,7 +97,7 @@ function NavFoot() {
   );
 }
 
-/** The address stays: the part behind # is no page. */
+/** Keeps the address: the part after # is not a page. */
 function skip(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("main")?.focus();

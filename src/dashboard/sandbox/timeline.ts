@@ -23,7 +23,7 @@ export function timelineOf(sandbox: Sandbox): readonly Step[] {
   if (terminatedAt === undefined && endTime !== undefined) {
     steps.push({
       name: sandbox.onTimeout === "pause" ? "Pauses" : "Ends",
-      about: status === "Paused" ? "not while it is paused" : "if it is not given more time",
+      about: status === "Paused" ? "not while it is paused" : "unless its time is extended",
       time: endTime,
       tone: "later",
     });
