@@ -1,4 +1,4 @@
-/** Who answers for a daemon while it waits, and how it comes to its doors. The programs are the real ones. */
+/** The doorman answers for a daemon while it waits; how it takes over and returns the ports. The programs are the real ones. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -167,15 +167,18 @@ test("who does not finish what he says is the daemon's, as whoever waits behind 
 test.each([
   ["while it waits", async () => {}],
   ["while it has an order", (daemon: Daemon) => daemon.init({})],
-])("a daemon whose doorman is killed %s exits with a message, because a caller may have been told that its sandbox is armed", async (_, before) => {
-  let said = "";
-  await using daemon = await startDaemon("waiting", {}, { onError: (text) => (said += text) });
-  await before(daemon);
-  const ended = once(daemon.process, "exit");
-  for (const pid of programsOf(daemon, "doorman")) process.kill(pid, "SIGKILL");
-  expect(await ended).toEqual([1, null]);
-  expect(said).toContain("the doorman ended without a word");
-});
+])(
+  "a daemon whose doorman is killed %s exits with a message, because a caller may have been told that its sandbox is armed",
+  async (_, before) => {
+    let said = "";
+    await using daemon = await startDaemon("waiting", {}, { onError: (text) => (said += text) });
+    await before(daemon);
+    const ended = once(daemon.process, "exit");
+    for (const pid of programsOf(daemon, "doorman")) process.kill(pid, "SIGKILL");
+    expect(await ended).toEqual([1, null]);
+    expect(said).toContain("the doorman ended without a word");
+  },
+);
 
 test("a doorman whose daemon ends is gone as well", async () => {
   const daemon = await startDaemon("waiting");

@@ -42,7 +42,7 @@ export function EnvPage({ namespace, name }: { readonly namespace: string; reado
         )}
         <div class="actions">
           <button type="button" class="button" onClick={() => setOpen("refresh")}>
-            Bring to its template…
+            Update to the current template…
           </button>
         </div>
       </div>

@@ -1,4 +1,4 @@
-/** Decisions about pods: which may be given out, which are clean, when a sandbox ends, and who waits how long. */
+/** Decisions about pods: which may be claimed, which are clean, when a sandbox ends, and how long requests wait. */
 import { bugsIn, type Mutant } from "../mutant.ts";
 
 export const decisionMutants: readonly Mutant[] = [
