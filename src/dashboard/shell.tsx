@@ -67,7 +67,7 @@ function Brand() {
 
 function NavFoot() {
   const { caller, version } = signedIn();
-  const who =
+  const identity =
     caller.role === "admin" ? "Admin" : [caller.team, caller.user].filter((part) => part !== undefined && part !== "").join(" / ");
   const other = theme.value === "dark" ? "light" : "dark";
   return (
@@ -75,8 +75,8 @@ function NavFoot() {
       <button type="button" class="button" onClick={openPalette}>
         <Icon name="search" /> Search <kbd>Ctrl K</kbd>
       </button>
-      <div class="who">
-        <div>{who}</div>
+      <div class="identity">
+        <div>{identity}</div>
         <div>AgentBox {version}</div>
       </div>
       <div class="row">

@@ -15,7 +15,7 @@ export function checkPausing(
   { nodeName, field }: PausingWish,
 ): void {
   if (freezes(nodeName)) return;
-  const who = freezes() ? `the node ${nodeName} has no agent that could` : "no node of this cluster has an agent that could";
-  const message = `${who} freeze a sandbox: it can run or end, but not pause (an operator can change that: nodeAgent.enabled of the Helm chart)`;
+  const agents = freezes() ? `the node ${nodeName} has no agent that could` : "no node of this cluster has an agent that could";
+  const message = `${agents} freeze a sandbox: it can run or end, but not pause (an operator can change that: nodeAgent.enabled of the Helm chart)`;
   throw new ServiceError("not_implemented", message, field === undefined ? {} : { field });
 }

@@ -71,7 +71,7 @@ export const decisionMutants: readonly Mutant[] = [
         "...(privateTraffic === true ? { [annotationKeys.privateTraffic]",
         "...(privateTraffic === false ? { [annotationKeys.privateTraffic]",
       ],
-      ["a claimed pod is still chosen for scale-down", "const left = [annotationKeys.scaleDownProtected, ", "const left = ["],
+      ["a claimed pod is still chosen for scale-down", "const left = [annotationKeys.chosenToGo, ", "const left = ["],
       ["a sandbox forgets its end time", "...(endTimeMs === undefined ? {} : { [annotationKeys.endTime]: formatTime(endTimeMs) }),", ""],
     ],
   ),
