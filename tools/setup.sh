@@ -38,8 +38,8 @@ fi
 
 began=$SECONDS
 say "Setting up AgentBox (npm packages and Node; once, about half a minute) …"
-# No install script of any package runs: what we use needs none, and what nobody runs cannot do harm.
-# Versions and hashes come from the lock file. Not `npm ci`: it refuses a lock file without the binaries of other systems.
+# No install script of any package runs: the packages that we use need none, and unused scripts are a risk. Versions and hashes come from the lock file.
+# Not `npm ci`: it refuses a lock file without the binaries of other systems.
 npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
 
 case "$(uname -m)" in

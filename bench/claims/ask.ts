@@ -14,7 +14,7 @@ export interface Order {
   readonly perSecond?: number;
   /** At random, as independent clients come, instead of evenly. */
   readonly isPoisson?: boolean;
-  /** So long after its answer each sandbox is ended, and its pod can come back. Left out: by whoever asks. */
+  /** Each sandbox is ended this long after its answer, and its pod can be recycled. Left out: the caller ends them. */
   readonly endAfterMs?: number;
 }
 
@@ -33,7 +33,7 @@ export class Asker implements Disposable {
     return this.#child.pid ?? 0;
   }
 
-  /** Asks somebody who does nothing, often enough to ask fast: what is measured later is not who asks. */
+  /** Sends requests to an idle server until the client is fast, so that later measurements do not include the client's warm-up. */
   async warmUp(): Promise<void> {
     const answer = JSON.stringify({ sandbox: { sandboxId: "none" } });
     await using server = await loopbackServer((request, response) => {

@@ -9,7 +9,7 @@ const digest = `sha256:${"0".repeat(64)}`;
 const repository = "registry.invalid/idle";
 const image = `${repository}:1-u0@${digest}`;
 
-/** Whose pods somebody else makes. */
+/** The namespace and pool of pods that another process creates. */
 export async function createEmptyPool(client: ObjectClient, { namespace, name }: PoolRef): Promise<SandboxPool> {
   return client.create(SandboxPools, {
     metadata: { namespace, name },
@@ -21,7 +21,7 @@ export async function createEmptyPool(client: ObjectClient, { namespace, name }:
   });
 }
 
-/** Made, and not ready yet: whoever answers for it has to know its uid first. */
+/** Created but not ready: the simulated daemon must know the pod's uid first. */
 export async function createPod(client: ObjectClient, pool: PoolRef, name: string, daemonPort: number): Promise<Pod> {
   const labels = { [labelKeys.sandboxPool]: pool.name, [labelKeys.sandboxPhase]: "idle" };
   const env = [{ name: "AGENTBOX_ENVD_PORT", value: String(daemonPort) }];

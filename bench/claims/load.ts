@@ -1,4 +1,4 @@
-/** Asks for sandboxes over HTTP from a process of its own, so that whoever is asked has its core for itself. Started by ask.ts. */
+/** Sends create requests from a separate process, so that the server under test has a core of its own. Started by ask.ts. */
 import { Agent } from "undici";
 import type { Answer, Order } from "./ask.ts";
 

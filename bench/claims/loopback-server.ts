@@ -6,7 +6,7 @@ export interface LoopbackServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** On this machine only, at a port that is free. Its end waits for nobody. */
+/** On loopback only, at a free port. Its shutdown waits for no connection. */
 export async function loopbackServer(listener: RequestListener): Promise<LoopbackServer> {
   const server = createServer(listener);
   server.listen(0, "127.0.0.1");

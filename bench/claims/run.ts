@@ -1,6 +1,6 @@
 /**
  * `make bench-claims`: from a request over HTTP to an armed sandbox, beside the least that it can cost, in one run. Siblings:
- * simulated-server.ts and daemons.ts (pods without containers), real-server.ts (`agentbox up`), ask.ts and load.ts (who asks),
+ * simulated-server.ts and daemons.ts (pods without containers), real-server.ts (`agentbox up`), ask.ts and load.ts (the clients),
  * floor.ts (the least).
  *   --simulated-only   without real containers, which need root
  *   --real N           real sandboxes (default 60)

@@ -1,8 +1,8 @@
 /**
- * `make bench-gateway`: requests, WebSocket messages and long bodies to a program directly, through our gateway, and through Envoy with the
- * same routing, in turns in one run. Siblings: load.ts (who asks), upstream.ts (who answers), gateway-process.ts and envoy.ts (who stand in
- * between), pinned.ts (their cores), orders.ts (what they tell each other). Who asks and who answers share one core, the proxy has
- * another; what a request costs there does not depend on what else the machine does.
+ * `make bench-gateway`: requests, WebSocket messages and long bodies to a program directly, through our gateway, and through Envoy with the same routing,
+ * in turns in one run. Siblings: load.ts (the client), upstream.ts (the program), gateway-process.ts and envoy.ts (the proxies), pinned.ts (their cores),
+ * orders.ts (messages between them). Client and program share one core, the proxy has another; the cost of a request there does not depend on other work
+ * of the machine.
  *   --rounds N    of each, in turns (default 5)     --seconds N   of a round (default 3)
  *   --sandboxes N that our gateway knows (default 1000)
  */
@@ -31,7 +31,7 @@ if (availableParallelism() < 2) throw new Error("the proxy must have a core of i
 
 interface Subject {
   readonly name: string;
-  /** Undefined: nobody stands in between. */
+  /** Undefined: no proxy. */
   readonly pid?: number | undefined;
   readonly small: Way;
   readonly large: Way;

@@ -1,4 +1,4 @@
-/** What the API server was asked to write, by whom it counts: verb and resource, from its own metrics. */
+/** Writes that the API server has received, by verb and resource, from its own metrics. */
 import { join } from "node:path";
 import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import type { ClusterDescription } from "../../tools/cluster/layout.ts";

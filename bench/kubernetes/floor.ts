@@ -15,7 +15,7 @@ export interface Floor {
   readonly both: readonly number[];
 }
 
-/** Nobody schedules it, and nobody but the API server has to do with its changes. */
+/** A pod that is never scheduled: only the API server handles its changes. */
 const plainPod = (namespace: string, name: string): Pod => ({
   metadata: { namespace, name },
   spec: { schedulerName: "nobody", containers: [{ name: "main", image: "registry.invalid/none:1" }] },

@@ -1,6 +1,6 @@
 /**
- * Where the processors' time goes on a cluster of one machine. Everything shares the same cores, so what a claim costs in all is how many of
- * them there can be, whoever does the work: the API server and its database, the node, daemons, or AgentBox.
+ * Processor time on a cluster of one machine, by part: the API server and its database, the node, daemons, AgentBox. All share the same cores, so the
+ * total cost of a claim limits how many claims are possible.
  */
 import { allProcesses, processMs, readIfThere, sum } from "../lib/process-time.ts";
 import { busyMs } from "../lib/quiet-machine.ts";
@@ -10,7 +10,7 @@ export type ProcessorTime = ReadonlyMap<string, number>;
 
 export interface KnownProcesses {
   readonly agentbox: number;
-  /** Who asks for sandboxes. */
+  /** The client that requests sandboxes. */
   readonly client: number;
 }
 

@@ -10,7 +10,7 @@ import type { Recycled } from "./recycling.ts";
 type Writes = ReturnType<typeof perEach>;
 
 const columns = ["p50", "p99", "all in", "× floor", "goal"];
-/** Of requests that somebody made for a hundred claims: below it was something else that went on. */
+/** Minimum number of requests per hundred claims for a row; fewer are from other activity. */
 const leastShare = 0.02;
 
 /** Of pods and of the Leases beside them. Kubelets and leaders renew Leases of their own meanwhile, one every few seconds. */

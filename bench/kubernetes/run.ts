@@ -1,8 +1,7 @@
 /**
- * `make bench-kubernetes`: from a request over HTTP to an armed sandbox on the cluster of `make cluster`, beside the least that it can cost,
- * in one run. Sandboxes are ended meanwhile and their pods come back (refill). Siblings: pool.ts (pods that wait), floor.ts (the least),
- * api-writes.ts (what the API server was asked), processor-time.ts (who used how much of the processors), recycling.ts (one pod again and
- * again), report.ts (the table and the goals).
+ * `make bench-kubernetes`: from a request over HTTP to an armed sandbox on the cluster of `make cluster`, compared with the minimal cost, in one run.
+ * Sandboxes are ended meanwhile and their pods are recycled. Siblings: pool.ts (idle pods), floor.ts (the minimum), api-writes.ts (writes to the API
+ * server), processor-time.ts (processor time by part), recycling.ts (one pod used repeatedly), report.ts (the table and the goals).
  *   --pool N      pods that wait (default 120)
  *   --seconds N   how long creates come at random (default 20), though no more of them than there are pods
  *   --rates A,B   how many of them a second (default 10,45)
@@ -80,7 +79,7 @@ async function atRandom({ pool, ask, counted }: Measured, perSecond: number): Pr
 async function bursts({ world, pool, ask, back, counted }: Measured): Promise<void> {
   for (const count of [50, 100].filter((size) => size <= pool.replicas)) {
     report.burstFloor(count, await burstFloorOf(world, await pool.full(), count));
-    // The floor's own pods have gone, and whoever follows pods has been told of it.
+    // The pods of the minimum are deleted, and all watches have seen that.
     await quietMachine();
     say(`a burst of ${count}`);
     const made = await counted(`a create, ${count} at once`, count, () => ask({ count, parallel: count }));
@@ -109,7 +108,7 @@ async function freshImage(world: SystemWorld, ask: Measured["ask"]): Promise<voi
 
 async function measure(): Promise<void> {
   await using world = await SystemWorld.open(await describedCluster());
-  // Whoever has no more patience has what there is.
+  // At the deadline, use the pods that exist.
   const leave = (): void => {
     report.print();
     void world[Symbol.asyncDispose]().finally(() => process.exit(130));

@@ -23,7 +23,7 @@ const spec: PodSpec = {
 };
 
 export interface Start {
-  /** Until the daemon answers whoever asks it. */
+  /** Until the daemon answers a request. */
   readonly answers: number;
   /** Until the pod's status says so. */
   readonly ready: number;

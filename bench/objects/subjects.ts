@@ -72,7 +72,7 @@ export async function embeddedOverSocket(): Promise<Subject> {
   };
 }
 
-/** etcd with fsync on, as anybody would run it. */
+/** etcd with fsync, as in production. */
 export async function kubernetes(): Promise<Subject> {
   const bed = await startKubernetes({ crds: ownCrds(), fsync: true });
   const client = await kubernetesClient({ kubeconfig: bed.kubeconfig });

@@ -49,7 +49,7 @@ export class Fleet implements AsyncDisposable {
     const { client, daemons } = ground;
     const namespace = `size-${size}`;
     await client.create(Namespaces, { metadata: { name: namespace } });
-    // Each its own range, so that a daemon knows by its address whose it is.
+    // A separate address range for each, so that a daemon's address identifies its pod.
     const addressOf = (number: number): string => daemons.addressOf(number + size * 4);
     const kubelet = await SimulatedKubelet.start({ client, namespace, daemons, addressOf, fullStatus, fullContainerStatus });
     const fleet = new Fleet(ground, size, namespace, kubelet);

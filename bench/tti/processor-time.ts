@@ -18,7 +18,7 @@ export interface ProcessorTime {
 export interface Parts {
   readonly sdk: number;
   readonly server: number;
-  /** Whose sandboxes they are. */
+  /** The server that runs the sandboxes. */
   readonly instance: string;
 }
 

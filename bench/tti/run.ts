@@ -1,7 +1,7 @@
 /**
- * `make bench-tti`: time to interactive, from the create to a first command's output, with E2B's published SDK against `agentbox up` with
- * real containers; one after the other, one every 200 ms, and all at once, as ComputeSDK measures it. Siblings: ask.ts (the program with
- * the SDK), orders.ts (what it is told), processor-time.ts (who used how much of the processors).
+ * `make bench-tti`: time to interactive, from the create to a first command's output, with E2B's published SDK against `agentbox up` with real containers:
+ * one after another, one every 200 ms, and all at once, as ComputeSDK measures it. Siblings: ask.ts (the program with the SDK), orders.ts (its
+ * instructions), processor-time.ts (processor time by part).
  *   --count N   of each (default 100): so many places are idle when a measurement begins
  *   --burst     only those that are all begun at once
  */

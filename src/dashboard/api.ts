@@ -1,4 +1,4 @@
-/** The native API, as the console asks it: with the session of the browser. */
+/** The native API for the console, with the session of the browser. */
 import { ConsoleSessionClient } from "#client/console-session.ts";
 import { EnvsClient } from "#client/envs.ts";
 import { FilesClient } from "#client/files.ts";

@@ -1,10 +1,10 @@
-/** Which of many things a few letters mean. Pure. */
+/** Finds the entries that match a few letters. Pure. */
 export interface Choice {
   readonly name: string;
   readonly about: string;
 }
 
-/** Best first: what begins with the text, then what holds it, then what holds its letters in this order. All of them for no text. */
+/** Best first: entries that begin with the text, then those that contain it, then those that contain its letters in order. All entries for an empty text. */
 export function bestMatches<T extends Choice>(choices: readonly T[], text: string, most: number): readonly T[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return choices.slice(0, most);

@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. Pure. */
+/** Formats numbers and times for people. Pure. */
 const units = [
   ["d", 86_400],
   ["h", 3600],

@@ -1,9 +1,9 @@
-/** Keys of the console. None of them does anything while somebody types, or in a terminal. */
+/** Keyboard shortcuts of the console. They are inactive in text fields and terminals. */
 import { useEffect, useRef } from "preact/hooks";
 
 export type KeyActions = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Names are those of KeyboardEvent.key; with `Mod+` in front for Ctrl, or Cmd on a Mac. */
+/** Names of KeyboardEvent.key; `Mod+` stands for Ctrl, or Cmd on a Mac. */
 export function useKeys(actions: KeyActions): void {
   const current = useRef(actions);
   current.current = actions;

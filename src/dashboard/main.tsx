@@ -1,4 +1,4 @@
-/** The web console. Each page is a component below pages/; what they share is in parts/, what they know in live/. */
+/** The web console. Each page is a component in pages/; shared components are in parts/, live data in live/. */
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { KeyHelp } from "./key-help.tsx";

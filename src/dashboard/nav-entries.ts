@@ -1,4 +1,4 @@
-/** The pages that one can go to from everywhere. */
+/** The pages in the navigation. */
 import { known } from "./live/live-state.ts";
 import type { IconName } from "./parts/icon.tsx";
 import { hrefOf } from "./route.ts";

@@ -1,4 +1,4 @@
-/** Ctrl-K: go anywhere by a few letters of its name. */
+/** Ctrl-K: go to any page or object by a few letters of its name. */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { envs, pools, sandboxes } from "./live/live-state.ts";
@@ -105,7 +105,7 @@ function OpenPalette() {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="empty">Nothing has this name.</p>}
+      {found.length === 0 && <p class="empty">No match.</p>}
     </dialog>
   );
 }

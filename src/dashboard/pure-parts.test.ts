@@ -50,6 +50,8 @@ test("a timeline goes from the claim to the end, and tells why it ended", () => 
     ["Running", "1 s after the claim", "good"],
     ["Ended: Failed", "OOMKilled; exit code 137; lived for 1 min", "bad"],
   ]);
+  const released = aSandbox({ status: "Released", startedAt: at(1), terminatedAt: at(60), failureReason: "IdleTimeout" });
+  expect(timelineOf(released).at(-1), "a timeout is no failure").toMatchObject({ name: "Ended: Released", tone: "plain" });
   expect(timelineOf(aSandbox({ endTime: at(600) })).at(-1)).toMatchObject({ name: "Ends", tone: "later" });
 });
 
@@ -96,7 +98,7 @@ test("new bounds keep the rest of a policy, and what they mean is said before", 
     scaleUpPolicy: { mode: "Demand" },
   });
   const group = { desired: 5, running: 3 };
-  expect(boundsEffect(group, { enabled: true, min: 8, max: 10 })).toBe("It grows from 5 to 8 pods at once.");
+  expect(boundsEffect(group, { enabled: true, min: 8, max: 10 })).toBe("It grows from 5 to 8 pods now.");
   expect(boundsEffect(group, { enabled: true, min: 0, max: 2 })).toContain("none is ended");
 });
 

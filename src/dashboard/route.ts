@@ -1,8 +1,8 @@
-/** Which page is shown: the path below /console, and filters in the query, so that every view has an address. */
+/** The current page: the path below /console, and filters in the query, so that every view has an address. */
 import { signal } from "@preact/signals";
 
 export interface Place {
-  /** Without /console, without a slash at its ends. */
+  /** Without /console and without slashes at the ends. */
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -16,7 +16,7 @@ export function placeOf(url: URL): Place {
   return { parts: parts.map(decodeURIComponent), query: url.searchParams };
 }
 
-/** Pure: an address of the console. What is undefined or empty is left out. */
+/** Pure: builds an address of the console. Undefined and empty values are left out. */
 export function hrefOf(parts: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") params.set(name, value);
@@ -39,14 +39,14 @@ export function go(href: string, { replace = false }: { readonly replace?: boole
   else window.history.pushState(null, "", href);
   const before = place.value.parts.join("/");
   place.value = placeOf(new URL(window.location.href));
-  // A new page begins at its top, and screen readers at its content.
+  // A new page starts at the top, and screen readers at its content.
   if (place.value.parts.join("/") === before) return;
   const main = document.querySelector<HTMLElement>("main");
   main?.scrollTo(0, 0);
   main?.focus();
 }
 
-/** Changes some of the query and keeps the rest, without a step back to it. */
+/** Changes some parameters and keeps the rest, without a new entry in the browser's history. */
 export function setQuery(change: Readonly<Record<string, string | undefined>>): void {
   const { parts, query } = place.value;
   go(hrefOf(parts, { ...Object.fromEntries(query), ...change }), { replace: true });

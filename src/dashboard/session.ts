@@ -1,4 +1,4 @@
-/** Who is signed in on this page. */
+/** The session of this page. */
 import { signal } from "@preact/signals";
 import type { ConsoleSession } from "#client/console-session.ts";
 import { api } from "./api.ts";
@@ -28,13 +28,13 @@ export async function signOut(): Promise<void> {
   sessionState.value = { kind: "signed-out" };
 }
 
-/** Its key was revoked, or it is over. */
+/** The key was revoked, or the session has expired. */
 export function sessionEnded(): void {
   sessionState.value = { kind: "signed-out", why: "Your session has ended. Sign in again." };
 }
 
 export function signedIn(): ConsoleSession {
   const { value } = sessionState;
-  if (value.kind !== "signed-in") throw new Error("nobody is signed in");
+  if (value.kind !== "signed-in") throw new Error("not signed in");
   return value.session;
 }

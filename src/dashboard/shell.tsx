@@ -1,4 +1,4 @@
-/** The frame around every page: where one can go, who is signed in, whether what is shown is live. */
+/** The frame around every page: navigation, the signed-in caller, and whether the data is live. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isLive } from "./live/live-state.ts";
@@ -67,7 +67,7 @@ function Brand() {
 
 function NavFoot() {
   const { caller, version } = signedIn();
-  const who =
+  const identity =
     caller.role === "admin" ? "Admin" : [caller.team, caller.user].filter((part) => part !== undefined && part !== "").join(" / ");
   const other = theme.value === "dark" ? "light" : "dark";
   return (
@@ -75,8 +75,8 @@ function NavFoot() {
       <button type="button" class="button" onClick={openPalette}>
         <Icon name="search" /> Search <kbd>Ctrl K</kbd>
       </button>
-      <div class="who">
-        <div>{who}</div>
+      <div class="identity">
+        <div>{identity}</div>
         <div>AgentBox {version}</div>
       </div>
       <div class="row">
@@ -97,7 +97,7 @@ function NavFoot() {
   );
 }
 
-/** The address stays: the part behind # is no page. */
+/** Keeps the address: the part after # is not a page. */
 function skip(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("main")?.focus();

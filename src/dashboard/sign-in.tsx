@@ -1,4 +1,4 @@
-/** Where a session begins: an API key, which is sent once and kept nowhere on the page. */
+/** Signs in with an API key, which is sent once and not kept on the page. */
 import { useState } from "preact/hooks";
 import { messageOf } from "./api.ts";
 import { BrandMark } from "./parts/icon.tsx";

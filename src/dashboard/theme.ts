@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until its user chooses. */
+/** Light or dark: follows the system until the user chooses. */
 import { effect, signal } from "@preact/signals";
 
 export type Theme = "light" | "dark";

@@ -70,7 +70,7 @@ describe("the names of the specification", () => {
       postStartHooks: "agentbox.navix.sh/post-start-hooks",
       inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
       sandboxStatusDetail: "agentbox.navix.sh/sandbox-status-detail",
-      scaleDownProtected: "agentbox.navix.sh/scale-down-protected",
+      chosenToGo: "agentbox.navix.sh/scale-down-protected",
       lastSandboxCreateTime: "agentbox.navix.sh/last-sandbox-create-time",
       docs: "agentbox.navix.sh/docs",
       poolDocs: "agentbox.navix.sh/pool-docs",

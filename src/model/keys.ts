@@ -102,7 +102,7 @@ export const annotationKeys = {
   /** On a pod: hash of all that its pool wants of an idle pod. Differs from the pool's present one: the pod is outdated. */
   templateHash: "agentbox.navix.sh/template-hash",
   /** RFC 3339: since when an idle pod is chosen for scale-down. A claim removes it and so keeps the pod. */
-  scaleDownProtected: "agentbox.navix.sh/scale-down-protected",
+  chosenToGo: "agentbox.navix.sh/scale-down-protected",
   /** On a pool, RFC 3339: the latest create request. Written late; a younger value may be in memory. */
   lastSandboxCreateTime: "agentbox.navix.sh/last-sandbox-create-time",
   /** On a template: Markdown for its users. */

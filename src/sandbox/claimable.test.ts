@@ -51,7 +51,7 @@ describe("an idle pod", () => {
   });
 
   test("W16: that is marked for scale-down may still be claimed", () => {
-    const marked = aPoolPod({ annotations: { [annotationKeys.scaleDownProtected]: "2026-01-01T00:00:00Z" } });
+    const marked = aPoolPod({ annotations: { [annotationKeys.chosenToGo]: "2026-01-01T00:00:00Z" } });
     expect(whyNotClaimable(marked)).toBeUndefined();
   });
 

@@ -10,7 +10,7 @@ const py = { namespace: "ns", name: "py" };
 
 const shapes: readonly PoolPodShape[] = [
   {},
-  { annotations: { [annotationKeys.scaleDownProtected]: "2026-01-01T00:00:00Z" } },
+  { annotations: { [annotationKeys.chosenToGo]: "2026-01-01T00:00:00Z" } },
   { images: { main: "app" } },
   { spec: { nodeName: "n2" } },
   { ready: false },

@@ -50,7 +50,7 @@ describe("W4: a pod is not offered", () => {
 
 describe("of several free pods the one is given", () => {
   test("that waits on the wanted image, whatever else", () => {
-    const marked = { [annotationKeys.scaleDownProtected]: "2026-01-01T00:00:00Z" };
+    const marked = { [annotationKeys.chosenToGo]: "2026-01-01T00:00:00Z" };
     const idle = shown(aPod("fits", { images: { main: "app" }, annotations: marked }), aPod("new"));
     expect([picked(idle, wanting("app")), picked(idle, wanting("app"))]).toEqual(["fits", "new"]);
   });
@@ -63,7 +63,7 @@ describe("of several free pods the one is given", () => {
   });
 
   test("W16: that is not chosen for scale-down, else; and one that is, when there is no other", () => {
-    const marked = { [annotationKeys.scaleDownProtected]: "2026-01-01T00:00:00Z" };
+    const marked = { [annotationKeys.chosenToGo]: "2026-01-01T00:00:00Z" };
     const idle = shown(aPod("free"), aPod("chosen", { annotations: marked }));
     expect([picked(idle), picked(idle), picked(idle)]).toEqual(["free", "chosen", undefined]);
   });

@@ -165,7 +165,7 @@ function unshelve(entry: Entry): void {
 function traitsOf(pod: Pod): { readonly digest: string | undefined; readonly isMarked: boolean } {
   return {
     digest: digestIn(pod.spec.containers[0]?.image),
-    isMarked: pod.metadata.annotations?.[annotationKeys.scaleDownProtected] !== undefined,
+    isMarked: pod.metadata.annotations?.[annotationKeys.chosenToGo] !== undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-/** Pods that stand for everybody whom the chart's NetworkPolicies know, and the question who of them reaches what. */
+/** Pods that stand for all parties of the chart's NetworkPolicies, and a query which of them can connect to which. */
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
 import { labelKeys } from "#model/keys.ts";
@@ -7,17 +7,17 @@ import { type ChartObject, neededValues, objectsIn, renderChart } from "../kuber
 import { aPod, kubectl, push, until } from "./cluster-under-test.ts";
 import { openOutside, outside } from "./outside.ts";
 
-/** `open`, `refused`, or what else became of a connection. Somebody listens everywhere, so it is policies that refuse. */
+/** `open`, `refused`, or another result. A server listens on every port, so refusals come from policies. */
 export type Outcome = string;
-/** By who connects, then by `whom:port`. */
+/** By source, then by `target:port`. */
 export type Reach = Readonly<Record<string, Readonly<Record<string, Outcome>>>>;
 
-/** All pods listen on all of them: those of the chart, the daemon's, and one that nobody has. */
+/** All pods listen on all of these: the chart's ports, the daemon's, and one that no component uses. */
 const ports = [8080, 8081, 8443, 9090, 49_983, 7000];
 
 /**
- * Every pod can be asked, by the node, to whom no policy applies, what it reaches: `/cgi-bin/reach?10.0.0.1:80,10.0.0.2:80`. A line for
- * each, all at once. Commands by way of the API server would take as many processes as there are questions.
+ * The node, to which no policy applies, can ask every pod what it can reach: `/cgi-bin/reach?10.0.0.1:80,10.0.0.2:80`. The answer has a line for each
+ * target, all tried at once. Commands through the API server would need one process per question.
  */
 const reachScript = `#!/bin/sh
 printf 'Content-Type: text/plain\\r\\n\\r\\n'
@@ -187,7 +187,7 @@ interface DeploymentTemplate {
 
 function outcomeOf(line: string): Outcome {
   const said = line.slice(line.indexOf(" ") + 1);
-  // A reset, or for who asked a service an answer of ICMP.
+  // A reset, or an ICMP answer for a service address.
   return /Connection refused|No route to host/.test(said) ? "refused" : said;
 }
 

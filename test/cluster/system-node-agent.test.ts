@@ -87,7 +87,7 @@ test("the agent of the chart, as a pod with its rights and no capability, pauses
   expect(await sandboxes.exec(id, { command: ["echo", "awake"] })).toMatchObject({ stdout: "awake\n" });
 });
 
-/** As the account of the chart's agent, and as nobody's pod: on no node. */
+/** With the account of the chart's agent, and with that of a pod on no node. */
 async function onNoNode(world: SystemWorld, use: (client: KubernetesClient) => Promise<void>): Promise<void> {
   const { namespace } = world;
   const token = (await kubectl(["-n", namespace, "create", "token", `${namespace}-node`])).trim();

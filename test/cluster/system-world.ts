@@ -29,7 +29,7 @@ import { SystemProcess } from "./system-process.ts";
 const root = join(import.meta.dirname, "../..");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 
-/** Of all that look after one namespace only; who finds another leader knows by it that they do not meet. */
+/** Lease of the controllers of one namespace; another leader proves that two installations do not meet. */
 export const apartLabel = "agentbox-test-system";
 const leaseSeconds = 20;
 
@@ -38,7 +38,7 @@ export async function describedCluster(): Promise<ClusterDescription> {
   return JSON.parse(await readFile(clusterLayout().description, "utf8")) as ClusterDescription;
 }
 
-/** What `make images` has pushed. Who shares a cluster with others pushes what is our own under another tag, and says so. */
+/** Images of `make images`. An installation that shares a cluster pushes ours under another tag and sets it here. */
 export function systemImage(
   { registry }: Pick<ClusterDescription, "registry">,
   name: "agentbox" | "agentbox-daemon" | "agentbox-base",
@@ -151,7 +151,7 @@ export class SystemWorld implements AsyncDisposable {
     });
   }
 
-  /** A template of one container on the base image, for whoever names one. Templates belong to the whole cluster; it goes with this world. */
+  /** Creates a template with one container on the base image. Templates are cluster-wide; it is deleted with this world. */
   async template(name: string): Promise<void> {
     const container = { name: "main", image: systemImage(this.cluster, "agentbox-base") };
     const template = { spec: { terminationGracePeriodSeconds: 1, containers: [container] } };
@@ -178,7 +178,7 @@ export class SystemWorld implements AsyncDisposable {
     });
   }
 
-  /** The command line of somebody who has the API's address and a key. */
+  /** The command line of a user with the API's address and a key. */
   async agentbox(...args: readonly string[]): Promise<Said> {
     const { url, apiKey } = await this.access();
     return launchedCli(args, { AGENTBOX_API_URL: url, AGENTBOX_API_KEY: apiKey, AGENTBOX_HOME: this.#home });
@@ -192,7 +192,7 @@ export class SystemWorld implements AsyncDisposable {
     return (await this.client.list(Pods, { namespace: this.namespace })).items;
   }
 
-  /** With all pods: nobody is left who would take off their finalizers. */
+  /** Including all pods, because no controller is left to remove their finalizers. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.process.kill();
     await rm(this.#home, { recursive: true, force: true });
@@ -203,7 +203,7 @@ export class SystemWorld implements AsyncDisposable {
   }
 }
 
-/** With all pools and pods, whose finalizers nobody is left to take off. */
+/** Removes the finalizers of pools and pods, because no controller is left to do it. */
 export async function removeNamespace(client: KubernetesClient, namespace: string): Promise<void> {
   const body = { metadata: { finalizers: null } };
   for (const { metadata } of (await client.list(SandboxEnvs, { namespace })).items) {
@@ -223,7 +223,7 @@ export async function removeNamespace(client: KubernetesClient, namespace: strin
   await client.delete(Namespaces, { name: namespace });
 }
 
-/** The kinds stay: whoever has installed AgentBox here has the same. */
+/** The kinds stay, because another installation uses them too. */
 export async function haveKinds({ bin, kubeconfig }: ClusterDescription): Promise<void> {
   const kubectl = (...args: readonly string[]): Promise<string> =>
     runCommand([join(bin, "kubectl"), `--kubeconfig=${kubeconfig}`, ...args]);

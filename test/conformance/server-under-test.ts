@@ -8,8 +8,8 @@
  * | AGENTBOX_CONFORMANCE_URL | its API; this one makes it another server |
  * | AGENTBOX_CONFORMANCE_KEY | a key for it |
  * | AGENTBOX_CONFORMANCE_SANDBOX_URL | its gateway, plain |
- * | AGENTBOX_CONFORMANCE_DOMAIN | whose hosts are sandboxes, with the port of the gateway over TLS |
- * | AGENTBOX_CONFORMANCE_AUTHORITY | the file of the authority of its certificate; left out when everybody trusts it |
+ * | AGENTBOX_CONFORMANCE_DOMAIN | domain of the sandboxes' hosts, with the port of the gateway over TLS |
+ * | AGENTBOX_CONFORMANCE_AUTHORITY | the file of the authority of its certificate; left out if it is publicly trusted |
  * | AGENTBOX_CONFORMANCE_ADDRESS | where the hosts of its domain are; left out when they can be resolved |
  * | AGENTBOX_CONFORMANCE_WITHOUT | abilities that it does not have, with commas between them: their cases are skipped |
  *

@@ -1,4 +1,4 @@
-/** The loop as controllers use it: an informer feeds keys, the reconciler reads the cache and writes, a lease says who works. */
+/** The loop as controllers use it: an informer feeds keys, the reconciler reads the cache and writes, a lease elects the leader. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { type Controller, type ControllerOptions, startController } from "#kube/controller/controller.ts";
@@ -15,7 +15,7 @@ import { aConfigMap, until } from "./helpers.ts";
 import { fastTiming } from "./leader-election.contract.ts";
 import { describeServers } from "./servers.ts";
 
-/** Writes into every map of a namespace how long its greeting is: wanted state that anybody can check. */
+/** Writes the length of its greeting into every map of a namespace: wanted state that a test can check. */
 class Measurer implements AsyncDisposable {
   readonly client: ObjectClient;
   readonly namespace: string;

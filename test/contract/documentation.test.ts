@@ -3,6 +3,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { failureReasons, sandboxStopReasons } from "#model/keys.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/**/*.md", { cwd: root })];
@@ -82,6 +83,15 @@ describe("the documentation", () => {
     expect(folders.filter((folder) => !told.some(({ names }) => names.includes(folder)))).toEqual([]);
     const unplanned = told.filter(({ about }) => !about.startsWith("*planned*")).flatMap(({ names }) => names);
     expect(unplanned.filter((name) => !folders.includes(name))).toEqual([]);
+  });
+
+  test("names every stop reason and every failure reason", () => {
+    const missing = (page: string, words: readonly string[]): string[] => {
+      const text = readFileSync(join(root, page), "utf8");
+      return words.filter((word) => !new RegExp(`\\b${word}\\b`).test(text));
+    };
+    expect(missing("docs/concepts.md", sandboxStopReasons)).toEqual([]);
+    expect(missing("docs/kubernetes-pods.md", Object.values(failureReasons))).toEqual([]);
   });
 
   test("says of every package why it is here", () => {

@@ -55,7 +55,7 @@ describeClaims("the pod controller", (server) => {
       const scene = await started();
       if (isClaimed) await scene.claim({ images: { main: image("idle") } });
       await scene.client.delete(Namespaces, { name: scene.namespace });
-      // A server without controllers of its own leaves that to whoever has them.
+      // A server without controllers leaves garbage collection to others.
       await scene.client.delete(Pods, scene.key, { gracePeriodSeconds: 0 });
       await eventually(async () => expect(await scene.isGone()).toBe(true));
       expect((await scene.record())?.failureReason).toBe(isClaimed ? "PodDeleted" : undefined);

@@ -20,7 +20,7 @@ const { signal } = new AbortController();
 const nameOf = (pod: Pod | undefined): string => pod?.metadata.name ?? "";
 const names = (pods: readonly Pod[]): string[] => pods.map(nameOf).sort();
 
-const isMarked = ({ metadata }: Pod): boolean => metadata.annotations?.[annotationKeys.scaleDownProtected] !== undefined;
+const isMarked = ({ metadata }: Pod): boolean => metadata.annotations?.[annotationKeys.chosenToGo] !== undefined;
 
 describeClaims("the pool controller", (server) => {
   let stop = async (): Promise<void> => {};

@@ -158,7 +158,7 @@ export class Operator {
     };
   }
 
-  /** Always to another number: scaling to the same one is a write on a real server, which notes in managedFields who did it. */
+  /** Always to another number: scaling to the same number is a write on a real server, because managedFields records it. */
   async #scale(key: ObjectKey, by: number): Promise<unknown> {
     const { spec } = await this.#client.getScale(SandboxPools, key);
     return this.#client.patchScale(SandboxPools, key, { type: "merge", body: { spec: { replicas: spec.replicas + by } } });

@@ -1,4 +1,4 @@
-/** What the sandbox cache and its wait tasks do on any API server. Nobody runs the pods: the test writes what a node would. */
+/** The sandbox cache and its wait tasks on any API server. No node runs the pods: the test writes their status. */
 import { expect, test } from "vitest";
 import { poolValue, readyIdlePods } from "#read-model/indexes.ts";
 import { isLookupError } from "#read-model/lookup-error.ts";

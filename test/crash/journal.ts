@@ -20,7 +20,7 @@ export class Journal {
     this.#seen(write, "acknowledged");
   }
 
-  /** A version stands for one state of one object for all time, whoever reports it. */
+  /** A version stands for one state of one object for ever, in every report. */
   #seen({ name, value, version }: Acknowledged, by: string): void {
     const what = `${name}=${value}`;
     const before = this.#byVersion.get(version);

@@ -38,7 +38,7 @@ export class ServerProcess {
     const child = spawn(this.#program, ["up", ...this.#flags], {
       env: { ...process.env, ...this.#env, AGENTBOX_HOME: this.#home },
       stdio: ["ignore", "pipe", "pipe"],
-      // A group of its own, as a shell gives it: that is whom Ctrl-C reaches.
+      // A process group of its own, as a shell creates it: Ctrl-C goes to the group.
       detached: true,
     });
     this.#child = child;
@@ -98,7 +98,7 @@ export class ServerProcess {
     await this.#end("SIGTERM");
   }
 
-  /** Ctrl-C in its terminal: whoever it has started hears it too. */
+  /** Ctrl-C in its terminal: its child processes get it too. */
   async interrupt(): Promise<void> {
     const { pid } = this.#child ?? {};
     if (pid !== undefined) await this.#ended(() => process.kill(-pid, "SIGINT"));

@@ -1,4 +1,4 @@
-/** Who answers for a daemon while it waits, and how it comes to its doors. The programs are the real ones. */
+/** The doorman answers for a daemon while it waits; how it takes over and returns the ports. The programs are the real ones. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";

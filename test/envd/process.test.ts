@@ -141,7 +141,7 @@ test("a client that goes away does not end its command; another one joins and he
   expect(await codeOf(first)).toBe(Code.Canceled);
   const process = { selector: { case: "pid", value: pid } };
   expect(await collected(json().connect({ process }))).toMatchObject({ pid, stdout: "late\n", end: { exitCode: 5 } });
-  // Its end is kept for those who come late.
+  // Its end is kept for clients that connect late.
   expect(await collected(json().connect({ process }))).toMatchObject({ pid, stdout: "", end: { exitCode: 5 } });
 });
 

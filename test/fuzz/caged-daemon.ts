@@ -36,7 +36,7 @@ export async function cagedDaemon(init: { readonly accessToken?: string } = {}):
     complaints,
     ask: (line, headers, body) => exchange({ port, bytes: [request(line, headers, body)], cut: false }),
     [Symbol.asyncDispose]: async () => {
-      // Whoever holds the cage does not listen to less, and takes all in it along.
+      // Children of the cage keep its output open; ending the cage ends them too.
       daemon.process.kill("SIGKILL");
       await daemon[Symbol.asyncDispose]();
       await rm(cage, { recursive: true, force: true });
@@ -60,7 +60,7 @@ async function furnish(root: string): Promise<void> {
   await symlink("/nowhere", join(root, "scratch/dangling"));
 }
 
-/** Its disk is small, so that filling it takes nothing from anybody; what it runs cannot outlive it. */
+/** Its disk is small, so that filling it harms no other process; what it runs cannot outlive it. */
 function enclosed(cage: string, program: string, argv: readonly string[]): readonly string[] {
   const root = join(cage, "root");
   const steps = [
@@ -70,7 +70,7 @@ function enclosed(cage: string, program: string, argv: readonly string[]): reado
     `mkdir -p ${root}${program}`,
     `mount --bind ${program} ${root}${program}`,
     `mount -o remount,bind,ro ${root}${program}`,
-    // Whoever may write anything may write away the users, and then everybody is sent away.
+    // A client that may write any file may delete the users; then every request is refused.
     `mount --bind ${root}/etc ${root}/etc`,
     `mount -o remount,bind,ro ${root}/etc`,
     `mount -t proc -o ro proc ${root}/proc`,

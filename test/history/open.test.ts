@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const databaseOf = (location: string) => parseDatabaseUrl(location).database ?? "";
 
-/** What somebody gets to see who opens it and cannot: the error with all that is in it, and the log. */
+/** Everything that a user sees when opening fails: the whole error and the log. */
 async function refusal(location: string): Promise<{ readonly code: string; readonly message: string; readonly all: string }> {
   const { log, lines } = recordedLog();
   try {

@@ -60,7 +60,7 @@ export class PostgresAddress {
 }
 
 export interface PostgresOptions {
-  /** With it, the server lets nobody in over TCP without encryption. */
+  /** With it, the server refuses unencrypted TCP connections. */
   readonly certificate?: { readonly cert: string; readonly key: string };
   /** For pods: at which address of this machine it listens, and from where they come. */
   readonly pods?: { readonly address: string; readonly network: string };

@@ -34,7 +34,7 @@ export function adminRequests(access: AdminAccess): AdminRequest {
   };
 }
 
-/** True when the server is up and ready; false while nobody answers. */
+/** True when the server is ready; false while it does not answer. */
 export async function isReady(admin: AdminRequest): Promise<boolean> {
   try {
     return (await admin("GET", "/readyz")).status === 200;

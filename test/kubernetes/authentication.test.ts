@@ -1,4 +1,4 @@
-/** Every way of the kubeconfig to prove who one is, to a real API server that says whom it saw. */
+/** Every authentication method of a kubeconfig, against a real API server that reports the user it saw. */
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect as connectTcp, type AddressInfo } from "node:net";

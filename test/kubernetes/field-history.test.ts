@@ -1,4 +1,4 @@
-/** That a real API server takes the hint: after one change of ours it keeps no history of a pod's fields any more, whoever writes next. */
+/** A real API server respects the hint: after one change of ours it keeps no field history of a pod, whatever is written next. */
 import { beforeAll, expect, inject, test } from "vitest";
 import { kubernetesClient, type KubernetesClient } from "#engines/kubernetes/client.ts";
 import { ConfigMaps, Namespaces } from "#model/core-kinds.ts";

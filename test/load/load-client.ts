@@ -1,6 +1,6 @@
 /**
- * One user of a server that is killed again and again: makes a sandbox, uses it, ends it, and notes what he was told. What he cannot
- * know he asks again, as any client would: a create under the same idempotency key, a delete until it is answered.
+ * One client of a server that is killed again and again: creates a sandbox, uses it, ends it, and notes the answers. What it cannot know it asks again, as
+ * any client would: a create with the same idempotency key, a delete until it is answered.
  */
 import { randomUUID } from "node:crypto";
 import { ClientError } from "#client/client-error.ts";
@@ -17,11 +17,11 @@ export interface LoadDeps {
 
 /** What all users were told, and what they found wrong. */
 export class LoadLog {
-  /** Ids that somebody was given, to whom. */
+  /** Ids given to clients, with the client. */
   readonly given = new Map<string, string>();
   readonly failed = new Map<string, number>();
   readonly problems: string[] = [];
-  /** Who uses a pod at the moment. */
+  /** The current user of each pod. */
   readonly #usersOfPods = new Map<string, string>();
   ended = 0;
   repeated = 0;
@@ -75,7 +75,7 @@ async function create(deps: LoadDeps): Promise<CreatedSandbox | undefined> {
 /** Prints the mark that is there; else makes one in both places where a user would. A repeated run finds its own. */
 const mark = 'for f in /tmp/mark "$HOME/mark"; do [ -e "$f" ] || echo "$1" > "$f"; cat "$f"; done';
 
-/** Leaves a mark, and looks that nobody has left one before (I2). */
+/** Leaves a mark, after checking that no earlier user left one (I2). */
 async function use(deps: LoadDeps, sandboxId: string): Promise<void> {
   try {
     const { stdout, exitCode } = await until(deps, (client) =>
@@ -90,7 +90,7 @@ async function use(deps: LoadDeps, sandboxId: string): Promise<void> {
   }
 }
 
-/** Again and again while nobody answers: the server is being killed, and comes back. */
+/** Repeats while the server does not answer: it is being killed, and comes back. */
 async function until<Result>(deps: LoadDeps, call: (client: AgentBoxClient) => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {

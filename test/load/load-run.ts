@@ -1,6 +1,6 @@
 /**
- * Many users of `agentbox up` with real containers, while it is killed every so often; and what must hold afterwards: everybody got
- * an answer, no sandbox was given twice, each has exactly one record, the pool is whole again and nothing is left on the machine.
+ * Many clients of `agentbox up` with real containers, while it is killed every so often. Afterwards: every client got an answer, no sandbox was given
+ * twice, each has exactly one record, the pool is complete again, and nothing is left on the machine.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -37,7 +37,7 @@ test("a leader that is killed is followed within 20 s, and every sandbox has its
   await second.says("agentbox is ready");
   first.signal("SIGKILL");
   const killedAt = performance.now();
-  // Nobody leads now; what is asked for is done by the API alone.
+  // No process leads now; the API alone answers requests.
   ids.push(await create(scene, key, address));
   for (const id of ids) expect((await scene.ask(key, `DELETE ${address}/v1/sandboxes/${id}`)).status).toBe(202);
   await second.says("controllers run");
@@ -68,7 +68,7 @@ test("API processes and controllers are exchanged under load, and whoever asks o
   const made: string[] = [];
   let again = 0;
   const user = async (turn: number): Promise<void> => {
-    // A balancer that has not heard yet sends one in two to whoever is ending.
+    // A balancer that does not know yet sends half of the requests to the ending process.
     for (let tries = 0; tries < 2; tries++) {
       const address = addresses[(turn + tries) % addresses.length] ?? "";
       const answer = await scene.ask(key, `POST ${address}/v1/sandboxes`, { poolName: "py" }).catch(() => undefined);
@@ -103,7 +103,7 @@ test("API processes and controllers are exchanged under load, and whoever asks o
   expect(new Set(made).size).toBe(made.length);
   expect(made.length).toBeGreaterThan(20);
   await idle(scene, 12);
-  // Only who met the ending process in the moment between its last answer and the balancer's hearing of it had to ask again.
+  // Only a client that met the ending process between its last answer and the balancer's update had to repeat its request.
   expect(again).toBeLessThan(made.length / 2);
 });
 

@@ -6,7 +6,7 @@ import { UpProcess } from "../world/up-process.ts";
 
 describeSandboxStories(() => UpProcess.onNewFolder(["base"]));
 
-// Container runtimes of clusters wait for whoever holds the output (docs/cluster.md).
+// Container runtimes of clusters wait for processes that keep the output open (docs/cluster.md).
 test("a command has ended when it has, though something that it left running holds its output", async () => {
   await using up = await UpProcess.onNewFolder();
   await up.start();

@@ -1,4 +1,4 @@
-/** Those who want sandboxes: they create, wait or lose patience, use what they got, and end it, some of them twice. */
+/** Simulated clients: they create, wait or give up, use their sandboxes, and end them, some of them twice. */
 import { failureCode } from "./failure-code.ts";
 import { checkArmed } from "./arming-check.ts";
 import type { Caller } from "#services/caller.ts";
@@ -87,7 +87,7 @@ export class Clients {
     return request;
   }
 
-  /** Somebody who waits goes away. */
+  /** A waiting client disconnects. */
   cancel(): void {
     const { ledger, random, trace } = this.#deps;
     const request = random.pick(ledger.requests.filter(({ state, isCanceled }) => state === "pending" && !isCanceled));
@@ -116,7 +116,7 @@ export class Clients {
     );
   }
 
-  /** Sets limits to one of the sandboxes, or lifts them. Whoever was told that there are none is not ended by any. */
+  /** Sets limits of one of the sandboxes, or removes them. A sandbox without limits must not be ended by one. */
   changeTimeouts(api: Api): void {
     const { ledger, random, trace } = this.#deps;
     const sandbox = random.pick(ledger.held());

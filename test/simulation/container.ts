@@ -1,4 +1,4 @@
-/** A container as it really is, whatever anybody reports of it, with the daemon inside. */
+/** The real state of a container, whatever is reported about it, with the daemon inside. */
 export interface ContainerInstance {
   readonly id: string;
   readonly image: string;
@@ -7,11 +7,11 @@ export interface ContainerInstance {
   readonly startedAtMs: number;
   /** When its daemon answers. */
   readonly answersAtMs: number;
-  /** The sandbox that the daemon is armed for. From then on whatever is in the container is his; before, nobody can do anything in it. */
+  /** The sandbox that the daemon is armed for. From then on the container's content belongs to it; before, no user can act in it. */
   armedFor: string | undefined;
-  /** He may have been in it: it was armed while his sandbox had not ended. Else it was armed too late, and has nothing of anybody in it. */
+  /** True if its user may have acted in it: it was armed before the sandbox ended. Otherwise it was armed too late and has no user data. */
   wasUsed: boolean;
-  /** Nothing of him runs in it any more. */
+  /** No process of it runs any more. */
   isRetired: boolean;
 }
 

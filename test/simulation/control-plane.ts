@@ -59,7 +59,7 @@ export interface Reach {
   readonly trace: Trace;
 }
 
-/** Only tokens are made from it here, and nobody asks for one: that it is another one every time changes nothing. */
+/** Only tokens are derived from it here, and none is used, so a new key for every run changes nothing. */
 const { privateKey } = generateKeyPairSync("ed25519");
 const publicKey = publicKeyText(privateKey);
 /** Sandboxes of the simulation have no post-start hooks. */

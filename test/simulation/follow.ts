@@ -11,7 +11,7 @@ export interface Follower {
   readonly onError: (error: unknown) => void;
 }
 
-/** So many events are asked for ahead. One that nobody had asked for would have to wait until the last one was seen, and another kind's would pass it. */
+/** Number of events requested ahead. An event without a request would wait until the last one was seen, and events of other kinds would overtake it. */
 const ahead = 100;
 
 export function follow<T extends ApiObject>(

@@ -2,7 +2,7 @@
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 
 export interface Request {
-  /** `r1`, `r2`, …: carried by the sandbox as metadata, so that a pod tells whose it is. */
+  /** `r1`, `r2`, …: in the sandbox's metadata, so that a pod shows its request. */
   readonly name: string;
   readonly tenant: string;
   readonly pool: string;
@@ -15,10 +15,10 @@ export interface Request {
   /** Its sandbox may end by these. */
   hasIdleTimeout: boolean;
   hasLifetime: boolean;
-  /** How often they were asked for later on, and how many of these are under way, or nobody knows whether they were done. */
+  /** How often they were requested later, and how many of these are open or have an unknown outcome. */
   limitsAsked: number;
   limitsOpen: number;
-  /** `lost`: the process died, and nobody knows what became of it. */
+  /** `lost`: the process died, and the outcome is unknown. */
   state: "pending" | "answered" | "failed" | "lost";
   sandboxId: string | undefined;
   error: unknown;
@@ -35,7 +35,7 @@ export interface Sandbox {
   readonly podUid: string;
   readonly podName: string;
   readonly request: Request | undefined;
-  /** A client asked for its end, whatever he was answered. */
+  /** A client asked for its end, with any answer. */
   isEndAsked: boolean;
   /** The client was told that it has ended. */
   isEndTold: boolean;
@@ -74,7 +74,7 @@ export class Ledger {
   }
 }
 
-/** A request whose first pod did not come up is answered with another sandbox, and nobody ever heard of the first one. */
+/** A request whose first pod did not start is answered with another sandbox; no client ever knew the first one. */
 export function wasAnswered({ id, request }: Sandbox): boolean {
   return request?.state === "answered" && request.sandboxId === id;
 }

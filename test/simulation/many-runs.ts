@@ -34,7 +34,7 @@ export interface Progress {
 
 /** So few that the processes end together and a failure is told soon, so many that handing them out costs nothing. */
 const shareSize = 10;
-/** Whoever sees so many fail looks for the cause, and not for more. */
+/** After this many failures, stop: look for the cause instead of more failures. */
 const mostFailures = 20;
 
 /** Calls `tell` after every share, with what has been done so far. */

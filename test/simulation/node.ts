@@ -1,6 +1,6 @@
 /**
  * A node: it runs one container per pod, replaces it when the image changes or the container ends, and reports late and in pieces.
- * Beside it: `container.ts` (what it runs), `node-status.ts` (what it reports), `daemons.ts` (who answers in the containers).
+ * Beside it: `container.ts` (what it runs), `node-status.ts` (what it reports), `daemons.ts` (the daemons in the containers).
  */
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { isApiError } from "#kube/api-error.ts";
@@ -59,7 +59,7 @@ export class SimulatedNode {
     return this.#pods.get(uid);
   }
 
-  /** Whoever answers at the address; nobody while the node is down. */
+  /** The daemon at the address; none while the node is down. */
   at(ip: string): PodOnNode | undefined {
     return this.#up ? this.pods().find((pod) => pod.ip === ip && pod.container !== undefined) : undefined;
   }
@@ -89,7 +89,7 @@ export class SimulatedNode {
     void this.#report(pod);
   }
 
-  /** Nobody reaches the node, and it reaches nobody. */
+  /** The node is cut off in both directions. */
   goDown(): void {
     this.#deps.trace.add("node", "is down");
     this.#up = false;
@@ -126,7 +126,7 @@ export class SimulatedNode {
     const used = new Set(this.pods().map(({ ip }) => ip));
     if (used.size >= addresses) throw new Error(`${used.size} pods are on the node: somebody makes them faster than they go`);
     let ip: string;
-    // Few enough that an address comes back while somebody may still think of its last owner.
+    // Few enough that an address is reused while a process may still remember its last owner.
     do ip = `10.0.0.${(this.#nextAddress = (this.#nextAddress + 1) % addresses)}`;
     while (used.has(ip));
     const placed: PodOnNode = {

@@ -17,7 +17,7 @@ export const plants: readonly PlantedBug[] = [
   {
     name: "delete-without-preconditions",
     within: 40,
-    // With claims on Leases those who look also keep the pod until it is recorded.
+    // With claims on Leases, the reconciling process also keeps the pod until it is recorded.
     breaks: ["I3", "I4"],
     plant: withClient((client) => ({
       delete: (type, key, options) => client.delete(type, key, { ...options, preconditions: undefined }),
@@ -131,7 +131,7 @@ function overwriting(client: ObjectClient): OtherLeaseWrites["write"] {
   };
 }
 
-/** As somebody does who did not hear of it and tries again, without looking whose the pod is by then. */
+/** Repeats an order after a lost answer without checking if the pod still has the sandbox. */
 function repeated(phases: readonly SandboxPhase[], later: (again: () => void) => void): (client: ObjectClient) => Partial<ObjectClient> {
   return (client) => ({
     patch: (type, key, patch, options) => {

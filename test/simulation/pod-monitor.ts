@@ -117,7 +117,7 @@ export class PodMonitor {
     if (is === "stopping" || is === "failed") this.#ended(pod);
   }
 
-  /** On the fast path a container is handed out as it is. Nobody may have been in it before (I2). */
+  /** On the fast path a container is given out as it is. No user may have had it before (I2). */
   #handedOut(pod: Pod): void {
     const container = this.#usedContainer(pod);
     this.#deps.judge.hold(

@@ -1,6 +1,6 @@
 /**
- * Pods as the control plane shows them, whether claims are written to the pods or to Leases beside them (engines/kubernetes/claims/claim-lease.ts): who looks
- * at these sees a claim as a change of its pod in both.
+ * Pods as the control plane shows them, whether claims are written to the pods or to Leases beside them (engines/kubernetes/claims/claim-lease.ts): a claim
+ * appears as a change of its pod in both cases.
  */
 import { podWithClaim } from "#engines/kubernetes/claims/claim-lease.ts";
 import type { Lease } from "#model/core-kinds.ts";
@@ -47,7 +47,7 @@ export class PodsWithClaims {
     return podWithClaim(pod, this.#leases.get(nameOf(pod)));
   }
 
-  /** A claim that was heard of after its pod had gone would be seen by nobody. */
+  /** A claim that arrived after its pod was deleted would otherwise go unnoticed. */
   #inOrder({ metadata: { resourceVersion } }: ApiObject): void {
     const version = Number(resourceVersion);
     if (version < this.#newest) throw new Error(`the world sees version ${version} after ${this.#newest}`);
@@ -55,7 +55,7 @@ export class PodsWithClaims {
   }
 }
 
-/** Leases of pods have their label, and that for whom processes elect a leader has not. */
+/** Leases of pods have their label; Leases of elections do not. */
 export function isOfPod(lease: Lease): boolean {
   return lease.metadata.labels?.[labelKeys.sandboxPool] !== undefined;
 }

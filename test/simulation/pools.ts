@@ -6,7 +6,7 @@ import { digestOf } from "../world/pool-pods.ts";
 
 export const namespace = "ns";
 
-/** What somebody wants of a pool. */
+/** The wanted state of a pool. */
 export interface PoolGoal {
   readonly replicas: number;
   /** Of the template. */
@@ -41,6 +41,6 @@ export function aSimulatedPool(sort: (typeof poolSorts)[number], random: SeededR
   };
 }
 
-/** A registry that answers for everybody, and says the same every time. */
+/** A registry that gives every caller the same answers. */
 export const digests = { resolve: async (image: string) => ({ digest: digestOf(image) }) };
 export const commands = { commandOf: async () => ({ entrypoint: [], cmd: [] }) };

@@ -69,7 +69,7 @@ export class Process {
     this.#inner.setTimeOfDay(byMs);
   }
 
-  /** Somebody puts its clock right. */
+  /** Its clock is corrected. */
   correctClock(): void {
     this.#inner.setTimeOfDay(this.#world.now() - this.#inner.now());
   }

@@ -1,4 +1,4 @@
-/** What the control plane tells of itself, where nobody listens. */
+/** Logs and metrics of the control plane, discarded. */
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { failureCode } from "./failure-code.ts";

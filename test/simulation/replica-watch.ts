@@ -1,7 +1,7 @@
 /**
- * Counts the pods that one leader made for a pool against what was ever wanted (I6): one who loses count makes pods that he has already.
- * What others made before him he may not have seen yet, however late his watch is, and so what he himself asked for when he led before:
- * it may still be on its way. And he is excused for a pod of whose creation he was not told. Either way there may be too many for a while, and in the end there are not.
+ * Counts the pods that one leader created for a pool against the number ever wanted (I6): a leader that loses count creates pods that exist already. Pods
+ * of earlier leaders may not be visible to it yet, however late its watch is, and so its own pods from an earlier term. A pod whose creation was not
+ * confirmed is excused, too. In these cases there may be too many pods for a while, but not in the end.
  */
 import { poolOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
@@ -12,7 +12,7 @@ export class ReplicaWatch {
   readonly #wanted = new Map<string, number>();
   readonly #trying = new Set<string>();
   readonly #excused = new Map<string, number>();
-  /** Pod to who made it. */
+  /** Maps each pod to its creator. */
   readonly #makers = new Map<string, string>();
   #creations = 0;
 

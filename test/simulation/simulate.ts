@@ -1,6 +1,5 @@
 /**
- * One run of the whole control plane in one process, in simulated time, with everything happening to it that may. The same seed is the
- * same run, to the last event.
+ * One run of the whole control plane in one process, in simulated time, with all kinds of failures. The same seed gives the same run, to the last event.
  *
  * - `run.ts` the command; `many-runs.ts`, `seeds-process.ts` many runs on all cores; `simulate.ts` (this file) one run; `world.ts` all parts
  *   of it; `actions.ts` what may happen
@@ -115,7 +114,7 @@ async function calm(world: World): Promise<void> {
   }
 }
 
-/** Who asks for a sandbox while pods wait for him gets one, whatever happened before, from every process (I7, I9, I11). */
+/** Every waiting request gets a free pod, whatever happened before, from every process (I7, I9, I11). */
 async function serve(world: World, state: StateDeps): Promise<void> {
   for (const api of world.apis()) {
     for (const pool of world.goals.keys()) {
@@ -131,8 +130,8 @@ async function serve(world: World, state: StateDeps): Promise<void> {
 }
 
 /**
- * One tenant wants more than there is, and then another one wants something: of the next two pods that come free at least one is his,
- * however many of the first one wait (I9).
+ * One tenant wants more than there is, then another tenant sends a request: of the next two free pods at least one goes to the second tenant, however many
+ * requests of the first one wait (I9).
  */
 async function share(world: World, state: StateDeps): Promise<void> {
   const [api] = world.apis();

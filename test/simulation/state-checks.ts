@@ -44,7 +44,7 @@ export function checkState({ ledger, judge, node, pods, now }: StateDeps): void 
   }
 }
 
-/** Undefined when everything is as it should be in the end; else what is not, for whoever waits for it. */
+/** Undefined if the final state is correct; otherwise a description for the caller. */
 export function whyNotSettled({ ledger, pods }: StateDeps, goals: ReadonlyMap<string, PoolGoal>): string | undefined {
   const waiting = ledger.requests.find(({ state }) => state === "pending");
   if (waiting !== undefined) return `I9: ${waiting.name} still waits`;
@@ -56,7 +56,7 @@ export function whyNotSettled({ ledger, pods }: StateDeps, goals: ReadonlyMap<st
   if (orphan !== undefined) return `I7: ${nameOf(orphan)} is there, and its pool was deleted`;
   for (const [pool, { replicas, version }] of goals) {
     const there = pods().filter((pod) => poolOf(pod) === pool && isLiving(pod));
-    // What is somebody's stays, however few are wanted (I4).
+    // Claimed pods stay, however few are wanted (I4).
     const right = Math.max(replicas, there.filter(isClaimed).length);
     const old = there.find((pod) => !isClaimed(pod) && pod.metadata.annotations?.[versionKey] !== String(version));
     if (old !== undefined) return `I6: ${nameOf(old)} is idle and of an earlier template`;
@@ -79,7 +79,7 @@ function whyNotSomebodys(ledger: Ledger, pod: Pod): string | undefined {
   const id = sandboxIdOf(pod) ?? "";
   const sandbox = ledger.sandboxes.get(id);
   if (sandbox?.isEndTold === true) return `I3: ${id} was told to have ended and lives`;
-  // What was armed for somebody whose answer was lost is a sandbox, and lives until its time is over.
+  // A sandbox that was armed for a request whose answer was lost still exists, and lives until its time is over.
   const { state, isAbandoned = false } = sandbox?.request ?? {};
   return state === "answered" || state === "lost" || isAbandoned
     ? undefined

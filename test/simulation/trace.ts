@@ -33,7 +33,7 @@ export class Trace {
   inNames(text: string): string {
     let named = text;
     for (const [id, short] of this.#names) named = named.replaceAll(id, short);
-    // Of a sandbox that no pod ever carried, and of events, whose names are made from uids.
+    // Names of sandboxes without a pod, and of events, which contain uids.
     return named.replaceAll(/sandboxId="[a-z0-9]{20,}"/g, 'sandboxId="none"').replaceAll(/ event="[^"]*"/g, "");
   }
 }

@@ -8,7 +8,7 @@ export interface Weather {
   readonly latencyMs: number;
   /** How often a call takes seconds. */
   readonly stuck: number;
-  /** How often a call is lost on its way there, or its answer on the way back: nobody knows whether it happened. */
+  /** How often a call or its answer is lost: the caller does not know if it happened. */
   readonly lost: number;
   /** How often the server answers that it cannot now. */
   readonly refused: number;

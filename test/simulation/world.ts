@@ -1,4 +1,4 @@
-/** Everything that a run consists of: the store, the node, the history, the processes and those who use them. */
+/** All parts of a run: the store, the node, the history, the processes and their clients. */
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
 import { Leases, Namespaces } from "#model/core-kinds.ts";
@@ -66,7 +66,7 @@ export class World {
   readonly hasEnv: boolean;
   readonly env: EnvWorld;
   readonly #demand = new DemandOfAll();
-  /** Watches that fell silent, and whose process has not noticed yet: until then it cannot know what happens. */
+  /** Watches that fell silent without their process having noticed: until then it cannot know of changes. */
   readonly silences = new Set<object>();
   /** Pool to what is wanted of it now. */
   readonly goals = new Map<string, PoolGoal>();
@@ -108,7 +108,7 @@ export class World {
     this.#followAll();
   }
 
-  /** Makes the pools and starts everybody. */
+  /** Creates the pools and starts all processes. */
   async begin(): Promise<void> {
     this.trace.add("world", `claims stand on ${this.claimsOnLeases ? "Leases beside their pods" : "their pods"}`);
     const random = this.random.fork("pools");
@@ -237,7 +237,7 @@ export class World {
     await this.store.patch(SandboxPools, { namespace, name: pool }, { type: "merge", body: { spec } });
   }
 
-  /** What nobody can reach may be given up, whatever it does meanwhile. */
+  /** A sandbox that is unreachable may be given up, whatever it does meanwhile. */
   cutOff(): void {
     for (const { uid } of this.node.pods()) this.ledger.blow(uid, "cut-off");
     this.node.goDown();
@@ -248,7 +248,7 @@ export class World {
     this.node.evict(pod);
   }
 
-  /** Somebody deletes a pod by hand, whatever it carries. */
+  /** A pod is deleted by hand, whatever it carries. */
   async deletePod(pod: PodOnNode): Promise<void> {
     this.trace.add("admin", `deletes ${pod.name}`);
     this.ledger.blow(pod.uid, "deleted");
@@ -382,7 +382,7 @@ function emptySlot(name: string, start: Slot["start"]): Slot {
 }
 
 function traceWrite(trace: Trace, { process, verb, type, name, fate }: Write): void {
-  // Who leads is written every few seconds. Events are for people, and their names are made from uids.
+  // The leader's lease is written every few seconds. Events are for people, and their names contain uids.
   if (name !== leaderLease && type.kind !== "Event")
     trace.add(process, `${verb} ${type.kind} ${name}${fate === "arrives" ? "" : `: ${fate}`}`);
 }

@@ -1,4 +1,4 @@
-/** The image that `base` sandboxes run on clusters: a small Debian with a user who may do everything in it. */
+/** The image of `base` sandboxes on clusters: a small Debian with a user that may use sudo. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ImageSpec } from "#images/build/build-image.ts";

@@ -57,7 +57,7 @@ describe("agentbox limits", () => {
     ]);
     expect((await run(["limits", "ls"], asRed)).stdout).toMatch(/^team red +keys +2 +2 +yes/m);
     expect((await run(["limits", "ls"], asRed)).stdout).not.toMatch(/^server/m);
-    expect((await run(["limits", "set", "--team", "red", "keys=9"], asRed)).stderr).toContain("limits are an admin's to set");
+    expect((await run(["limits", "set", "--team", "red", "keys=9"], asRed)).stderr).toContain("only an admin key can set limits");
     expect((await run(["limits", "set", "--team", "red", "keys=default"])).stdout).toMatch(/^team red +keys +2 +100 +-/m);
     expect((await run(["key", "create"], asRed)).code).toBe(0);
   });

@@ -267,9 +267,9 @@ function surroundingsOf({ folder }: HomeFolder): Surroundings {
 async function refuseSecond(home: HomeFolder): Promise<void> {
   if (!(await isListening(home.socketPath))) return;
   const facts = await readServerFile(home.serverFile);
-  const who = facts === undefined ? "" : ` (process ${facts.pid}, ${facts.httpAddress})`;
+  const server = facts === undefined ? "" : ` (process ${facts.pid}, ${facts.httpAddress})`;
   const end = facts === undefined ? "" : `, or end it with: kill ${facts.pid}`;
-  throw new CliError(`AgentBox is already running on ${home.folder}${who}. Use that one${end}`);
+  throw new CliError(`AgentBox is already running on ${home.folder}${server}. Use that one${end}`);
 }
 
 function openStore(options: ObjectStoreOptions): ObjectStore {

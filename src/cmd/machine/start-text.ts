@@ -52,5 +52,5 @@ function gatewayText(gateway: StartFacts["gateway"]): string {
 function keyText(home: HomeFolder, firstKey: string | undefined): string {
   if (firstKey === undefined) return `${home.adminKeyFile}   (or: agentbox key create)`;
   return `${firstKey}
-            (admin; shown this once, and kept for this user in ${home.adminKeyFile})`;
+            (admin; shown only once, and stored for this user in ${home.adminKeyFile})`;
 }

@@ -142,7 +142,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const fleet = fleetServices({ ...options, live, limits: guard });
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const onOomKills = oomTeller(options);
-  const sampler = new UsageSampler({ ...options, live, read, onOomKills, whom: podUse === undefined ? "asked" : "all" });
+  const sampler = new UsageSampler({ ...options, live, read, onOomKills, sampled: podUse === undefined ? "asked" : "all" });
   const usage = sandboxUsage({ cache, sampler });
   const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
   const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);

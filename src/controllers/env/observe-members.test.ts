@@ -75,7 +75,7 @@ describe("a member is Saturated", () => {
     expect(observed({ pool })).toMatchObject({
       state: "Saturated",
       saturatedUntil: later,
-      message: `it cannot grow for now: capacity: room for 1; tried again after ${later}`,
+      message: `the pool cannot grow now: capacity: room for 1; tried again after ${later}`,
     });
     expect(observed({ pool: full({ saturatedUntil: later }) }).message).toContain("the last try to grow did not give all");
   });

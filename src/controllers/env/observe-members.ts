@@ -51,10 +51,10 @@ function stateOf(facts: MemberFacts, isTaken: boolean): State {
   if (pool === undefined) {
     if (refusal !== undefined) return { state: "Missing", message: refusal };
     if (isTaken) return { state: "Missing", message: `another pool has the name ${name}; choose another member name` };
-    return { state: "Missing", message: `pool ${name} does not exist yet; it is made as soon as nothing is wrong with the Env` };
+    return { state: "Missing", message: `pool ${name} does not exist yet; it is created as soon as the Env is valid` };
   }
   if (pool.metadata.deletionTimestamp !== undefined) {
-    return { state: "Missing", message: `pool ${name} is being deleted; it is made anew when it is gone` };
+    return { state: "Missing", message: `pool ${name} is being deleted; it is created again after the deletion` };
   }
   return inconsistency(facts, pool) ?? saturation(facts, pool) ?? { state: "Active" };
 }
@@ -97,14 +97,14 @@ function saturation({ placed, nowMs }: MemberFacts, pool: SandboxPool): State | 
   const until = saturatedUntil(pool, nowMs);
   if (until !== undefined) {
     const why = pool.status?.autoscaling?.scaleUpErrorMessage ?? "the last try to grow did not give all that was asked for";
-    return { state: "Saturated", message: `it cannot grow for now: ${why}; tried again after ${until}` };
+    return { state: "Saturated", message: `the pool cannot grow now: ${why}; tried again after ${until}` };
   }
   const { maxReplicas } = placed.member.config ?? {};
   const isFull = maxReplicas !== undefined && pool.spec.replicas >= maxReplicas && (pool.status?.idleReplicas ?? 0) === 0;
   if (!isFull) return undefined;
   return {
     state: "Saturated",
-    message: `it has its maximum of ${maxReplicas} pods and none is idle; raise config.maxReplicas, or add a member`,
+    message: `the pool has its maximum of ${maxReplicas} pods and none is idle; raise config.maxReplicas, or add a member`,
   };
 }
 

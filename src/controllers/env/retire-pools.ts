@@ -81,7 +81,11 @@ function tellEmptied(tools: EnvTools, env: SandboxEnv, pool: SandboxPool): void 
     running === 0
       ? ""
       : `; ${running} sandboxes run on until they end (annotation ${annotationKeys.endSandboxes}: "true" on the pool ends them)`;
-  tellEnv(tools, env, { type: "Normal", reason: "MemberRemoved", message: `pool ${name} has no member any more and is emptied${rest}` });
+  tellEnv(tools, env, {
+    type: "Normal",
+    reason: "MemberRemoved",
+    message: `pool ${name} is no longer a member and is being emptied${rest}`,
+  });
 }
 
 async function deletePool(tools: EnvTools, env: SandboxEnv, pool: SandboxPool, signal: AbortSignal): Promise<void> {

@@ -166,7 +166,7 @@ describe("pods on their way out", () => {
     await clock.step(minute);
     const [claimed] = await scene.pods();
     expect(claimed?.metadata.labels?.[labelKeys.sandboxId]).toBe("i1");
-    expect(claimed?.metadata.annotations?.[annotationKeys.scaleDownProtected]).toBeUndefined();
+    expect(claimed?.metadata.annotations?.[annotationKeys.chosenToGo]).toBeUndefined();
   });
 
   test("a deleted pool stays until its last pod is gone", async () => {

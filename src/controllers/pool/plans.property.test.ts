@@ -12,7 +12,7 @@ const now = Date.parse("2026-01-01T01:00:00Z");
 const windowMs = 10_000;
 
 function aNote(name: string, idleMs: number, more: { markedMs?: number | undefined; ready?: boolean; hash?: string } = {}): PodNote {
-  const mark = more.markedMs === undefined ? {} : { [annotationKeys.scaleDownProtected]: new Date(now - more.markedMs).toISOString() };
+  const mark = more.markedMs === undefined ? {} : { [annotationKeys.chosenToGo]: new Date(now - more.markedMs).toISOString() };
   const creationTimestamp = new Date(now - idleMs).toISOString();
   const annotations = { ...mark, [annotationKeys.templateHash]: more.hash ?? "new" };
   return noteOf(aPoolPod({ metadata: { name, uid: name, creationTimestamp, annotations }, ready: more.ready ?? true }));

@@ -30,7 +30,7 @@ export interface PodNote {
 export function noteOf(pod: Pod): PodNote {
   const { name = "", labels, annotations = {} } = pod.metadata;
   const slot = slotOf(pod);
-  const mark = annotations[annotationKeys.scaleDownProtected];
+  const mark = annotations[annotationKeys.chosenToGo];
   return {
     pod,
     name,

@@ -48,7 +48,7 @@ export function namedTemplate({ cache }: Pick<BlueprintDeps, "cache">, { spec }:
 function makeBlueprint(deps: BlueprintDeps, pool: SandboxPool): BlueprintOrTrouble {
   const resolved = templateOf(deps, pool);
   if (resolved.kind === "missing-template") {
-    const message = `the pool names the template ${resolved.name}, and there is none of that name; create it, or name another`;
+    const message = `the pool names the template ${resolved.name}, which does not exist; create it, or change spec.templateName`;
     return { kind: "trouble", trouble: { reason: poolConditionReasons.templateMissing, message } };
   }
   const { template } = resolved;

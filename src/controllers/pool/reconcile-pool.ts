@@ -261,7 +261,7 @@ async function scaleDown(tools: PoolTools, pool: SandboxPool, surplus: number, s
 
 /** One write each, on the state that was seen: a pod that has been claimed since is not marked. */
 async function setMarks(tools: PoolTools, notes: readonly PodNote[], mark: string | undefined, signal: AbortSignal): Promise<void> {
-  const key = annotationKeys.scaleDownProtected;
+  const key = annotationKeys.chosenToGo;
   const change = mark === undefined ? { removeAnnotations: [key] } : { annotations: { [key]: mark } };
   const limiter = new Limiter(tools.creationsAtOnce);
   await Promise.all(notes.map(({ pod }) => limiter.run(() => patchPodAsSeen(tools, pod, podPatch(pod, change), signal))));

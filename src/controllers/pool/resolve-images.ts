@@ -73,14 +73,14 @@ async function ask(tools: PoolTools, pool: SandboxPool, { image, digest: known, 
     const why = error instanceof Error ? error.message : String(error);
     if (known === undefined) return { image, why };
     tools.log.warn({ image, digest: known, error }, "image could not be looked up; its last known digest is used");
-    const message = `what the image ${image} means now could not be found out: ${why}; pods are made of ${known}, as before`;
+    const message = `the digest of image ${image} could not be resolved: ${why}; pods still use ${known}`;
     tellPool(tools, pool, { type: "Warning", reason: "ImageNotChecked", message });
     return { image, digest: known };
   }
 }
 
 function unavailable({ image, why = "" }: Answer): Trouble {
-  return { reason: poolConditionReasons.imageUnavailable, message: `what the image ${image} means could not be found out: ${why}` };
+  return { reason: poolConditionReasons.imageUnavailable, message: `the digest of image ${image} could not be resolved: ${why}` };
 }
 
 function initImages({ template }: PoolTemplate): readonly string[] {

@@ -288,9 +288,7 @@ test("W16: a pod that is chosen for scale-down can be claimed for as long as the
   });
   await world.clock.step(60 * second);
   expect(await scaling.replicas()).toEqual({ py: 0 });
-  const marked = (await world.scene.pods()).filter(
-    ({ metadata }) => metadata.annotations?.[annotationKeys.scaleDownProtected] !== undefined,
-  );
+  const marked = (await world.scene.pods()).filter(({ metadata }) => metadata.annotations?.[annotationKeys.chosenToGo] !== undefined);
   expect(marked).toHaveLength(3);
   await world.scene.claim(marked[0] as Pod, "i1");
   await world.clock.step(100 * second);

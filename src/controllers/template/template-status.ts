@@ -64,7 +64,7 @@ function progress(template: SandboxTemplate, { pools }: TemplateFacts): Finding 
 /** Problems that make the template unusable come first, because its author must solve them. */
 function health(template: SandboxTemplate, { pools, defect }: TemplateFacts): Finding {
   if (template.metadata.deletionTimestamp !== undefined && pools.length > 0) {
-    const message = `the template was deleted, and stays until no pool names it: delete ${namesOf(pools)}, or let them name another template`;
+    const message = `the template is being deleted, but pools still use it: delete ${namesOf(pools)}, or change their template`;
     return { is: true, reason: reasons.deletedInUse, message };
   }
   if (defect !== undefined) return { is: true, reason: reasons.templateInvalid, message: defect };

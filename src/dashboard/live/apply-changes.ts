@@ -1,4 +1,4 @@
-/** What is known of the caller's things, and how a change changes it. Pure. */
+/** The known objects of the caller, and how changes update them. Pure. */
 import type { Change } from "#client/changes.ts";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
@@ -26,7 +26,7 @@ export function knownOf({ sandboxes, pools, envs }: Listed): Known {
   };
 }
 
-/** Maps that nothing changes in stay the same ones. */
+/** A map without changes stays the same object. */
 export function applyChanges(known: Known, changes: readonly Change[]): Known {
   const next = {
     sandboxes: new Draft(known.sandboxes),
@@ -48,7 +48,7 @@ export function nameOf({ namespace = "", name = "" }: { readonly namespace?: str
   return `${namespace}/${name}`;
 }
 
-/** Copied with the first change. */
+/** Copied at the first change. */
 class Draft<Value> {
   readonly #before: ReadonlyMap<string, Value>;
   #copy: Map<string, Value> | undefined;

@@ -1,4 +1,4 @@
-/** The caller's sandboxes, pools and Envs as they are now, followed for as long as somebody is signed in. */
+/** The caller's sandboxes, pools and Envs, kept current while the caller is signed in. */
 import { computed, signal } from "@preact/signals";
 import { type Change, followChanges } from "#client/changes.ts";
 import type { Sandbox } from "#client/sandbox-types.ts";
@@ -8,9 +8,9 @@ import { sessionEnded } from "../session.ts";
 import { applyChanges, type Known, knownOf, nothingKnown } from "./apply-changes.ts";
 
 export const known = signal<Known>(nothingKnown);
-/** False until everything was listed once. */
+/** False until the first list is complete. */
 export const isListed = signal(false);
-/** False while the stream is broken. */
+/** False while the stream is disconnected. */
 export const isLive = signal(true);
 
 /** Newest first. */
@@ -20,10 +20,10 @@ export const sandboxes = computed(() =>
 export const pools = computed(() => [...known.value.pools.values()].sort(byName));
 export const envs = computed(() => [...known.value.envs.values()].sort(byName));
 
-/** Returns how to end it. */
+/** Returns a function that ends it. */
 export function startLive(): () => void {
   const end = new AbortController();
-  /** Changes that came while everything is listed: they are newer than the list, or in it already. */
+  /** Changes that arrive while the list is loading: they are newer than the list, or already in it. */
   let waiting: Change[] | undefined = [];
   const list = async (): Promise<void> => {
     const mine: Change[] = [];
@@ -33,7 +33,7 @@ export function startLive(): () => void {
       api.pools.list(end.signal),
       api.envs.list(undefined, end.signal),
     ]);
-    // A newer listing is under way.
+    // A newer list is loading.
     if (waiting !== mine) return;
     waiting = undefined;
     known.value = applyChanges(knownOf({ sandboxes: live, pools: allPools, envs: allEnvs }), mine);

@@ -1,4 +1,4 @@
-/** How small and how large a group may be; shows what that means before it is saved. */
+/** Sets the minimum and maximum size of a group; shows the effect before saving. */
 import { useState } from "preact/hooks";
 import type { EnvGroup, EnvName } from "#client/envs.ts";
 import { api } from "../api.ts";

@@ -1,4 +1,4 @@
-/** Ends all selected sandboxes, after it has shown which these are. */
+/** Ends all selected sandboxes after listing them. */
 import { useState } from "preact/hooks";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { api } from "../api.ts";
@@ -7,7 +7,7 @@ import { ConfirmDialog } from "../parts/dialog.tsx";
 import { now } from "../parts/now.ts";
 import { tell } from "../parts/toasts.tsx";
 
-/** At a time: the server has other callers. */
+/** Requests at a time: the server has other callers. */
 const atOnce = 8;
 const shownRows = 8;
 
@@ -58,7 +58,7 @@ export function BulkEnd({ chosen, onClear }: { readonly chosen: readonly Sandbox
   );
 }
 
-/** Resolves with how many could not be ended. */
+/** Resolves with the number of sandboxes that could not be ended. */
 async function endAll(ids: readonly string[]): Promise<number> {
   const rest = [...ids];
   let failed = 0;

@@ -1,4 +1,4 @@
-/** The page that the address means. */
+/** Selects the page for the current address. */
 import type { ComponentType } from "preact";
 import { Empty } from "../parts/empty.tsx";
 import { Link } from "../parts/link.tsx";

@@ -1,4 +1,4 @@
-/** One Env: its groups and members, how they are sized and why, and what a newer template would change. */
+/** One Env: its groups and members, their sizes with the reasons, and what a newer template would change. */
 import { useState } from "preact/hooks";
 import type { EnvGroup, EnvName } from "#client/envs.ts";
 import { api } from "../api.ts";
@@ -42,7 +42,7 @@ export function EnvPage({ namespace, name }: { readonly namespace: string; reado
         )}
         <div class="actions">
           <button type="button" class="button" onClick={() => setOpen("refresh")}>
-            Bring to its template…
+            Update to the current template…
           </button>
         </div>
       </div>

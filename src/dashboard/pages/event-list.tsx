@@ -1,9 +1,9 @@
 import type { PoolEvent } from "#client/pools.ts";
 import { Ago } from "../parts/ago.tsx";
 
-/** What happened to something, newest first. */
+/** Recent events of an object, newest first. */
 export function EventList({ events }: { readonly events: readonly PoolEvent[] }) {
-  if (events.length === 0) return <p class="hint">Nothing has happened lately.</p>;
+  if (events.length === 0) return <p class="hint">No recent events.</p>;
   return (
     <ol class="timeline">
       {events.slice(0, 40).map(({ type, reason, message, count, lastTime }) => (

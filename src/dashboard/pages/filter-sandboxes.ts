@@ -1,8 +1,8 @@
-/** Which of the live sandboxes a list shows. Pure. */
+/** Filters the live sandboxes of a list. Pure. */
 import type { Sandbox } from "#client/sandbox-types.ts";
 
 export interface SandboxFilter {
-  /** In its id, pool, Env, template, owner or metadata; a word as key=value is in its metadata. Several words: all of them. */
+  /** Searches id, pool, Env, template, owner and metadata; key=value searches the metadata. All words must match. */
   readonly text: string;
   readonly status: string;
   readonly pool: string;

@@ -1,4 +1,4 @@
-/** Sums over everything that is known. Pure. */
+/** Totals over all known objects. Pure. */
 import type { Known } from "../live/apply-changes.ts";
 
 export interface FleetTotals {

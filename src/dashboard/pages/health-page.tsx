@@ -1,4 +1,4 @@
-/** How the parts stand: the server that answers this page, the stream of changes, pools that are not well, clusters. */
+/** Health of the parts: this server, the stream of changes, unhealthy pools, clusters. */
 import { api } from "../api.ts";
 import { isLive, pools } from "../live/live-state.ts";
 import { Link } from "../parts/link.tsx";
@@ -52,7 +52,7 @@ export function HealthPage() {
         </section>
         <section class="card">
           <h2>Pools that are not well</h2>
-          {unwell.length === 0 ? <p class="hint">All pools can make the pods that they want.</p> : null}
+          {unwell.length === 0 ? <p class="hint">All pools can create their pods.</p> : null}
           {unwell.map(({ metadata: { namespace = "", name = "" }, status }) => (
             <p key={`${namespace}/${name}`}>
               <Link href={hrefOf(["pools", namespace, name])}>{name}</Link>:{" "}

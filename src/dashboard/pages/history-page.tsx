@@ -1,4 +1,4 @@
-/** Sandboxes that have ended, and why: searched by the server, page by page. */
+/** Ended sandboxes and their reasons, searched by the server, page by page. */
 import { useEffect, useState } from "preact/hooks";
 import type { Sandbox, SandboxQuery } from "#client/sandbox-types.ts";
 import { sandboxStopReasons } from "#model/keys.ts";
@@ -35,7 +35,7 @@ export function HistoryPage() {
   };
   useEffect(() => {
     const end = new AbortController();
-    // One question for what is typed without a pause.
+    // One request after the user stops typing.
     const timer = window.setTimeout(() => void load(nothing, end.signal), 200);
     return () => {
       window.clearTimeout(timer);
@@ -50,7 +50,7 @@ export function HistoryPage() {
       {error !== undefined && <p class="error">{error}</p>}
       {rows.length === 0 && !isLoading ? (
         <div class="card">
-          <Empty title="No ended sandbox fits">
+          <Empty title="No ended sandbox matches">
             <p>Sandboxes stay here for 30 days after their end, unless the server is told otherwise.</p>
           </Empty>
         </div>
@@ -76,7 +76,7 @@ function Filters() {
       <input
         class="input search"
         type="search"
-        placeholder="Id begins with, or key=value"
+        placeholder="Start of an id, or key=value"
         aria-label="Id or metadata"
         value={query.get("q") ?? ""}
         onInput={set("q")}
@@ -89,7 +89,7 @@ function Filters() {
         value={query.get("pool") ?? ""}
         onInput={set("pool")}
       />
-      <select class="input" aria-label="Cause of its end" value={query.get("status") ?? ""} onChange={set("status")}>
+      <select class="input" aria-label="Stop reason" value={query.get("status") ?? ""} onChange={set("status")}>
         <option value="">Any end</option>
         {sandboxStopReasons.map((reason) => (
           <option key={reason} value={reason}>

@@ -1,4 +1,4 @@
-/** What the filters of the history ask the server for. */
+/** Turns the filters of the history page into a query. */
 import type { SandboxQuery } from "#client/sandbox-types.ts";
 import { sandboxStopReasons } from "#model/keys.ts";
 

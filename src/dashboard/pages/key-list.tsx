@@ -1,4 +1,4 @@
-/** API keys: make one, which is shown once, and revoke them. */
+/** API keys: create one, which is shown once, and revoke keys. */
 import { useState } from "preact/hooks";
 import type { ApiKeyInfo, ApiKeyWish, NewApiKey } from "#client/keys.ts";
 import { api, messageOf } from "../api.ts";
@@ -113,7 +113,7 @@ function NewKeyDialog({ onClose, onMade }: DialogProps) {
         {isAdmin && (
           <label class="field">
             Team
-            <input class="input" name="team" placeholder="needed, unless it is an admin key" />
+            <input class="input" name="team" placeholder="required, except for an admin key" />
           </label>
         )}
         <label class="field">

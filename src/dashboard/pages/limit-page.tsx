@@ -1,4 +1,4 @@
-/** What may be had, and how much of it is used. */
+/** Limits and their usage. */
 import type { Limit, LimitSet } from "#client/limits.ts";
 import { api } from "../api.ts";
 import { numberText } from "../format.ts";

@@ -1,4 +1,4 @@
-/** How the installation stands, at a glance. */
+/** The state of the installation at a glance. */
 import type { CreateReport } from "#client/numbers.ts";
 import { api } from "../api.ts";
 import { msText, numberText } from "../format.ts";
@@ -41,7 +41,7 @@ export function Overview() {
           note={`${report?.created ?? "–"} in 10 min`}
         />
         <Tile label="Create, p50" value={msText(report?.p50Ms)} note={`p99 ${msText(report?.p99Ms)}`} />
-        {report?.missed !== undefined && <Tile label="Misses" value={String(report.missed)} note="found no idle pod" />}
+        {report?.missed !== undefined && <Tile label="Misses" value={String(report.missed)} note="had to wait for a pod" />}
         <Tile label="Failed" value={String(report?.failed ?? "–")} note="creates in 10 min" />
       </div>
       {isListed.value && totals.pools === 0 ? <NoPools /> : null}

@@ -1,4 +1,4 @@
-/** What the playground runs, and the same as programs to copy. Pure. */
+/** Example code of the playground, and equivalent programs to copy. Pure. */
 export type Language = "python" | "javascript" | "shell";
 
 export const languages: Readonly<
@@ -23,7 +23,7 @@ export interface Snippet {
   readonly language: Language;
   readonly code: string;
   readonly from: string;
-  /** Of this server. */
+  /** Address of this server. */
   readonly url: string;
   readonly domain: string;
   readonly sandboxUrl?: string | undefined;
@@ -80,7 +80,7 @@ api --request DELETE "$AGENTBOX_API_URL/v1/sandboxes/$id"
 `;
 }
 
-/** JSON's texts are Python's too. */
+/** JSON strings are valid Python strings. */
 function pythonText(text: string): string {
   return JSON.stringify(text);
 }

@@ -1,4 +1,4 @@
-/** Code, run in a sandbox of its own choice, and the same as a program to take along. */
+/** Runs code in a sandbox, and shows the same as a program to copy. */
 import { useState } from "preact/hooks";
 import type { ExecResult } from "#client/sandbox-types.ts";
 import { api, messageOf } from "../api.ts";
@@ -89,7 +89,7 @@ export function Playground() {
             props={{ name: languages[language].file, text: first, onChange: setCode, onSave: () => void start() }}
           />
           <p class="hint">
-            {reusable === undefined ? `Runs in a new sandbox, which lives for ${lifetime}.` : "Runs in the same sandbox again: "}
+            {reusable === undefined ? `Runs in a new sandbox with a lifetime of ${lifetime}.` : "Runs in the same sandbox again: "}
             {reusable !== undefined && (
               <Link class="mono" href={hrefOf(["sandboxes", reusable])}>
                 {reusable}
@@ -113,7 +113,7 @@ export function Playground() {
   );
 }
 
-/** Envs before pools: their pools are chosen by them. */
+/** Envs come first, because an Env chooses among its pools. */
 function sourceNames(): readonly string[] {
   const env = envs.value.map(({ metadata }) => metadata.name ?? "");
   const alone = pools.value.filter(({ metadata }) => metadata.ownerReferences?.some(({ kind }) => kind === "SandboxEnv") !== true);
@@ -127,7 +127,7 @@ function Output({ run, isBusy }: { readonly run: Run | undefined; readonly isBus
       <h2>Output</h2>
       <div>
         {run === undefined && <p class="hint">Press Run, or Ctrl-S in the code.</p>}
-        {isBusy && <p class="hint">A sandbox runs it…</p>}
+        {isBusy && <p class="hint">Running…</p>}
         {error !== undefined && <p class="error">{error}</p>}
         {result?.startError !== undefined && <p class="error">{result.startError}</p>}
         {result !== undefined && result.stdout !== "" && (
@@ -143,7 +143,7 @@ function Output({ run, isBusy }: { readonly run: Run | undefined; readonly isBus
       </div>
       <p class="hint">
         {result !== undefined &&
-          `Exit code ${result.exitCode}, ran ${msText(runMs)}${createMs === undefined ? "" : `, sandbox made in ${msText(createMs)}`}`}
+          `Exit code ${result.exitCode}, ran ${msText(runMs)}${createMs === undefined ? "" : `, sandbox created in ${msText(createMs)}`}`}
         {result?.truncated === true && "; the output is longer than what is shown"}
       </p>
     </section>

@@ -1,4 +1,4 @@
-/** One pool: its sizes over time, why, and what happened to it. */
+/** One pool: its size over time with the reasons, and its events. */
 import { useState } from "preact/hooks";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { api } from "../api.ts";
@@ -115,7 +115,7 @@ function ScaleDialog({ pool, onClose }: { readonly pool: SandboxPool; readonly o
           Pods, idle and in use
           <input class="input" name="replicas" type="number" min="0" max="100000" required value={pool.spec.replicas} />
         </label>
-        <p class="hint">Pods with a sandbox are never taken away for a smaller size.</p>
+        <p class="hint">A smaller size never deletes pods with a sandbox.</p>
         <div class="foot">
           <button type="button" class="button" onClick={onClose}>
             Cancel

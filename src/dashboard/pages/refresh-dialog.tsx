@@ -1,4 +1,4 @@
-/** What a newer template would change in an Env's members, before it is done. */
+/** Shows what a newer template would change in an Env's members, before doing it. */
 import type { EnvName, EnvRefresh } from "#client/envs.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog, Dialog } from "../parts/dialog.tsx";
@@ -10,8 +10,8 @@ export function RefreshDialog({ env, onClose }: { readonly env: EnvName; readonl
   const changed = value?.members.filter(({ changes }) => changes.length > 0) ?? [];
   if (value === undefined || changed.length === 0) {
     return (
-      <Dialog title="Bring to its template" onClose={onClose}>
-        <p>{error ?? (value === undefined ? "Comparing…" : "All members are as the template is now. There is nothing to change.")}</p>
+      <Dialog title="Update to the current template" onClose={onClose}>
+        <p>{error ?? (value === undefined ? "Comparing…" : "All members are up to date with the template.")}</p>
         <div class="foot">
           <button type="button" class="button" onClick={onClose}>
             Close
@@ -21,10 +21,10 @@ export function RefreshDialog({ env, onClose }: { readonly env: EnvName; readonl
     );
   }
   const refresh = async (): Promise<void> => {
-    if (await attempt(() => api.envs.refresh(env), "The members are brought to the template")) onClose();
+    if (await attempt(() => api.envs.refresh(env), "Members updated to the template")) onClose();
   };
   return (
-    <ConfirmDialog title="Bring to its template?" action="Change them" onClose={onClose} onConfirm={() => void refresh()}>
+    <ConfirmDialog title="Update to the current template?" action="Update" onClose={onClose} onConfirm={() => void refresh()}>
       <p>Idle pods are replaced. Sandboxes that run are not touched.</p>
       {changed.map((member) => (
         <MemberChanges key={member.name} member={member} />

@@ -114,7 +114,8 @@ function NoSandboxes() {
     <div class="card">
       <Empty title="No sandbox runs">
         <p>
-          Make one in the <Link href={hrefOf(["playground"])}>playground</Link>, from a shell, or with an SDK. It appears here at once.
+          Create one in the <Link href={hrefOf(["playground"])}>playground</Link>, from a shell, or with an SDK. It appears here
+          immediately.
         </p>
         <pre class="code">bin/agentbox run base -- python3 -c 'print(6 * 7)'</pre>
       </Empty>

@@ -1,4 +1,4 @@
-/** The rows of the list of sandboxes; only those on the screen exist. */
+/** The rows of the sandbox list; only visible rows are rendered. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { Ago } from "../parts/ago.tsx";
@@ -10,7 +10,7 @@ import { hrefOf } from "../route.ts";
 
 interface SandboxRowsProps {
   readonly rows: readonly Sandbox[];
-  /** The row that keys are about; -1 for none. */
+  /** Index of the row for keyboard shortcuts; -1 for none. */
   readonly at: number;
   readonly selected: ReadonlySet<string>;
   readonly onToggle: (sandboxId: string) => void;
@@ -76,7 +76,7 @@ export function SandboxRows({ rows, at, selected, onToggle, onToggleAll }: Sandb
         ))}
         {rows.length === 0 && (
           <div style={{ position: "absolute", inset: 0 }}>
-            <Empty title="No sandbox fits these filters" />
+            <Empty title="No sandbox matches these filters" />
           </div>
         )}
       </div>

@@ -1,4 +1,4 @@
-/** How large a pool was in the last hour, with the autoscaler's decisions under the cursor. */
+/** The size of a pool over the last hour, with the autoscaler's decisions under the cursor. */
 import type { PoolName, PoolSize } from "#client/pools.ts";
 import { api } from "../api.ts";
 import { numberText } from "../format.ts";
@@ -9,7 +9,7 @@ export function SizeChart({ pool }: { readonly pool: PoolName }) {
   const { value, error } = useLoaded((signal) => api.pools.sizes(pool, signal), { of: [pool.namespace, pool.name], everyMs: 10_000 });
   if (error !== undefined) return <p class="error">{error}</p>;
   if (value === undefined || value.length < 2)
-    return <p class="hint">The server notes sizes every 10 seconds; the chart begins with the second.</p>;
+    return <p class="hint">The server records sizes every 10 seconds; the chart starts with the second one.</p>;
   const decisions = decisionsAt(value);
   const line = (name: string, color: string, of: (size: PoolSize) => number) => ({ name, color, values: value.map(of) });
   return (
@@ -29,7 +29,7 @@ export function SizeChart({ pool }: { readonly pool: PoolName }) {
   );
 }
 
-/** The decision that was in force at each moment. */
+/** The decision in force at each moment. */
 function decisionsAt(sizes: readonly PoolSize[]): readonly (string | undefined)[] {
   let last: string | undefined;
   return sizes.map(({ decision }) => (last = decision ?? last));

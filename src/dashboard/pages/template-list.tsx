@@ -1,4 +1,4 @@
-/** What sandboxes can be made from. */
+/** The templates that sandboxes can be created from. */
 import { api } from "../api.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Link } from "../parts/link.tsx";
@@ -13,7 +13,7 @@ export function TemplateList() {
       {error !== undefined && <p class="error">{error}</p>}
       {value?.length === 0 && (
         <div class="card">
-          <Empty title="There is no template that you see">
+          <Empty title="No template is visible to you">
             <p>An admin makes templates from YAML:</p>
             <pre class="code">bin/agentbox apply -f template.yaml</pre>
           </Empty>

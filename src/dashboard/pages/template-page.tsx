@@ -1,4 +1,4 @@
-/** One template: what its author says about it, and what its sandboxes are like. */
+/** One template: its documentation, and the properties of its sandboxes. */
 import { api } from "../api.ts";
 import { envs, pools } from "../live/live-state.ts";
 import { Lazy } from "../parts/lazy.tsx";
@@ -31,7 +31,7 @@ export function TemplatePage({ name }: { readonly name: string }) {
           <section class="card">
             <h2>For its users</h2>
             {value.markdown === "" ? (
-              <p class="hint">Its author wrote no page: that is the annotation agentbox.navix.sh/docs.</p>
+              <p class="hint">This template has no documentation (annotation agentbox.navix.sh/docs).</p>
             ) : (
               <Lazy key={name} load={async () => (await import("../parts/markdown.tsx")).Markdown} props={{ text: value.markdown }} />
             )}
@@ -39,7 +39,7 @@ export function TemplatePage({ name }: { readonly name: string }) {
           <section class="card">
             <h2>Made from it</h2>
             {made.length === 0 ? (
-              <p class="hint">No Env or pool that you see.</p>
+              <p class="hint">No Env or pool visible to you.</p>
             ) : (
               <ul>
                 {made.map(({ kind, namespace, name: one }) => (

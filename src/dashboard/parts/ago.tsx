@@ -1,7 +1,7 @@
 import { agoText } from "../format.ts";
 import { now } from "./now.ts";
 
-/** How long ago; the moment itself is its title. */
+/** The age of a moment; the exact time is its title. */
 export function Ago({ time }: { readonly time: string | undefined }) {
   if (time === undefined) return <>–</>;
   return (

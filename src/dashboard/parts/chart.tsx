@@ -1,10 +1,10 @@
-/** Lines over time, with a table of the same numbers for those who cannot see them. */
+/** A line chart over time, with a table of the same numbers for screen readers. */
 import { useEffect, useRef } from "preact/hooks";
 import { theme } from "../theme.ts";
 
 export interface ChartLine {
   readonly name: string;
-  /** A token of style/tokens.css. */
+  /** Name of a colour in style/tokens.css. */
   readonly color: string;
   readonly values: readonly (number | null)[];
 }
@@ -17,7 +17,7 @@ interface ChartProps {
   readonly text: (value: number) => string;
   /** Shown beside the value under the cursor. */
   readonly noteAt?: (index: number) => string | undefined;
-  /** The line whose value the note is about. */
+  /** The series that the note belongs to. */
   readonly noted?: string;
   readonly max?: number;
 }

@@ -1,4 +1,4 @@
-/** A modal dialog of the browser: it keeps the focus inside, closes with Escape and gives the focus back. */
+/** A modal dialog of the browser: it keeps the focus inside, closes with Escape and restores the focus. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-/** A text with line numbers and colours. Ctrl-S saves. */
+/** A text editor with line numbers and highlighting. Ctrl-S saves. */
 import { javascript } from "@codemirror/lang-javascript";
 import { python } from "@codemirror/lang-python";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -11,9 +11,9 @@ import { styleNonce } from "../sandbox/style-nonce.ts";
 import { theme } from "../theme.ts";
 
 interface EditorProps {
-  /** Its end says the language. */
+  /** The file extension selects the language. */
   readonly name: string;
-  /** What it begins with. */
+  /** Initial text. */
   readonly text: string;
   readonly onChange: (text: string) => void;
   readonly onSave?: () => void;
@@ -48,7 +48,7 @@ export function Editor({ name, text, onChange, onSave }: EditorProps) {
   return <div class="editor" ref={host} />;
 }
 
-/** In the colours of the page, which have contrast in both themes. */
+/** Uses the colours of the page, which have enough contrast in both themes. */
 const colors = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.moduleKeyword], color: "var(--calm)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },

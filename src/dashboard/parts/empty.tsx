@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Where nothing is to be seen: what to do next. */
+/** Shown instead of an empty list: says what to do next. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">

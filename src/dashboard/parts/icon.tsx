@@ -1,4 +1,4 @@
-/** The pictures of the console, drawn as lines in the colour of the text. */
+/** The icons of the console, drawn as lines in the colour of the text. */
 const paths = {
   overview: "M3 13h7V3H3zM14 21h7V11h-7zM14 7h7V3h-7zM3 21h7v-4H3z",
   sandboxes: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9",

@@ -1,4 +1,4 @@
-/** A link to a page of the console, followed without loading the page anew. */
+/** A link to a page of the console that does not reload the page. */
 import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { go } from "../route.ts";
 
@@ -18,7 +18,7 @@ export function Link({ href, children, current = false, ...rest }: LinkProps) {
   );
 }
 
-/** Another tab or window is the browser's to open. */
+/** Modified clicks are left to the browser, which opens a tab or window. */
 function follow(event: TargetedMouseEvent<HTMLAnchorElement>, href: string): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-/** Markdown as elements of the page. Nothing of it is read as HTML: what looks like a tag stays text. */
+/** Renders Markdown as elements. Nothing is parsed as HTML: what looks like a tag stays text. */
 import { lexer, type Token, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 
@@ -84,7 +84,7 @@ function Inline({ token }: { readonly token: Token }) {
   }
 }
 
-/** Only to the web: an address may also be a script. */
+/** Only web addresses: others could be scripts. */
 function OutLink({ link: { href, tokens } }: { readonly link: Tokens.Link }) {
   if (!/^https?:\/\//i.test(href)) return <>{inline(tokens)}</>;
   return (

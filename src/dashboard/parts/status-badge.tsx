@@ -1,4 +1,4 @@
-/** How a sandbox or a pool stands, in a word and a colour. */
+/** State of a sandbox or pool as a word and a colour. */
 const tones: Readonly<Record<string, string>> = {
   Running: "good",
   Ready: "good",

@@ -1,4 +1,4 @@
-/** Short messages about what was done or failed, also for screen readers. */
+/** Short messages about results of actions, also for screen readers. */
 import { signal } from "@preact/signals";
 import { messageOf } from "../api.ts";
 
@@ -19,7 +19,7 @@ export function tell(text: string): void {
   }, shownMs);
 }
 
-/** Does it, and tells how it went. True: it worked. */
+/** Runs the action and shows the result. True on success. */
 export async function attempt(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work();

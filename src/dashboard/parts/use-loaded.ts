@@ -1,4 +1,4 @@
-/** What a page asks the server for: once, and again every so often while the page can be seen. */
+/** Data that a page requests: once, and again at intervals while the page is visible. */
 import { useEffect, useState } from "preact/hooks";
 import { isClientError } from "#client/client-error.ts";
 import { messageOf } from "../api.ts";
@@ -11,7 +11,7 @@ export interface Loaded<Value> {
 }
 
 interface LoadOptions {
-  /** Asked anew when one of these changes. */
+  /** Requested again when one of these changes. */
   readonly of: readonly unknown[];
   readonly everyMs?: number;
 }

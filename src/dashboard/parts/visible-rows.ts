@@ -1,4 +1,4 @@
-/** Which rows of a long list stand on the screen, with some more on both sides. Pure. */
+/** Computes which rows of a long list are on the screen, plus some on both sides. Pure. */
 export interface RowWindow {
   readonly first: number;
   /** Not included. */

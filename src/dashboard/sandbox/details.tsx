@@ -1,4 +1,4 @@
-/** How a sandbox stands and why, its life so far, what it uses. */
+/** State of a sandbox with its reasons, its timeline, and its usage. */
 import type { ComponentChildren } from "preact";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { isTerminalStatus } from "#model/sandbox-record.ts";
@@ -88,7 +88,7 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
       <Fact name="Ends without traffic">{sandbox.idleTimeout === undefined ? "no" : `after ${sandbox.idleTimeout}`}</Fact>
       <Fact name="At its time">{sandbox.onTimeout === "pause" ? "it pauses" : "it ends"}</Fact>
       <Fact name="Internet">{egressText(sandbox)}</Fact>
-      <Fact name="Ports">{sandbox.privateTraffic === true ? "want its traffic token" : "open to any client that knows the address"}</Fact>
+      <Fact name="Ports">{sandbox.privateTraffic === true ? "need its traffic token" : "open to any client that knows the address"}</Fact>
       <Fact name="Pod">
         <span class="mono">{podName}</span>
         {node !== undefined && ` on ${node}`}

@@ -3,7 +3,7 @@ export type FileKind = "text" | "picture" | "bytes";
 
 const longestText = 2 * 1024 * 1024;
 
-/** No SVG: it is a document that could hold anything, and shows as text. */
+/** SVG is shown as text, because it can contain scripts. */
 export function fileKindOf(path: string, bytes: Uint8Array): FileKind {
   if (/\.(png|jpe?g|gif|webp|bmp|avif)$/i.test(path)) return "picture";
   if (bytes.length > longestText) return "bytes";

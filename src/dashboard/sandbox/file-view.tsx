@@ -1,4 +1,4 @@
-/** What a file holds: text in an editor, pictures as pictures, everything else to download. */
+/** Shows a file: text in an editor, pictures as pictures, everything else as a download. */
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { bytesText } from "../format.ts";
@@ -64,7 +64,7 @@ export function FileView({ sandboxId, path, onRemove, onSaved }: FileViewProps) 
         />
       )}
       {value?.kind === "picture" && <Picture blob={value.blob} name={baseName(path)} />}
-      {value?.kind === "bytes" && <p class="hint">This is no text, or too long to edit here. Download it to see it.</p>}
+      {value?.kind === "bytes" && <p class="hint">This file is not text, or too long to edit here. Download it to see it.</p>}
     </>
   );
 }

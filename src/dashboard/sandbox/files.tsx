@@ -1,4 +1,4 @@
-/** The files of a sandbox: folders on the left, what a file holds on the right. Files dropped on a folder are uploaded into it. */
+/** The files of a sandbox: folders on the left, the selected file on the right. Files dropped on a folder are uploaded into it. */
 import { useState } from "preact/hooks";
 import type { FileEntry } from "#client/files.ts";
 import { api } from "../api.ts";
@@ -85,7 +85,7 @@ export function Files({ sandboxId }: { readonly sandboxId: string }) {
           action="Remove"
           onClose={() => setAsked(undefined)}
           onConfirm={() => {
-            void attempt(() => api.files.remove(sandboxId, file), "The file is removed").then(() => reload());
+            void attempt(() => api.files.remove(sandboxId, file), "File removed").then(() => reload());
             setQuery({ file: undefined });
             setAsked(undefined);
           }}

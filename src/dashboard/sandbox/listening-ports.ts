@@ -1,7 +1,7 @@
-/** Which TCP ports something listens on, from /proc/net/tcp and /proc/net/tcp6. Pure. */
+/** TCP ports that programs listen on, from /proc/net/tcp and /proc/net/tcp6. Pure. */
 export interface ListeningPort {
   readonly port: number;
-  /** Only programs of the sandbox itself reach it. */
+  /** Only reachable inside the sandbox. */
   readonly isLocal: boolean;
 }
 

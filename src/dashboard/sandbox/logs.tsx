@@ -1,4 +1,4 @@
-/** What the sandbox has written, and what it writes now. */
+/** The log of the sandbox, past and live. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { plainLine } from "./log-text.ts";
 import type { Sandbox } from "#client/sandbox-types.ts";
@@ -60,7 +60,7 @@ export function Logs({ sandbox: { sandboxId, status } }: { readonly sandbox: San
       >
         {shown.join("\n")}
         {lines.length === 0 && end !== undefined && (
-          <span class="hint">Its main process has written nothing. Output of commands goes to their callers.</span>
+          <span class="hint">The main process has written nothing. The output of commands goes to their callers.</span>
         )}
       </div>
     </>
@@ -74,13 +74,13 @@ interface ReadLog {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with why nothing more comes. */
+/** Resolves with the reason why the log ended. */
 async function readLog({ sandboxId, isEnded, add, signal }: ReadLog): Promise<string> {
   try {
     if (isEnded) {
       const { lines, truncated } = await api.sandboxes.logs(sandboxId, { tail: firstLines }, signal);
       add(lines);
-      return truncated ? "the oldest are missing" : "complete";
+      return truncated ? "the oldest lines are missing" : "complete";
     }
     let gathered: string[] = [];
     const timer = window.setInterval(() => {

@@ -12,7 +12,7 @@ export function joined(folder: string, name: string): string {
   return name.startsWith("/") ? name : `${folder === "/" ? "" : folder}/${name}`;
 }
 
-/** The folders from the root down to this one. */
+/** All parent folders, from the root down to this folder. */
 export function foldersTo(path: string): readonly { readonly name: string; readonly path: string }[] {
   const parts = path.split("/").filter((part) => part !== "");
   return [{ name: "/", path: "/" }, ...parts.map((name, index) => ({ name, path: `/${parts.slice(0, index + 1).join("/")}` }))];

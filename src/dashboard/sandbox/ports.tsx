@@ -1,4 +1,4 @@
-/** The ports of the sandbox that something listens on, and their addresses. */
+/** The listening ports of the sandbox and their addresses. */
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { api } from "../api.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -26,7 +26,7 @@ export function Ports({ sandbox: { sandboxId, privateTraffic = false } }: { read
   return (
     <>
       {privateTraffic && (
-        <p class="hint">Its ports want the traffic token that its create was answered with, as the header e2b-traffic-access-token.</p>
+        <p class="hint">Requests to its ports need the traffic token from the create's answer, in the header e2b-traffic-access-token.</p>
       )}
       <div class="table-wrap">
         <table>
@@ -43,7 +43,7 @@ export function Ports({ sandbox: { sandboxId, privateTraffic = false } }: { read
                 <tr key={port}>
                   <td class="number mono">{port}</td>
                   <td>
-                    {isLocal ? <span class="hint">listens on localhost of the sandbox; the gateway reaches it there too: </span> : null}
+                    {isLocal ? <span class="hint">listens on localhost in the sandbox; the gateway reaches it too: </span> : null}
                     <a class="mono" href={url} target="_blank" rel="noreferrer noopener">
                       {url}
                     </a>

@@ -1,4 +1,4 @@
-/** What runs in a sandbox, read from /proc by a shell: templates need not have ps. Pure, but for the command that others run. */
+/** Processes of a sandbox, read from /proc by a shell, because images may lack ps. Pure; the caller runs the command. */
 export interface ProcessRow {
   readonly pid: number;
   readonly user: string;

@@ -14,7 +14,7 @@ export function Processes({ sandboxId }: { readonly sandboxId: string }) {
     void attempt(async () => {
       const { exitCode, stderr } = await api.sandboxes.exec(sandboxId, { command: ["kill", String(pid)] });
       if (exitCode !== 0) throw new Error(stderr);
-    }, `Process ${pid} is asked to end`).then(reload);
+    }, `Process ${pid} was asked to exit`).then(reload);
   };
   return (
     <>

@@ -1,4 +1,4 @@
-/** What can be done to a live sandbox: pause, resume, more time, end. */
+/** Actions on a live sandbox: pause, resume, change timeouts, end. */
 import { useState } from "preact/hooks";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { api } from "../api.ts";
@@ -21,7 +21,7 @@ export function SandboxActions({ sandbox }: { readonly sandbox: Sandbox }) {
           type="button"
           class="button"
           disabled={isBusy}
-          onClick={() => void act(() => api.sandboxes.pause(sandboxId), "The sandbox is paused")}
+          onClick={() => void act(() => api.sandboxes.pause(sandboxId), "Sandbox paused")}
         >
           Pause
         </button>
@@ -31,7 +31,7 @@ export function SandboxActions({ sandbox }: { readonly sandbox: Sandbox }) {
           type="button"
           class="button"
           disabled={isBusy}
-          onClick={() => void act(() => api.sandboxes.resume(sandboxId), "The sandbox runs again")}
+          onClick={() => void act(() => api.sandboxes.resume(sandboxId), "Sandbox resumed")}
         >
           Resume
         </button>
@@ -47,7 +47,7 @@ export function SandboxActions({ sandbox }: { readonly sandbox: Sandbox }) {
           sandbox={sandbox}
           isBusy={isBusy}
           onClose={() => setOpen(undefined)}
-          onSave={(wish) => void act(() => api.sandboxes.setTimeouts(sandboxId, wish), "Its time is changed")}
+          onSave={(wish) => void act(() => api.sandboxes.setTimeouts(sandboxId, wish), "Timeouts changed")}
         />
       )}
       {open === "end" && (

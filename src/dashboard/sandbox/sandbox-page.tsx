@@ -28,7 +28,7 @@ const tabNames: Readonly<Record<Tab, string>> = {
 
 export function SandboxPage({ sandboxId }: { readonly sandboxId: string }) {
   const live = known.value.sandboxes.get(sandboxId);
-  // Of the stream there is the state; why it is stuck, and an ended one's record, are asked for.
+  // The stream has the state; diagnosis and the record of an ended sandbox are requested separately.
   const loaded = useLoaded((signal) => api.sandboxes.get(sandboxId, signal), { of: [sandboxId, live?.status ?? ""] });
   const [last, setLast] = useState<Sandbox>();
   useEffect(() => setLast(loaded.value ?? last), [loaded.value]);
@@ -92,7 +92,7 @@ function TabContent({ tab, sandbox }: { readonly tab: Tab; readonly sandbox: San
   return <Lazy load={async () => (await import("./ports.tsx")).Ports} props={{ sandbox }} />;
 }
 
-/** The stream is newer; the answer knows more. */
+/** The stream is newer; the answer has more fields. */
 function merged(live: Sandbox | undefined, answered: Sandbox | undefined): Sandbox | undefined {
   if (live === undefined || answered === undefined) return live ?? answered;
   if (live.status !== answered.status) return live;

@@ -1,4 +1,4 @@
-/** What lets terminal and editor write rules of their own: the page allows no style element without its nonce. */
+/** Lets terminal and editor add style elements: the page allows none without its nonce. */
 export function styleNonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? "";
 }
@@ -15,7 +15,7 @@ export function withStyleNonce(work: () => void): void {
   try {
     work();
   } finally {
-    // The document's own again, which its prototype has.
+    // Restores the method of the prototype.
     Reflect.deleteProperty(document, "createElement");
   }
 }

@@ -1,4 +1,4 @@
-/** A shell in the sandbox. It ends with its connection; another one is a key press away. */
+/** A shell in the sandbox. It ends with its connection; Enter starts another one. */
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -63,7 +63,7 @@ function OneTerminal({ sandboxId, isShown }: { readonly sandboxId: string; reado
   return <div ref={element} style={{ height: "100%" }} />;
 }
 
-/** Returns how to end it. `again`: called when its user wants another one in its place. */
+/** Returns a function that ends it. `again` is called when the user wants a new shell. */
 function openTerminal(host: HTMLElement, sandboxId: string, again: () => void): () => void {
   const screen = new Terminal({
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
@@ -93,7 +93,7 @@ function openTerminal(host: HTMLElement, sandboxId: string, again: () => void): 
   };
 }
 
-/** Resolves with why it has ended. */
+/** Resolves with the reason of its end. */
 async function run(screen: Terminal, sandboxId: string, signal: AbortSignal): Promise<string> {
   try {
     const wish = { rows: screen.rows, cols: screen.cols, env: { TERM: "xterm-256color" } };

@@ -9,8 +9,6 @@ export interface Step {
   readonly tone: "good" | "bad" | "warn" | "later" | "plain";
 }
 
-const goodEnds: ReadonlySet<string> = new Set(["Completed", "Killed", "Timeout", "IdleTimeout", "Canceled", "Deleted"]);
-
 export function timelineOf(sandbox: Sandbox): readonly Step[] {
   const { claimedAt, startedAt, lastActiveAt, terminatedAt, endTime, status, diagnosis } = sandbox;
   const steps: Step[] = [{ name: "Claimed", about: `pod ${sandbox.podName} of pool ${sandbox.poolName}`, time: claimedAt, tone: "plain" }];
@@ -25,7 +23,7 @@ export function timelineOf(sandbox: Sandbox): readonly Step[] {
   if (terminatedAt === undefined && endTime !== undefined) {
     steps.push({
       name: sandbox.onTimeout === "pause" ? "Pauses" : "Ends",
-      about: status === "Paused" ? "not while it is paused" : "if it is not given more time",
+      about: status === "Paused" ? "not while it is paused" : "unless its time is extended",
       time: endTime,
       tone: "later",
     });
@@ -36,7 +34,8 @@ export function timelineOf(sandbox: Sandbox): readonly Step[] {
 function endOf({ status, stopReason, failureReason, failureMessage, exitCode, claimedAt }: Sandbox, time: string): Step {
   const why = [failureReason ?? stopReason, failureMessage, exitCode === undefined ? undefined : `exit code ${exitCode}`];
   const about = [...why.filter((text) => text !== undefined && text !== status), `lived for ${between(claimedAt, time)}`].join("; ");
-  return { name: `Ended: ${status}`, about, time, tone: goodEnds.has(status) && failureReason === undefined ? "plain" : "bad" };
+  const isBad = status === "Failed" || (status === "Canceled" && failureReason !== undefined);
+  return { name: `Ended: ${status}`, about, time, tone: isBad ? "bad" : "plain" };
 }
 
 function between(from: string, to: string): string {

@@ -11,7 +11,7 @@ export function UsageCharts({ sandboxId }: { readonly sandboxId: string }) {
     <section class="card">
       <h2>Use in the last hour</h2>
       {error !== undefined && <p class="hint">{error}</p>}
-      {value !== undefined && value.samples.length === 0 && <p class="hint">The first numbers come in a few seconds.</p>}
+      {value !== undefined && value.samples.length === 0 && <p class="hint">The first values arrive in a few seconds.</p>}
       {value !== undefined && value.samples.length > 0 && <Charts usage={value} />}
     </section>
   );

@@ -13,7 +13,7 @@ export interface AskDaemonDeps {
 const answerWithinMs = 2_000;
 
 /** The sandbox's id; an empty text for none; undefined when there is no answer, or one of another pod that has the address by now. */
-export async function askWhomItServes({ daemon, clock }: AskDaemonDeps, pod: Pod, signal: AbortSignal): Promise<string | undefined> {
+export async function askServedSandbox({ daemon, clock }: AskDaemonDeps, pod: Pod, signal: AbortSignal): Promise<string | undefined> {
   const address = daemonAddress(pod);
   if (address.ip === "") return undefined;
   using limited = new ChildAbort(signal);

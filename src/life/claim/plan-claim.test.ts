@@ -181,8 +181,8 @@ describe("a claim writes", () => {
 
   test("W16: and takes the pod off the list for scale-down, on both paths", () => {
     for (const image of ["app", "idle"]) {
-      const marked = aPoolPod({ images: { main: image }, annotations: { [annotationKeys.scaleDownProtected]: "2026-01-01T09:59:59Z" } });
-      expect(claimed(marked, aClaim()).metadata.annotations).not.toHaveProperty(annotationKeys.scaleDownProtected);
+      const marked = aPoolPod({ images: { main: image }, annotations: { [annotationKeys.chosenToGo]: "2026-01-01T09:59:59Z" } });
+      expect(claimed(marked, aClaim()).metadata.annotations).not.toHaveProperty(annotationKeys.chosenToGo);
     }
   });
 });

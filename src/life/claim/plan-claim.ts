@@ -107,7 +107,7 @@ function isForPod({ egress, labels, annotations }: Claim): boolean {
 }
 
 /** What an idle pod may carry and a claimed one must not: a claim keeps a pod that was chosen for scale-down (W16). */
-const left = [annotationKeys.scaleDownProtected, annotationKeys.sandboxStatusDetail];
+const left = [annotationKeys.chosenToGo, annotationKeys.sandboxStatusDetail];
 
 function labelsOf({ sandboxId, team, user, labels }: Claim): Readonly<Record<string, string>> {
   return {

@@ -6,7 +6,7 @@
  */
 import { formatKey, type Key } from "#kube/controller/key.ts";
 import { type Backoff, backoffMs, type Random } from "#lib/backoff.ts";
-import { type AskDaemonDeps, askWhomItServes } from "#life/arm/ask-daemon.ts";
+import { type AskDaemonDeps, askServedSandbox } from "#life/arm/ask-daemon.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
 
@@ -64,7 +64,7 @@ export class ArmingWatch {
   /** Asks now, whatever was said about when. */
   async ask(pod: Pod, signal: AbortSignal): Promise<Arming> {
     const { clock, random } = this.#deps;
-    const answer = await askWhomItServes(this.#deps, pod, signal);
+    const answer = await askServedSandbox(this.#deps, pod, signal);
     const now = clock.now();
     const { failures = 0, silentSinceMs = now } = this.#known(pod) ?? {};
     if (answer !== undefined) {

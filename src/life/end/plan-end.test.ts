@@ -28,7 +28,7 @@ const operational = {
   [annotationKeys.lastActive]: "2026-01-01T11:00:00.000Z",
   [annotationKeys.paused]: "2026-01-01T11:30:00.000Z",
   [annotationKeys.postStartHooks]: "[]",
-  [annotationKeys.scaleDownProtected]: "2026-01-01T09:00:00.000Z",
+  [annotationKeys.chosenToGo]: "2026-01-01T09:00:00.000Z",
   [annotationKeys.sandboxStatusDetail]: "{}",
 };
 

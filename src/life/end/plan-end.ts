@@ -49,7 +49,7 @@ const operationalKeys: readonly string[] = [
   annotationKeys.lastActive,
   annotationKeys.paused,
   annotationKeys.postStartHooks,
-  annotationKeys.scaleDownProtected,
+  annotationKeys.chosenToGo,
   annotationKeys.sandboxStatusDetail,
 ];
 

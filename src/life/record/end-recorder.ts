@@ -64,7 +64,7 @@ export class EndRecorder {
     const sandboxId = sandboxIdOf(pod);
     try {
       const end = await recordEnd(this.#deps, pod);
-      if (end.kind === "nobody") return undefined;
+      if (end.kind === "no-sandbox") return undefined;
       if (end.kind === "refused") {
         this.#failures.add({ result: "refused" });
         const { poolName, podName, stopReason, failureReason, terminatedAt } = end.record;
@@ -98,14 +98,14 @@ interface RecordDeps {
 type RecordedEnd =
   | { readonly kind: "recorded"; readonly record: SandboxRecord }
   /** The pod carries no sandbox. */
-  | { readonly kind: "nobody" }
+  | { readonly kind: "no-sandbox" }
   /** The history will never take it, however often it is asked. Waiting would only hold the pod for ever. */
   | { readonly kind: "refused"; readonly record: SandboxRecord; readonly why: string };
 
 /** Throws HistoryError for what may be different later; the pod must then stay as it is. */
 async function recordEnd({ history, clock }: RecordDeps, pod: Pod): Promise<RecordedEnd> {
   const record = captureStopRecord(pod, clock.now());
-  if (record === undefined) return { kind: "nobody" };
+  if (record === undefined) return { kind: "no-sandbox" };
   try {
     await history.put(record);
     return { kind: "recorded", record };

@@ -6,7 +6,7 @@
  * been armed for the last user. So the daemon has the last word: only an unarmed daemon is in a container that no sandbox has used (I2).
  */
 import type { Requeue } from "#kube/controller/work-queue.ts";
-import { askWhomItServes } from "#life/arm/ask-daemon.ts";
+import { askServedSandbox } from "#life/arm/ask-daemon.ts";
 import { deletePodAsSeen } from "#life/delete-pod.ts";
 import { patchPodAsSeen } from "#life/patch-pod.ts";
 import { isResting, sandboxIdOf } from "#model/claimed-pod.ts";
@@ -43,7 +43,7 @@ export async function finishStopping(deps: PodDeps, pod: Pod, signal: AbortSigna
 }
 
 async function reasonPodIsStillOwned(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<string | undefined> {
-  const served = await askWhomItServes(deps, pod, signal);
+  const served = await askServedSandbox(deps, pod, signal);
   if (served === undefined) return "its daemon does not answer";
   return served === "" ? undefined : "its daemon still works for a sandbox";
 }

@@ -57,7 +57,7 @@ export interface EnvLookups {
 export function checkEnv(env: SandboxEnv, lookups: EnvLookups): readonly EnvProblem[] {
   const members = allMembers(env);
   if (members.length === 0) {
-    const message = `the Env has no members, so that no pool serves it; add one: {clusterID: ${lookups.clusterID}, members: [{name: ${env.metadata.name ?? "a-pool"}}]}`;
+    const message = `the Env has no members, so no pool serves it; add one: {clusterID: ${lookups.clusterID}, members: [{name: ${env.metadata.name ?? "a-pool"}}]}`;
     return [{ field: "spec.clusters", reason: "NoMembers", message }, ...checkGroups(env, lookups)];
   }
   return [

@@ -82,7 +82,7 @@ async function outcome(task: WaitTask<Pod>, sandboxId: string, signal: AbortSign
 function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
   checkPausing(deps.abilities, { nodeName: pod.spec.nodeName });
   if (sandboxPhaseOf(pod) !== "running") {
-    throw new ServiceError("conflict", "the sandbox is starting: it can be paused when it is running");
+    throw new ServiceError("conflict", "the sandbox is starting: it can be paused once it runs");
   }
   return pauseWish(pod) === undefined ? { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()) } } : undefined;
 }

@@ -41,7 +41,7 @@ export async function setEgress(deps: EgressDeps, caller: Caller, sandboxId: str
 
 function decide(pod: Pod, egress: EgressPolicy | undefined): PodChange | undefined {
   if (sandboxPhaseOf(pod) !== "running") {
-    throw new ServiceError("conflict", "the sandbox is starting: its network can be changed when it is running");
+    throw new ServiceError("conflict", "the sandbox is starting: its network can be changed once it runs");
   }
   const text = egress === undefined ? undefined : egressPolicyText(egress);
   if (text === egressWish(pod)) return undefined;

@@ -31,7 +31,7 @@ export async function setTimeouts(deps: TimeoutDeps, caller: Caller, sandboxId: 
 /** Undefined when nothing is to be changed. */
 function decide(pod: Pod, change: TimeoutChange, now: number): PodChange | undefined {
   if (isFrozen(pod) || pauseWish(pod) !== undefined) {
-    throw new ServiceError("conflict", "the sandbox is paused and no timeout runs: resume it to change its timeouts");
+    throw new ServiceError("conflict", "the sandbox is paused, so its timeouts are stopped: resume it to change them");
   }
   const parts = [idleChange(change, now), endChange(pod, change, now)];
   const annotations = Object.assign({}, ...parts.map((part) => part.annotations ?? {})) as Readonly<Record<string, string>>;

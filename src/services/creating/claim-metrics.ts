@@ -22,7 +22,7 @@ const byPool = ["namespace", "pool"] as const;
 export function claimMetrics({ metrics, queue }: { readonly metrics: Metrics; readonly queue: ClaimQueue }): ClaimMetrics {
   const duration = metrics.histogram({
     name: "agentbox_sandbox_claim_duration_seconds",
-    help: "From the request for a sandbox until it was armed; until it was claimed where nobody waited for more.",
+    help: "Time from a create request until its sandbox was armed, or until the claim if the request waited for no more.",
     labels: [...byPool, "path"],
   });
   const creates = metrics.counter({

@@ -73,7 +73,7 @@ export class CreateTime implements Disposable {
 }
 
 export function callerLeft(): ServiceError {
-  return new ServiceError("canceled", "the caller went away before the sandbox was ready");
+  return new ServiceError("canceled", "the client disconnected before the sandbox was ready");
 }
 
 /** Reported as a shortage: E2B's clients repeat only this refusal by themselves, and another process then answers. */

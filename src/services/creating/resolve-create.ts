@@ -158,7 +158,7 @@ function servedVersion(pool: SandboxPool, template: PoolTemplate | undefined, co
 
 function presentVersion({ caller, pool }: OfferedPool, resolved: ResolvedTemplate, command: CreateSandbox): Version {
   if (resolved.kind === "missing-template") {
-    const message = `pool ${pool.metadata.name ?? ""} is made from template ${resolved.name}, and there is none of that name: create it, or let the pool name another`;
+    const message = `pool ${pool.metadata.name ?? ""} is made from template ${resolved.name}, which does not exist: create it, or change the template of the pool`;
     throw new ServiceError("conflict", message);
   }
   const { template } = resolved;

@@ -23,13 +23,13 @@ export function findEnv(deps: FindDeps, caller: Caller, wanted: EnvName): Sandbo
   if (env === undefined) throw noSuchEnv(wanted);
   if (envs.length === 1) return env;
   const available = envs.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
-  const message = `there are several Envs ${JSON.stringify(wanted.name)}: say the namespace of the one that is meant`;
+  const message = `there are several Envs ${JSON.stringify(wanted.name)}: add the namespace`;
   throw new ServiceError("conflict", message, { field: "namespace", available });
 }
 
 /** Throws `forbidden` for an Env that the caller sees and does not own, and a conflict for one that is being deleted. */
 export function checkMayChange(caller: Caller, env: SandboxEnv): void {
   const { name = "", deletionTimestamp } = env.metadata;
-  if (!owns(caller, env)) throw new ServiceError("forbidden", `Env ${name} is not yours to change`);
+  if (!owns(caller, env)) throw new ServiceError("forbidden", `Env ${name} belongs to another owner and cannot be changed with this key`);
   if (deletionTimestamp !== undefined) throw new ServiceError("conflict", `Env ${name} is being deleted`);
 }

@@ -85,7 +85,7 @@ function namesPullSecret({ metadata }: SandboxEnv, { spec }: EnvClusterMember): 
 /** Throws for a server that has no cluster id: it could not say which members are its own. */
 export function localCluster({ cluster }: Pick<EnvDeps, "cluster">): string {
   if (cluster.id !== undefined) return cluster.id;
-  throw new ServiceError("unavailable", "this server has no cluster id, so it writes no Envs: start it with --cluster-id NAME");
+  throw new ServiceError("unavailable", "this server has no cluster id, so it cannot write Envs: start it with --cluster-id NAME");
 }
 
 /**

@@ -85,7 +85,7 @@ function chosen(env: SandboxEnv, { wanted, member }: RefreshEnv, clusterID: stri
   if (member === undefined) return here.filter(({ name }) => !isAdopted(env, name));
   if (!here.some(({ name }) => name === member)) throw noSuchMember(wanted.name, member);
   if (isAdopted(env, member)) {
-    throw new ServiceError("conflict", `member ${member} is a pool that was adopted: change its template in the pool`);
+    throw new ServiceError("conflict", `member ${member} is an adopted pool: change the template in the pool itself`);
   }
   return here.filter(({ name }) => name === member);
 }

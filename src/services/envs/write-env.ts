@@ -48,9 +48,9 @@ function withoutVersion(sent: ObjectMeta): ObjectMeta {
 
 function placeFor(deps: EnvDeps, caller: Caller, body: EnvBody): { readonly name: string; readonly namespace: string } {
   const { name: wished = "", namespace = deps.namespace } = body.metadata;
-  if (caller.role === "tenant" && caller.team === "") throw new ServiceError("forbidden", "a key without a team owns no Envs");
+  if (caller.role === "tenant" && caller.team === "") throw new ServiceError("forbidden", "a key without a team cannot create Envs");
   if (caller.role === "tenant" && namespace !== deps.namespace) {
-    throw wrong("metadata.namespace", `must be ${deps.namespace}, or left out`);
+    throw wrong("metadata.namespace", `must be ${deps.namespace} or left out`);
   }
   if (wished === "") throw wrong("metadata.name", "is needed");
   return { name: caller.role === "tenant" ? tenantPoolName(caller, wished) : wished, namespace };

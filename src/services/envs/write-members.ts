@@ -132,7 +132,10 @@ export function noSuchMember(env: string, member: string): ServiceError {
 /** Throws a conflict where something else sets the number. */
 function checkScaledByHand(env: SandboxEnv, member: EnvClusterMember): void {
   if (env.spec.mode === "OnDemandJob") {
-    throw new ServiceError("conflict", `Env ${env.metadata.name ?? ""} makes a pod for each request (mode OnDemandJob) and keeps none`);
+    throw new ServiceError(
+      "conflict",
+      `Env ${env.metadata.name ?? ""} creates a pod for each request (mode OnDemandJob) and keeps no idle pods`,
+    );
   }
   if (!isScaled(env, member)) return;
   const message = `member ${member.name} is in group ${scalingGroupOf(member)}: its autoscaler sets replicas; change minReplicas/maxReplicas or disable the group`;

@@ -35,7 +35,7 @@ export async function currentPod(deps: CarriedDeps, wanted: Wanted, seen: Pod, s
   const { caller, sandboxId, wish } = wanted;
   const pod = await podByServer(deps, seen, signal);
   if (pod !== undefined && isClaimed(pod) && sandboxIdOf(pod) === sandboxId && owns(caller, pod)) return pod;
-  throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: ${wish} is not possible any more`);
+  throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: ${wish} is no longer possible`);
 }
 
 /** By the server's word, whatever it carries now; undefined when it is gone. */

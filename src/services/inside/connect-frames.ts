@@ -60,7 +60,7 @@ function messageIn(payload: string): object {
   } catch {
     // Said below.
   }
-  throw new ServiceError("unavailable", "the sandbox's daemon sent a message that is none");
+  throw new ServiceError("unavailable", "the sandbox's daemon sent an invalid message");
 }
 
 const codes: Readonly<Partial<Record<string, "invalid_request" | "not_found" | "timeout" | "conflict">>> = {

@@ -62,9 +62,9 @@ test("a sandbox that starts, is paused, stops or has ended refuses commands, and
     const { code, message } = await failureOf(execInSandbox(scene, ann, id, command));
     return `${code}: ${message}`;
   };
-  expect(await told("i-starting")).toBe("conflict: sandbox i-starting is starting: a command can be run when it is running");
+  expect(await told("i-starting")).toBe("conflict: sandbox i-starting is starting: commands can be run once it runs");
   expect(await told("i-paused")).toBe("conflict: sandbox i-paused is paused: resume it to run a command");
-  expect(await told("i-stopping")).toBe("conflict: sandbox i-stopping is stopping: running a command in it is not possible any more");
+  expect(await told("i-stopping")).toBe("conflict: sandbox i-stopping is stopping: running a command in it is no longer possible");
   expect(await told("i-ended")).toContain("has ended (Completed)");
   expect(scene.pods.ran).toEqual([]);
 });

@@ -26,7 +26,7 @@ export interface ExecDeps extends CarriedDeps {
 
 export async function execInSandbox(deps: ExecDeps, caller: Caller, sandboxId: string, request: ExecRequest): Promise<ExecSession> {
   const { container, ...program } = request;
-  if (program.argv.length === 0) throw new ServiceError("invalid_request", "a command is needed", { field: "command" });
+  if (program.argv.length === 0) throw new ServiceError("invalid_request", "command must not be empty", { field: "command" });
   const pod = await carriedPod(deps, { caller, sandboxId, wish: "running a command in it" }, request.signal);
   await refuseUnready(deps, pod, sandboxId, request.signal);
   const name = containerIn(pod, container);
@@ -58,5 +58,5 @@ async function refuseUnready({ daemons }: ExecDeps, pod: Pod, sandboxId: string,
   if (sandboxPhaseOf(pod) === "running") return;
   // The create was answered when the daemon was armed; a kubelet may take seconds until the pod shows that.
   if (daemons !== undefined && (await isArmed(daemons, pod, sandboxId, signal))) return;
-  throw new ServiceError("conflict", `sandbox ${sandboxId} is starting: a command can be run when it is running`);
+  throw new ServiceError("conflict", `sandbox ${sandboxId} is starting: commands can be run once it runs`);
 }

@@ -62,7 +62,7 @@ function eventIn(line: string): CodeEvent {
   } catch {
     // Said below.
   }
-  throw new ServiceError("unavailable", "the sandbox's interpreter answered something that is no event");
+  throw new ServiceError("unavailable", "the sandbox's interpreter sent an invalid event");
 }
 
 function add(collected: Collected, { type, ...event }: CodeEvent): void {

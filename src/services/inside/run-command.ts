@@ -64,7 +64,7 @@ export async function runCommand(deps: RunDeps, caller: Caller, command: RunComm
     await abortable(Promise.all([stdout.ended, stderr.ended]), abort.signal);
     return { exitCode, stdout: stdout.output(), stderr: stderr.output() };
   } catch (error) {
-    if (signal.aborted) throw new ServiceError("canceled", "the caller went away, and the command was ended", { cause: error });
+    if (signal.aborted) throw new ServiceError("canceled", "the client disconnected, and the command was ended", { cause: error });
     if (abort.signal.aborted) throw abort.signal.reason;
     return resultOf(deps.log, sandboxId, error);
   } finally {

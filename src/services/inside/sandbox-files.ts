@@ -122,7 +122,7 @@ function entriesIn(text: string): readonly FileEntry[] {
       size: Number(size) || 0,
     }));
   } catch {
-    throw new ServiceError("unavailable", "the sandbox's daemon answered a list that is none");
+    throw new ServiceError("unavailable", "the sandbox's daemon sent an invalid list");
   }
 }
 

@@ -401,7 +401,7 @@ describe("a daemon that root of the sandbox has replaced", () => {
   test.each(["no message", "null", "7"])("a command whose stream has %j has failed, and is no defect of ours", async (text) => {
     for (const flags of [0, 2]) {
       processes(started, frameOf(text, flags));
-      expect(await failureOf(run())).toMatchObject({ code: "unavailable", message: "the sandbox's daemon sent a message that is none" });
+      expect(await failureOf(run())).toMatchObject({ code: "unavailable", message: "the sandbox's daemon sent an invalid message" });
     }
   });
 

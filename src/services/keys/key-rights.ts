@@ -37,11 +37,11 @@ function adminsChoice({ role = "tenant", team, user }: CreateKey): Owner {
 }
 
 function tenantsChoice(caller: Caller, { role = "tenant", team = caller.team, user = caller.user }: CreateKey): Owner {
-  if (role === "admin") throw new ServiceError("forbidden", "only an admin key can make admin keys", { field: "role" });
+  if (role === "admin") throw new ServiceError("forbidden", "only an admin key can create admin keys", { field: "role" });
   if (team !== caller.team)
-    throw new ServiceError("forbidden", `this key can only make keys of its own team ${caller.team}`, { field: "team" });
+    throw new ServiceError("forbidden", `this key can only create keys for its own team ${caller.team}`, { field: "team" });
   if (caller.user !== undefined && user !== caller.user) {
-    throw new ServiceError("forbidden", `this key can only make keys of its own user ${caller.user}`, { field: "user" });
+    throw new ServiceError("forbidden", `this key can only create keys for its own user ${caller.user}`, { field: "user" });
   }
   return { role, team, ...(user !== undefined && { user: checkedName("user", user) }) };
 }
@@ -55,7 +55,9 @@ function expiry(wished: string | undefined, limit: string | undefined, now: numb
   if (Number.isNaN(at)) throw invalid("expiresAt", `must be a time such as 2030-01-31T12:00:00Z, not ${JSON.stringify(wished)}`);
   if (at <= now) throw invalid("expiresAt", "is in the past");
   if (limit !== undefined && at > Date.parse(limit)) {
-    throw new ServiceError("forbidden", `a key cannot make one that outlives it: it ends at ${limit}`, { field: "expiresAt" });
+    throw new ServiceError("forbidden", `the new key cannot be valid longer than this key, which expires at ${limit}`, {
+      field: "expiresAt",
+    });
   }
   return { expiresAt: new Date(at).toISOString() };
 }

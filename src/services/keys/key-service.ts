@@ -114,9 +114,9 @@ function sameHash(one: string, other: string): boolean {
 async function create(deps: KeyServiceDeps, book: KeyBook, caller: Caller, wish: CreateKey): Promise<CreatedKey> {
   const own = book.find(caller.keyId);
   // Revoked since the request came in: what it makes now would not end with it.
-  if (own === undefined && isKeyId(caller.keyId)) throw new ServiceError("unauthenticated", "this API key is not valid any more");
+  if (own === undefined && isKeyId(caller.keyId)) throw new ServiceError("unauthenticated", "this API key is no longer valid");
   if (own !== undefined && book.chain(own).length >= longestChain) {
-    const message = `this key was made by a key that was made by a key …, ${longestChain} in all: use one of the earlier ones`;
+    const message = `this key is at the end of a chain of ${longestChain} keys, each created with the one before: use an earlier one`;
     throw new ServiceError("forbidden", message);
   }
   const granted = { ...grantedKey(caller, wish, own?.key, deps.clock.now()), ...(own !== undefined && { createdBy: own.key.id }) };
@@ -184,7 +184,7 @@ function refuseLastAdmin({ clock }: KeyServiceDeps, book: KeyBook, doomed: reado
     if (key.role === "admin" && !ids.has(key.id) && !hasExpired(key, clock.now())) return;
   }
   const those = ids.size === 1 ? "this is the last admin key" : "no admin key would be left: all others were made by this one";
-  throw new ServiceError("conflict", `${those}; create another one first, or keep those that it made`);
+  throw new ServiceError("conflict", `${those}; create another one first, or keep the keys created with it`);
 }
 
 function unlessGone(error: unknown): void {

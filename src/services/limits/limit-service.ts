@@ -86,7 +86,7 @@ export function limitService(deps: LimitServiceDeps): LimitService {
         .map((whose) => shown(deps, whose))
         .map(({ limits, ...whose }) => ({ ...whose, limits: limits.filter(({ used }) => used !== undefined) })),
     set: async (caller, whose, change) => {
-      if (caller.role !== "admin") throw new ServiceError("forbidden", "limits are an admin's to set");
+      if (caller.role !== "admin") throw new ServiceError("forbidden", "only an admin key can set limits");
       checkChange(whose, change);
       await write(deps, whose, change);
       return shown({ ...deps, guard }, whose);
@@ -96,7 +96,7 @@ export function limitService(deps: LimitServiceDeps): LimitService {
 
 function listed({ table }: LimitServiceDeps, caller: Caller, { team, user }: WantedLimits): readonly LimitsOf[] {
   if (user !== undefined && team === undefined && caller.role === "admin") {
-    throw new ServiceError("invalid_request", "user needs the team that it belongs to", { field: "query.team" });
+    throw new ServiceError("invalid_request", "user needs team: name the team of the user", { field: "query.team" });
   }
   if (caller.role !== "admin") return ofTenant(caller, { team, user });
   if (team !== undefined) return user === undefined ? [{ of: "team", team }, ...usersOf(table(), team)] : [{ of: "user", team, user }];
@@ -116,7 +116,7 @@ function listed({ table }: LimitServiceDeps, caller: Caller, { team, user }: Wan
 function ofTenant(caller: Caller, { team, user }: WantedLimits): readonly LimitsOf[] {
   if (team !== undefined && team !== caller.team) throw notYours();
   if (caller.user !== undefined && user !== undefined && user !== caller.user) {
-    throw new ServiceError("forbidden", "a user sees its own limits only", { field: "query.user" });
+    throw new ServiceError("forbidden", "a user can see only its own limits", { field: "query.user" });
   }
   if (caller.team === "") return [];
   const wanted = user ?? caller.user;

@@ -32,14 +32,14 @@ export function findPool(deps: FindPoolDeps, caller: Caller, wanted: PoolName): 
   if (pool === undefined) throw noSuchPool(wanted);
   if (pools.length === 1) return pool;
   const available = pools.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
-  const message = `there are several pools ${JSON.stringify(wanted.name)}: say the namespace of the one that is meant`;
+  const message = `there are several pools ${JSON.stringify(wanted.name)}: add the namespace`;
   throw new ServiceError("conflict", message, { field: "namespace", available });
 }
 
 /** Throws `forbidden` for a pool that the caller sees and does not own, and a conflict for one that an Env keeps as it is. */
 export function checkMayChange(caller: Caller, pool: SandboxPool): void {
   const name = pool.metadata.name ?? "";
-  if (!owns(caller, pool)) throw new ServiceError("forbidden", `pool ${name} is not yours to change`);
+  if (!owns(caller, pool)) throw new ServiceError("forbidden", `pool ${name} belongs to another owner and cannot be changed with this key`);
   if (!hasEnvOwner(pool)) return;
   const env = pool.metadata.labels?.[labelKeys.env] ?? "";
   const message = `pool ${name} belongs to Env ${env}: change it there, for example with agentbox envs scale ${env}/${name} N`;

@@ -33,13 +33,13 @@ const strict = { fieldValidation: "Strict" } as const;
 
 export async function createPool(deps: PoolDeps, caller: Caller, body: SandboxPool): Promise<SandboxPool> {
   const namespace = body.metadata.namespace ?? deps.namespace;
-  if (caller.role === "tenant" && caller.team === "") throw new ServiceError("forbidden", "a key without a team owns no pools");
+  if (caller.role === "tenant" && caller.team === "") throw new ServiceError("forbidden", "a key without a team cannot create pools");
   if (caller.role === "tenant" && namespace !== deps.namespace) {
-    const message = `metadata.namespace must be ${deps.namespace}, or left out`;
+    const message = `metadata.namespace must be ${deps.namespace} or left out`;
     throw new ServiceError("invalid_request", message, { field: "metadata.namespace" });
   }
   const { name: wished = "" } = body.metadata;
-  if (wished === "") throw new ServiceError("invalid_request", "metadata.name is needed", { field: "metadata.name" });
+  if (wished === "") throw new ServiceError("invalid_request", "metadata.name is required", { field: "metadata.name" });
   const name = caller.role === "tenant" ? tenantPoolName(caller, wished) : wished;
   const pool = storedPool(caller, { ...body, metadata: { ...body.metadata, name, namespace } }, undefined);
   checkTemplate(deps, caller, pool);

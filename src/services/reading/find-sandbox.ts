@@ -64,7 +64,7 @@ export function findPod(
     .toArray();
   const claimed = pods.filter(isClaimed);
   // An action might otherwise reach the wrong pod.
-  if (claimed.length > 1) throw new ServiceError("conflict", `several pods say that they carry sandbox ${JSON.stringify(sandboxId)}`);
+  if (claimed.length > 1) throw new ServiceError("conflict", `several pods claim to carry sandbox ${JSON.stringify(sandboxId)}`);
   return claimed[0] ?? pods[0];
 }
 
@@ -83,7 +83,7 @@ export async function findRecord(
 export async function livePod(deps: FindDeps, caller: Caller, sandboxId: string, wish: string): Promise<Pod> {
   const { pod, record } = await findSandbox(deps, caller, sandboxId);
   if (pod !== undefined && isClaimed(pod)) return pod;
-  if (pod !== undefined) throw new ServiceError("conflict", `sandbox ${sandboxId} is stopping: ${wish} is not possible any more`);
+  if (pod !== undefined) throw new ServiceError("conflict", `sandbox ${sandboxId} is stopping: ${wish} is no longer possible`);
   if (record === undefined) throw noSuchSandbox(sandboxId);
-  throw new ServiceError("conflict", `sandbox ${sandboxId} has ended (${record.status}): ${wish} is not possible any more`);
+  throw new ServiceError("conflict", `sandbox ${sandboxId} has ended (${record.status}): ${wish} is no longer possible`);
 }

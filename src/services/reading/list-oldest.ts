@@ -23,7 +23,7 @@ const cursorPrefix = "asc.";
 export function listOldest(live: Pick<LiveSandboxes, "oldestFirst">, caller: Caller, wanted: OldestQuery): SandboxPage {
   const { limit, cursor, ...filter } = wanted;
   if (filter.status === undefined || filter.status.some(isTerminalStatus)) {
-    throw new ServiceError("invalid_request", "order: oldest first is for lists of live sandboxes only: name their status", {
+    throw new ServiceError("invalid_request", "order: oldest first works only for live sandboxes: set status to live statuses", {
       field: "order",
     });
   }
@@ -63,5 +63,5 @@ function keyIn(cursor: string): RecordKey {
   } catch (error) {
     if (!(error instanceof HistoryError)) throw error;
   }
-  throw new ServiceError("invalid_request", "the cursor is not one that a list in this order gave out", { field: "cursor" });
+  throw new ServiceError("invalid_request", "the cursor is not from a list in this order", { field: "cursor" });
 }

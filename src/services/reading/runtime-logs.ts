@@ -60,7 +60,9 @@ export async function* runtimeLogs(
 function refuseOthers({ container, sinceMs }: LogRequest): void {
   const field = container === undefined ? "since" : "container";
   if (container === undefined && sinceMs === undefined) return;
-  throw new ServiceError("invalid_request", `${field} is of a container's own log: leave it out with the log of a runtime`, { field });
+  throw new ServiceError("invalid_request", `${field} applies only to a container's own log: remove it for the log of a runtime`, {
+    field,
+  });
 }
 
 function logFileOf(deps: RuntimeLogDeps, pod: Pod, source: string): string {

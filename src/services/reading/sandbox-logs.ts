@@ -46,7 +46,7 @@ export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: str
       // Between checking the pod and opening its log, the pod may have got another sandbox. The log was opened before this second check, so if the pod
       // still has the sandbox, the log is its own.
       isOurs ||= await isStillCarried(deps, caller, sandboxId, pod);
-      if (!isOurs) throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: reading its log is not possible any more`);
+      if (!isOurs) throw new ServiceError("conflict", `sandbox ${sandboxId} has ended meanwhile: its log can no longer be read`);
       yield piece;
     }
   } catch (error) {

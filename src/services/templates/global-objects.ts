@@ -17,5 +17,5 @@ export function checkLocal(object: ApiObject, what: string): void {
 export function checkNotGlobal(body: ApiObject): void {
   if (!isGlobal(body)) return;
   const field = `metadata.labels.${labelKeys.syncSource}`;
-  throw new ServiceError("invalid_request", `${field} is a hub's to write: leave it out`, { field });
+  throw new ServiceError("invalid_request", `${field} can be set only by a hub: remove it`, { field });
 }

@@ -67,7 +67,7 @@ function noSuchTemplate(name: string, cause?: unknown): ServiceError {
 
 /** Checked first, so that a tenant learns nothing about templates it cannot see (I8). */
 function checkAdmin({ role }: Caller): void {
-  if (role !== "admin") throw new ServiceError("forbidden", "templates are an admin's to change");
+  if (role !== "admin") throw new ServiceError("forbidden", "only an admin key can change templates");
 }
 
 async function create(deps: TemplateDeps, caller: Caller, body: SandboxTemplate): Promise<SandboxTemplate> {
@@ -125,7 +125,7 @@ function checkUnused({ cache }: TemplateDeps, name: string): void {
   if (pools.length === 0) return;
   const names = pools.slice(0, maxNames).map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
   const more = pools.length > maxNames ? ` and ${pools.length - maxNames} more` : "";
-  const message = `template ${JSON.stringify(name)} is in use by ${names.join(", ")}${more}: delete these pools, or let them name another template, first`;
+  const message = `template ${JSON.stringify(name)} is in use by ${names.join(", ")}${more}: first delete these pools, or change their template`;
   throw new ServiceError("conflict", message);
 }
 

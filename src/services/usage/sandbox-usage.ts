@@ -49,7 +49,7 @@ export function sandboxUsage(deps: SandboxUsageDeps): SandboxUsage {
     },
     latest: async (caller, sandboxIds) => {
       if (sandboxIds.length > maxIds) {
-        const message = `sandbox_ids has ${sandboxIds.length} sandboxes; at most ${maxIds} can be asked about at once`;
+        const message = `sandbox_ids has ${sandboxIds.length} sandboxes; at most ${maxIds} are allowed`;
         throw new ServiceError("invalid_request", message, { field: "sandbox_ids" });
       }
       const living = sandboxIds.filter((sandboxId) => isLiving(deps, caller, sandboxId));

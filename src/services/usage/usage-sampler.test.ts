@@ -20,13 +20,13 @@ class UsageScene {
   before: () => Promise<unknown> = async () => {};
   readonly killed: number[] = [];
 
-  private constructor(scene: ServiceScene, whom: "all" | "asked") {
+  private constructor(scene: ServiceScene, sampled: "all" | "asked") {
     this.scene = scene;
     this.sampler = new UsageSampler({
       live: scene.live,
       cache: scene.cache,
       clock: scene.clock,
-      whom,
+      sampled,
       metrics: prometheusMetrics(new Registry()),
       onOomKills: (_, kills) => this.killed.push(kills),
       read: async (pod) => {
@@ -37,9 +37,9 @@ class UsageScene {
     });
   }
 
-  static async open(whom: "all" | "asked"): Promise<UsageScene> {
+  static async open(sampled: "all" | "asked"): Promise<UsageScene> {
     const scene = await ServiceScene.open();
-    const usage = new UsageScene(scene, whom);
+    const usage = new UsageScene(scene, sampled);
     onTestFinished(async () => {
       usage.sampler[Symbol.dispose]();
       await scene[Symbol.asyncDispose]();

@@ -26,7 +26,7 @@ export interface UsageSamplerDeps {
    * `all`: every running sandbox, for the only API process. `asked`: those requested recently, for one of several processes, which would otherwise all
    * sample everything.
    */
-  readonly whom: "all" | "asked";
+  readonly sampled: "all" | "asked";
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** Told when processes of a sandbox were killed for want of memory, with how many there have been. */
@@ -100,7 +100,7 @@ export class UsageSampler implements Disposable {
   }
 
   #wanted(): readonly Pod[] {
-    if (this.#deps.whom === "all") return [...this.#deps.live.running()].filter(canBeAsked);
+    if (this.#deps.sampled === "all") return [...this.#deps.live.running()].filter(canBeAsked);
     return [...this.#askedAt.keys()].flatMap((sandboxId) => this.#runningPod(sandboxId) ?? []);
   }
 

@@ -1,4 +1,4 @@
-/** What a rollout did to those who used the installation, as it goes into docs/benchmarks.md. */
+/** Effects of a rollout on users, in the form of docs/benchmarks.md. */
 import { percentile, table } from "../../../bench/lib/measure.ts";
 import type { RolloutResult } from "./rollout-run.ts";
 import { type Failure, requestKinds, type StreamTally, type Tally, type Trouble } from "./tally.ts";
@@ -47,7 +47,7 @@ export function troubleOf({ failures, trouble }: Tally): readonly Trouble[] {
   return trouble.filter(({ at }) => failures.some((failure) => Math.abs(Date.parse(failure.at) - Date.parse(at)) < 1_000));
 }
 
-/** Of a pool that a slow machine does not fill fast enough, which has nothing to do with who is exchanged. A lower rate has none. */
+/** From a pool that a slow machine cannot fill fast enough; not caused by the rollout. A lower rate has none. */
 function isShortage({ kind, why }: Failure): boolean {
   return kind.startsWith("create") && why.includes("became free within");
 }
@@ -67,7 +67,7 @@ function streamRow(streams: readonly StreamTally[]): Readonly<Record<string, str
 function problemsOf({ tally, unrecorded }: RolloutResult): readonly string[] {
   const dead = tally.streams.filter(({ isAlive }) => !isAlive).map(({ kind }) => `a stream (${kind}) does not tick any more`);
   const odd = tally.streams.filter((stream) => stream.odd > 0).map(({ kind }) => `a stream (${kind}) said something twice`);
-  // Without a break there is nothing that nobody could have heard.
+  // Without an interruption, no message can be lost.
   const lossy = tally.streams
     .filter(({ breaks, missed }) => breaks === 0 && missed > 0)
     .map(({ kind }) => `an unbroken stream (${kind}) lost ticks`);

@@ -1,7 +1,7 @@
 /**
- * Every part of an installation is exchanged while people use it: nobody's request may fail, no sandbox may be harmed.
+ * Replaces every part of an installation while clients use it: no request may fail, and no sandbox may be harmed.
  *
- * - `installation.ts`  the chart on the cluster        - `visitors.ts`  who uses it, in a process of their own
+ * - `installation.ts`  the chart on the cluster        - `visitors.ts`  the clients, in a separate process
  * - `streams.ts`       what they listen to             - `ticks.py`     … and what speaks
  * - `tally.ts`         what is counted                 - `report.ts`    … and how it is told
  * - `simulated-node.ts`  room for twenty creates a second
@@ -40,7 +40,7 @@ export async function rolloutRun(options: RolloutOptions): Promise<RolloutResult
   onProgress("installing");
   await using opened = new AsyncDisposableStack();
   const installation = opened.use(await Installation.install(options));
-  // Whoever has no more patience leaves nothing behind.
+  // A client that gives up must leave nothing behind.
   const leave = (): void => void opened.disposeAsync().finally(() => process.exit(130));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   onProgress(`a pool of ${replicas}`);

@@ -31,7 +31,7 @@ export interface StreamTally {
   /** Of those, how often it was there again. */
   readonly reconnects: number;
   readonly ticks: number;
-  /** Numbers that should have come and did not: those that were said while nobody listened. */
+  /** Numbers that should have arrived and did not: they were sent while no client was connected. */
   readonly missed: number;
   /** Numbers that came a second time, or out of order: there should be none. */
   readonly odd: number;

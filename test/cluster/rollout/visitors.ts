@@ -57,7 +57,7 @@ subscribe("undici:request:bodyChunkReceived", (message) => {
   if (noted !== undefined) noted.what += ` ${Buffer.from(chunk).toString()}`;
 });
 
-/** Once: whoever is refused has failed, as a user of the SDK would see it. */
+/** Without retries: a refusal counts as a failure, as for a user of the SDK. */
 async function request<T>(kind: RequestKind, call: () => Promise<T>): Promise<T | undefined> {
   asked[kind]++;
   try {
@@ -84,7 +84,7 @@ async function passThrough(): Promise<void> {
   await request("kill", () => kill(sandbox));
 }
 
-/** There is nothing in such a pod that could run a command; whoever is asked says which sandbox he is. */
+/** Such a pod cannot run commands; its server answers with its sandbox id. */
 async function passThroughSimulated(): Promise<void> {
   const began = performance.now();
   const sandbox = await request("create, simulated node", () => Sandbox.create(simulatedPool, { timeoutMs: lastingMs }));
@@ -174,7 +174,7 @@ async function visit({ perSecond, simulatedPerSecond, streams: wanted }: Visitor
   const next = (of: number): SdkSandbox => sandboxes[of % sandboxes.length] as SdkSandbox;
   const timers = [every(1000 / perSecond, passThrough)];
   if (simulatedPerSecond > 0) timers.push(every(1000 / simulatedPerSecond, passThroughSimulated));
-  // What nobody has to make ready can come often on any machine.
+  // Cheap requests can be sent often on any machine.
   timers.push(every(200, () => request("read", () => Sandbox.getInfo(next(asked.read).sandboxId))));
   const short = async (): Promise<void> => expectHello(await next(asked["short command"]).commands.run("echo hello"));
   timers.push(every(200, () => request("short command", short)));
@@ -200,7 +200,7 @@ function fail(error: unknown): void {
 
 const over = Promise.withResolvers<void>();
 process.on("disconnect", () => process.exit(0));
-// Of an SDK whose stream breaks while nobody waits for it.
+// An SDK rejects this when its stream breaks while nothing awaits it.
 process.on("unhandledRejection", () => {});
 process.on("message", (order: VisitorsOrder | "over") => {
   if (order === "over") over.resolve();

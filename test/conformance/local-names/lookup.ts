@@ -1,6 +1,6 @@
 /**
  * What a user's resolver does, for one process: names under a domain are at one address (`AGENTBOX_LOCAL_NAMES=domain=address`).
- * Loaded by whoever needs it, or with `--import`; sitecustomize.py is the same for Python.
+ * Loaded with an import, or with `--import`; sitecustomize.py is the same for Python.
  */
 import dns from "node:dns";
 

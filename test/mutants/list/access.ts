@@ -59,7 +59,7 @@ export const accessMutants: readonly Mutant[] = [
     [
       [
         "a tenant makes admin keys",
-        'if (role === "admin") throw new ServiceError("forbidden", "only an admin key can make admin keys", { field: "role" });',
+        'if (role === "admin") throw new ServiceError("forbidden", "only an admin key can create admin keys", { field: "role" });',
         "",
       ],
       ["a tenant makes keys of another team", "if (team !== caller.team)\n", "if (false)\n"],

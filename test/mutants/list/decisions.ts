@@ -1,4 +1,4 @@
-/** Decisions about pods: which may be given out, which are clean, when a sandbox ends, and who waits how long. */
+/** Decisions about pods: which may be claimed, which are clean, when a sandbox ends, and how long requests wait. */
 import { bugsIn, type Mutant } from "../mutant.ts";
 
 export const decisionMutants: readonly Mutant[] = [
@@ -84,7 +84,7 @@ export const decisionMutants: readonly Mutant[] = [
         "...(privateTraffic === true ? { [annotationKeys.privateTraffic]",
         "...(privateTraffic === false ? { [annotationKeys.privateTraffic]",
       ],
-      ["a claimed pod is still chosen for scale-down", "const left = [annotationKeys.scaleDownProtected, ", "const left = ["],
+      ["a claimed pod is still chosen for scale-down", "const left = [annotationKeys.chosenToGo, ", "const left = ["],
       ["a sandbox forgets its end time", "...(endTimeMs === undefined ? {} : { [annotationKeys.endTime]: formatTime(endTimeMs) }),", ""],
     ],
   ),

@@ -1,4 +1,4 @@
-/** Writes that must hold only for the state that was seen, what is remembered, and who leads. */
+/** Writes that must apply only to the state that was seen, remembered state, and leader election. */
 import { bugsIn, type Mutant } from "../mutant.ts";
 
 export const writeMutants: readonly Mutant[] = [

@@ -26,7 +26,7 @@ async function ask(name: string, since: string | null): Promise<Pod> {
   return until(world.store, name, (pod) => isFrozen(pod) === (since !== null));
 }
 
-/** Who counts, and how far it has come. */
+/** The counting process and its count. */
 async function counted(name: string): Promise<readonly [pid: number, count: number]> {
   const { stdout } = await world.run(name, ["sh", "-c", "until cat /tmp/count 2>/dev/null; do sleep 0.05; done"]);
   const [pid = 0, count = 0] = stdout.trim().split(" ").map(Number);

@@ -68,7 +68,7 @@ async function createAll({ store }: RealNode, watch: PodWatch, names: readonly s
   await watch.when((pods) => names.every((name) => isReady(pods.get(name))));
 }
 
-/** Each finds its own name, and nobody else's file. */
+/** Each finds its own name and no other sandbox's file. */
 async function useAll(world: RealNode, names: readonly string[], problems: string[]): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

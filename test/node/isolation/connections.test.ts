@@ -8,7 +8,7 @@ import { onMachine, type Sandbox, twoNeighbours } from "./sandboxes.ts";
 const box = twoNeighbours();
 const outside = anOutside();
 
-/** How many connections the machine's firewall remembers, of everybody. */
+/** Number of connections in the machine's firewall, for all sandboxes. */
 const remembered = (): number => Number(readFileSync("/proc/sys/net/netfilter/nf_conntrack_count", "utf8"));
 
 /** What else happens on the machine meanwhile. */

@@ -191,7 +191,7 @@ test("a cpu hog is held to its limit, and its neighbour gets as much as the hog"
   const isThrottled = (): boolean => /nr_throttled [1-9]/.test(counter(box.mine, "cpu/cpu.stat", "cpu.stat"));
   const before = await used();
   const started = performance.now();
-  // One process on each processor is all that a fair share needs, whoever else is busy on the machine.
+  // A fair share needs only one process on each processor, whatever else runs on the machine.
   const processors = availableParallelism();
   await Promise.all([box.mine.says(burn(4 * processors), "user"), box.other.says(burn(processors), "user")]);
   let [mine, other] = [0, 0];

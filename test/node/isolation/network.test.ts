@@ -169,7 +169,7 @@ describe("even with every capability in its network", () => {
     const macOfOther = await box.other.says("cat /sys/class/net/eth0/address");
     const gateway = await box.mine.says("ip route show default | awk '{ print $3 }'");
     const macOfGateway = await box.other.says(`ip neigh show ${gateway} | awk '{ print $5 }'`);
-    // Answers that nobody asked for: "I am the neighbour", "I am the machine".
+    // Unsolicited ARP answers: "I am the neighbour", "I am the machine".
     mightyPython(
       box.mine,
       `

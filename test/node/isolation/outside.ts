@@ -74,7 +74,7 @@ export class Outside {
     });
   }
 
-  /** True if the machine itself gets an answer: the way there exists, so whoever does not get one was refused. */
+  /** True if the machine itself gets an answer: then a missing answer elsewhere means a refusal. */
   async machineReaches(address: string): Promise<boolean> {
     return new Promise((resolve) => {
       const asked = get({ host: address, port: outsidePort, timeout: 3000, agent: false }, (response) => {

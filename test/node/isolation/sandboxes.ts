@@ -10,7 +10,7 @@ import { envdPort } from "#envd-protocol/arming.ts";
 import type { Pod, PodSpec } from "#model/pod.ts";
 import { type Output, type RealNode, startRealNode } from "../../world/real-node.ts";
 
-/** Whom an attacker may be: every attempt that does not need to be root is made as both. */
+/** Users of an attacker: every attempt that needs no root is made as both. */
 export const users = ["root", "user"] as const;
 export type User = (typeof users)[number];
 

@@ -68,7 +68,7 @@ test("containers go on when the node is killed, and the next one adopts them as 
   expect(pods.get("pod-a")).toMatchObject({ ip: said[0]?.ip, containers: [{ id: a, state: "running" }] });
   expect(pods.get("pod-b")?.containers).toMatchObject([{ id: b, attempt: 3, annotations: { made: "before" } }]);
   expect(pods.get("pod-c")?.containers).toMatchObject([{ id: c, state: "created" }]);
-  // It ended while nobody looked: that it did is told; how, only if its parent has not collected it yet.
+  // It ended while no agent ran: the end is reported; the exit code only if its parent has not collected it yet.
   expect([137, 255]).toContain((await world.exitOf(b)).code);
   expect((await world.runtime.inspect("pod-d"))?.containers).toMatchObject([{ id: d, state: "exited", exit: { code: 6 } }]);
 

@@ -37,14 +37,14 @@ export class NodeWorld implements AsyncDisposable {
     this.busybox = busyboxImage(join(folder, "images"));
   }
 
-  /** Opens a node on a network that nobody uses. */
+  /** Opens a node on an unused network. */
   static async open(wish: Partial<PodRuntimeOptions> = {}): Promise<NodeWorld> {
     const world = NodeWorld.closed(wish);
     await world.openRuntime();
     return world;
   }
 
-  /** The same, for a test in which somebody else opens it. */
+  /** The same, for a test in which another process opens it. */
   static closed(wish: Partial<PodRuntimeOptions> = {}): NodeWorld {
     const folder = mkdtempSync(join(tmpdir(), "agentbox-node-"));
     mkdirSync(join(folder, "logs"));
@@ -63,7 +63,7 @@ export class NodeWorld implements AsyncDisposable {
     });
   }
 
-  /** A small network that most probably nobody has. */
+  /** A small network that is probably unused. */
   static freeSubnet(): string {
     // 10.252 and 10.253 are the cluster's (tools/cluster/layout.ts), which may be on this machine too.
     return `10.${randomInt(254, 256)}.${randomInt(256)}.0/24`;

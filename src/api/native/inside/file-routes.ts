@@ -85,13 +85,13 @@ function contentRoutes(inside: Inside): readonly Route[] {
       ],
       errors,
       handle: async ({ caller, params, query, reply }) => {
-        const who = caller();
+        const asking = caller();
         const signal = requestSignal(reply);
         const whole = { ...withoutUndefined(query), path: query.path, offset: 0, length: pieceBytes };
-        const first = await inside.readFile(who, params.sandboxId, whole, signal);
+        const first = await inside.readFile(asking, params.sandboxId, whole, signal);
         // Prevents that a browser runs the file as a page of this server.
         reply.type("application/octet-stream").header("content-disposition", "attachment").header("content-security-policy", "sandbox");
-        return Readable.from(restOf(inside, { caller: who, sandboxId: params.sandboxId, wanted: whole, first: first.bytes, signal }), {
+        return Readable.from(restOf(inside, { caller: asking, sandboxId: params.sandboxId, wanted: whole, first: first.bytes, signal }), {
           objectMode: false,
         });
       },

@@ -175,7 +175,7 @@ describe("images", () => {
     const pods = await scene.pods();
     expect(pods.map(({ spec }) => spec.containers[0]?.image?.split("@")[1])).toEqual([digest, digest]);
     expect(await scene.told()).toContainEqual(
-      expect.stringMatching(/Warning ImageNotChecked .*connection refused; pods are made of sha256:b/),
+      expect.stringMatching(/Warning ImageNotChecked .*connection refused; pods still use sha256:b/),
     );
     expect(degradedReason(await scene.pool())).toBe("AllPodsHealthy");
   });

@@ -41,7 +41,7 @@ const arbitraryPod = fc
     };
     const annotations = {
       [annotationKeys.templateHash]: shape.hash,
-      ...(shape.mark === undefined ? {} : { [annotationKeys.scaleDownProtected]: shape.mark }),
+      ...(shape.mark === undefined ? {} : { [annotationKeys.chosenToGo]: shape.mark }),
     };
     const metadata = {
       name: shape.name,

@@ -19,13 +19,13 @@ export function phaseHappening({ before, now, isRecovery, wanted }: PhaseChange)
   if (before === now) return undefined;
   switch (now) {
     case "ScalingUp":
-      return { type: "Normal", reason: "ScalingUp", message: `pods are being added until there are ${wanted}` };
+      return { type: "Normal", reason: "ScalingUp", message: `adding pods until there are ${wanted}` };
     case "ScalingDown":
-      return { type: "Normal", reason: "ScalingDown", message: `idle pods are being taken away until there are ${wanted}` };
+      return { type: "Normal", reason: "ScalingDown", message: `removing idle pods until there are ${wanted}` };
     case "Ready":
       return isRecovery
         ? { type: "Normal", reason: "PoolRecovered", message: "all pods are healthy again" }
-        : { type: "Normal", reason: "PoolReady", message: `all ${wanted} pods are there and healthy` };
+        : { type: "Normal", reason: "PoolReady", message: `all ${wanted} pods exist and are healthy` };
     // Told by what is wrong, see degradedHappening; pods that are merely starting make a pool Degraded too.
     case "Degraded":
     case "Pending":

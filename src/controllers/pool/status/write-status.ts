@@ -83,7 +83,7 @@ function startTrouble({ memories, ledger }: PoolTools, pool: SandboxPool): Troub
   const lost = ledger.of(keyOf(pool)).lastStillborn ?? givenUp;
   const detail = lost === undefined ? undefined : statusDetailFromPod(lost);
   const why = detail === undefined ? "" : `; the last one, ${detail.podName}: ${detail.reason}: ${detail.message}`;
-  const message = `pods end before they are ready${why}; correct the template, or what it names`;
+  const message = `pods end before they are ready${why}; correct the template or its image`;
   return { reason: poolConditionReasons.podsNotStarting, message };
 }
 

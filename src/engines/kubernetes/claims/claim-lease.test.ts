@@ -10,7 +10,7 @@ import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 
 const { sandboxPhase, sandboxId, sandboxPool, user } = labelKeys;
-const mark = annotationKeys.scaleDownProtected;
+const mark = annotationKeys.chosenToGo;
 
 function aClaim(id: string, more: Partial<ClaimNote> = {}): ClaimNote {
   const labels = { [sandboxPhase]: "running", [sandboxId]: id, [user]: "ann" };
