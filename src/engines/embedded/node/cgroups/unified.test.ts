@@ -114,3 +114,12 @@ test("a machine without a controller that is needed is refused by name", () => {
   writeFileSync(join(root, "cgroup.controllers"), "cpu io\n");
   expect(open).toThrow(`this machine's cgroups lack memory, pids: ${root}/cgroup.controllers does not name them`);
 });
+
+test("the processes of a pod are those of all its containers", () => {
+  record("abx1/pod-a/c1");
+  record("abx1/pod-a/c2");
+  writeFileSync(join(root, "abx1/pod-a/c1/cgroup.procs"), "12\n13\n");
+  writeFileSync(join(root, "abx1/pod-a/c2/cgroup.procs"), "14\n");
+  expect(open().processes("pod-a")).toEqual([12, 13, 14]);
+  expect(open().processes("pod-b")).toEqual([]);
+});
