@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { recordedLog } from "../../../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../../../test/world/stepped-clock.ts";
-import { LockWatch, manyMore, mostLocks } from "./lock-watch.ts";
+import { type LockedPod, LockWatch, manyMore, mostLocks } from "./lock-watch.ts";
 
 /** A machine whose pods hold as many locks as the numbers say, file by file. A negative number is milliseconds that a file takes. */
 class Scene {
@@ -21,22 +21,23 @@ class Scene {
     pods: () => this.pods.keys().map((uid) => this.#pod(uid)),
   });
 
-  #pod(uid: string) {
-    const scene = this;
+  #pod(uid: string): LockedPod {
     return {
       uid,
-      locks: async function* () {
-        scene.looks++;
-        for (const count of scene.pods.get(uid) ?? []) {
-          if (count < 0) scene.#later -= count;
-          yield Math.max(0, count);
-        }
-      },
+      locks: () => this.#locksOf(uid),
       kill: async () => {
-        scene.killed.push(uid);
-        scene.pods.delete(uid);
+        this.killed.push(uid);
+        this.pods.delete(uid);
       },
     };
+  }
+
+  async *#locksOf(uid: string): AsyncGenerator<number, void> {
+    this.looks++;
+    for (const count of this.pods.get(uid) ?? []) {
+      if (count < 0) this.#later -= count;
+      yield Math.max(0, count);
+    }
   }
 }
 

@@ -53,36 +53,33 @@ export class LockWatch {
   }
 
   #later(): void {
-    const { clock, log } = this.#deps;
-    this.#timer = clock.after(everyMs, () => {
-      this.#looking = this.#look()
-        .catch((error: unknown) => {
-          log.warn({ error }, "could not look at locks of files");
-          return true;
-        })
-        .then((goesOn) => {
-          if (this.#timer !== undefined && goesOn) this.#later();
-        });
-    });
+    this.#timer = this.#deps.clock.after(everyMs, () => (this.#looking = this.#look()));
   }
 
-  /** False: there is nothing to look at on this machine. */
-  async #look(): Promise<boolean> {
+  async #look(): Promise<void> {
     const { locksOfMachine, log } = this.#deps;
-    const count = await locksOfMachine();
-    if (count === undefined) {
-      log.warn({}, "the kernel does not say how many locks of files there are: sandboxes can fill the machine's memory with them");
-      return false;
+    try {
+      const count = await locksOfMachine();
+      if (count === undefined) {
+        log.warn({}, "the kernel does not say how many locks of files there are: sandboxes can fill the machine's memory with them");
+        return;
+      }
+      await this.#judge(count);
+    } catch (error) {
+      log.warn({ error }, "could not look at locks of files");
     }
+    if (this.#timer !== undefined) this.#later();
+  }
+
+  async #judge(count: number): Promise<void> {
     this.#calm = Math.min(this.#calm, count);
-    if (count - this.#calm < manyMore) return true;
+    if (count - this.#calm < manyMore) return;
     const tooMany = await this.#podsOverShare();
     if (tooMany.length === 0) this.#calm = count;
     for (const { uid } of tooMany) {
-      log.warn({ pod: uid, most: mostLocks, ofMachine: count }, "a sandbox has too many locks of files, and is killed");
+      this.#deps.log.warn({ pod: uid, most: mostLocks, ofMachine: count }, "a sandbox has too many locks of files, and is killed");
     }
     await Promise.all(tooMany.map(({ kill }) => kill()));
-    return true;
   }
 
   /** Where no pod is known to have too many, it is those that could not be looked through. */
