@@ -53,7 +53,9 @@ export class LockWatch {
   }
 
   #later(): void {
-    this.#timer = this.#deps.clock.after(everyMs, () => (this.#looking = this.#look()));
+    this.#timer = this.#deps.clock.after(everyMs, () => {
+      this.#looking = this.#look();
+    });
   }
 
   async #look(): Promise<void> {
