@@ -1,7 +1,7 @@
 /** What root inside one sandbox can do. Each script ends by itself, and the sandbox is ended after it. */
 import { type Attack, type Attacker, untilAborted } from "./scene.ts";
 
-async function withSandbox(attacker: Attacker, use: (id: string) => Promise<string>): Promise<string> {
+export async function withSandbox(attacker: Attacker, use: (id: string) => Promise<string>): Promise<string> {
   const id = await attacker.sandbox();
   try {
     return await use(id);

@@ -247,4 +247,31 @@ export const edgeMutants: readonly Mutant[] = [
     ["test/contract/services.test.ts"],
     [["pods inside templates are not checked", "    deps.checkPodTemplate?.(SandboxTemplates, template);\n", ""]],
   ),
+  bugsIn(
+    "src/services/envs/prepare-env.ts",
+    ["src/services/envs/env-extras.test.ts"],
+    [
+      [
+        "plugins are asked for Envs that limits refuse",
+        "  using _ = placeOf(deps, asked.next, asked.present);\n  return await write(await withSnapshots(deps, asked, signal));",
+        "  const ready = await withSnapshots(deps, asked, signal);\n  using _ = placeOf(deps, asked.next, asked.present);\n  return await write(ready);",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/plugins/capacity.ts",
+    ["src/plugins/capacity.test.ts"],
+    [
+      [
+        "a refusal tells tenants what other pools hold",
+        "${text(resource, own[resource])} each`",
+        "${text(resource, own[resource])} each, others hold ${text(resource, others[resource])}`",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/services/inside/in-time.ts",
+    ["src/services/inside/sandbox-inside.test.ts"],
+    [["a replaced daemon keeps a command of MCP for ever", "() => abort.abort(late())", "() => {}"]],
+  ),
 ].flat();
