@@ -235,4 +235,26 @@ export const accessMutants: readonly Mutant[] = [
     ["src/api/console/console-face.test.ts"],
     [["sign-ins have no rate", "    enterAs(caller, reply);\n    const { text", "    const { text"]],
   ),
+  bugsIn(
+    "src/envd/armed/access-token.ts",
+    ["src/envd/armed/access-token.test.ts"],
+    [["the daemon works for any token", 'isSame(headers["x-access-token"], accessToken)', "true"]],
+  ),
+  bugsIn(
+    "src/services/keys/console-sessions.ts",
+    ["src/api/console/console-face.test.ts"],
+    [["any text is a session", "|| !isSame(code, this.#codeOf(body))", ""]],
+  ),
+  bugsIn(
+    "src/model/keys.ts",
+    ["src/model/keys.test.ts"],
+    [
+      [
+        "a label of the specification has another name",
+        'sandboxPhase: "agentbox.navix.sh/sandbox-phase"',
+        'sandboxPhase: "agentbox.navix.sh/phase"',
+      ],
+      ["a finalizer of the specification has another name", 'pool: "agentbox.navix.sh/finalizer"', 'pool: "agentbox.navix.sh/pool"'],
+    ],
+  ),
 ].flat();

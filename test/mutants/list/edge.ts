@@ -269,9 +269,4 @@ export const edgeMutants: readonly Mutant[] = [
       ],
     ],
   ),
-  bugsIn(
-    "src/services/inside/in-time.ts",
-    ["src/services/inside/sandbox-inside.test.ts"],
-    [["a replaced daemon keeps a command of MCP for ever", "() => abort.abort(late())", "() => {}"]],
-  ),
 ].flat();
