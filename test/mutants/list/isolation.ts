@@ -173,6 +173,14 @@ export const isolationMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/engines/embedded/node/pods/machine-quotas.ts",
+    ["src/engines/embedded/node/pods/machine-quotas.test.ts"],
+    [
+      ["sixteen sandboxes have all processes of the machine", '    { file: "/proc/sys/kernel/pid_max", atLeast: mostProcesses },\n', ""],
+      ["a limit of the machine is lowered", "if (BigInt(before) >= BigInt(atLeast)) continue;", ""],
+    ],
+  ),
+  bugsIn(
     "src/engines/embedded/node/pods/lock-watch.ts",
     ["src/engines/embedded/node/pods/lock-watch.test.ts"],
     [
