@@ -46,6 +46,11 @@ const filters = asking("lists with 32 metadata filters", { parallel: 4, rounds: 
   attacker.ask("GET", `/v1/sandboxes?${filterQuery}`),
 );
 
+/** Nothing special, but a hundred at a time. */
+const plainRequests = asking("100 ordinary requests at a time", { parallel: 100, rounds: 100_000 }, (attacker) =>
+  attacker.ask("GET", "/v1/pools"),
+);
+
 const waitingCreates = asking("200 creates that wait at once", { parallel: 200, rounds: 3000 }, (attacker, _round, signal) =>
   attacker.ask("POST", "/v1/sandboxes", { poolName: "base", startupTimeout: "60s", lifetime: "1m" }, signal),
 );
@@ -70,4 +75,13 @@ const openConnections: Attack = {
   },
 };
 
-export const apiAttacks: readonly Attack[] = [hugePools, manyPools, manyEnvs, manyKeys, filters, waitingCreates, openConnections];
+export const apiAttacks: readonly Attack[] = [
+  hugePools,
+  manyPools,
+  manyEnvs,
+  manyKeys,
+  filters,
+  plainRequests,
+  waitingCreates,
+  openConnections,
+];

@@ -1,4 +1,5 @@
 /** What one tenant can ask of MCP: each request stands alone, so no session is opened. */
+import { mcpLimits } from "#mcp/limits.ts";
 import { type Attack, again, type Answered, type Attacker, Tally } from "./scene.ts";
 import { withSandbox } from "./sandbox-attacks.ts";
 
@@ -8,7 +9,7 @@ const version = "2025-11-25";
 function call(attacker: Attacker, name: string, args: unknown, signal: AbortSignal): Promise<Answered> {
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
   const headers = { accept: "application/json, text/event-stream", "mcp-protocol-version": version };
-  return attacker.ask("POST", "/mcp", body, signal, headers);
+  return attacker.answered(attacker.stream("POST", "/mcp", { headers, body, signal }));
 }
 
 const lettersOf = (text: string): string => text.repeat(1000);
@@ -33,15 +34,17 @@ const edits: Attack = {
     }),
 };
 
-/** Requests in one message. */
+/** As many messages in one request as are let in: answers of 13 KB each. */
 const lists: Attack = {
-  name: "MCP messages by the hundred",
+  name: "MCP messages in lists",
   run: async (attacker, signal) => {
     const tally = new Tally();
     const one = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
     const headers = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-03-26" };
-    const body = Array.from({ length: 100 }, (_, id) => ({ ...one, id }));
-    await again(signal, { parallel: 8, rounds: 3000 }, () => tally.count(attacker.ask("POST", "/mcp", body, signal, headers)));
+    const body = Array.from({ length: mcpLimits.messages }, (_, id) => ({ ...one, id }));
+    await again(signal, { parallel: 8, rounds: 3000 }, () =>
+      tally.count(attacker.answered(attacker.stream("POST", "/mcp", { headers, body, signal }))),
+    );
     return tally.toString();
   },
 };

@@ -36,8 +36,13 @@ export class Attacker {
   }
 
   /** Any request. A refusal is an answer: most attacks end with one. */
-  async ask(method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Headers = {}): Promise<Answered> {
-    const answer = await this.stream(method, path, { headers, body, signal });
+  async ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answered> {
+    return await this.answered(this.stream(method, path, { body, signal }));
+  }
+
+  /** What an answer says, read to its end. */
+  async answered(asked: Promise<Response>): Promise<Answered> {
+    const answer = await asked;
     const { code = "", message = "" } = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
     return { status: answer.status, code, message };
   }

@@ -1,5 +1,5 @@
 /** Many clients of one tenant that stay, and clients that come and go without end. */
-import { type Attack, again, type Attacker, Tally, untilAborted } from "./scene.ts";
+import { type Attack, again, type Attacker, Tally } from "./scene.ts";
 
 /** Streams that stay open, as many as are let in. Each is read, or the server would wait for it. */
 function streams(name: string, open: (attacker: Attacker, signal: AbortSignal) => Promise<Response>): Attack {
@@ -12,7 +12,10 @@ function streams(name: string, open: (attacker: Attacker, signal: AbortSignal) =
         const answer = await open(attacker, signal).catch((error: unknown) => error as Error);
         if (answer instanceof Error) return tally.add(answer.name);
         tally.add(answer.ok ? "granted" : `${answer.status}`);
-        if (!answer.ok) return void (await answer.body?.cancel());
+        if (!answer.ok) {
+          await answer.body?.cancel();
+          return;
+        }
         isOpen++;
         void answer.body?.pipeTo(new WritableStream(), { signal }).catch(() => {});
       });

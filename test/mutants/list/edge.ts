@@ -170,7 +170,14 @@ export const edgeMutants: readonly Mutant[] = [
   bugsIn(
     "src/api/mcp/mcp-routes.ts",
     ["src/api/mcp/mcp-face.test.ts"],
-    [["a list of messages counts as one request", "messagesIn(body) - 1; more > 0", "messagesIn(body) - 1; more > 1e9"]],
+    [
+      ["a list of messages counts as one request", "checkedLength(messagesIn(body)) - 1", "checkedLength(messagesIn(body)) * 0"],
+      [
+        "a list of messages of any length is answered in one go",
+        "if (messages <= mcpLimits.messages) return messages;",
+        "return messages;",
+      ],
+    ],
   ),
   bugsIn(
     "src/services/inside/run-code.ts",
