@@ -5,11 +5,11 @@
  *   of it; `actions.ts` what may happen
  * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes put in on purpose
  * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
- *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
- * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools, `envs.ts`, `env-world.ts` the Env; `clients.ts` those who want sandboxes,
+ *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` what it calls
+ * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools, `envs.ts`, `env-world.ts` the Env; `clients.ts` the clients that want sandboxes,
  *   `demand.ts` how many of them wait
  * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`, `env-watch.ts`,
- *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` who look for it; `follow.ts`, `pods-with-claims.ts` how
+ *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` what looks for it; `follow.ts`, `pods-with-claims.ts` how
  *   they see pods
  * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */

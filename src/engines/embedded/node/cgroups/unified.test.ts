@@ -98,7 +98,7 @@ test("thawing a pod that has no group is a success", async () => {
 });
 
 test("groups are removed with those below them; what still runs in them is killed as a whole", async () => {
-  // Folders only: what the kernel shows as files is not removed by anybody.
+  // Folders only: what the kernel shows as files cannot be removed.
   mkdirSync(join(root, "abx1/pod-a/c1"), { recursive: true });
   mkdirSync(join(root, "abx1/pod-b"), { recursive: true });
   const groups = open();
