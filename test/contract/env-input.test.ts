@@ -173,7 +173,7 @@ describeServers("an Env", (server) => {
     );
     await cache.run();
     onTestFinished(async () => {
-      cache.stop();
+      await cache.stop();
       await client.delete(SandboxTemplates, { name: template });
     });
     const envs = envService({ client, cache, namespace, cluster: { engine: "embedded", id: "local" } });
@@ -185,7 +185,8 @@ describeServers("an Env", (server) => {
         return envs.create(admin, { metadata: { name }, spec: { mode: "WarmPool", ...spec, templateRef: named }, members }, signal);
       },
       nothingIsMade: async () => {
-        for (const kind of [SandboxEnvs, SandboxPools]) expect((await client.list(kind, { namespace })).items).toEqual([]);
+        expect((await client.list(SandboxEnvs, { namespace })).items).toEqual([]);
+        expect((await client.list(SandboxPools, { namespace })).items).toEqual([]);
       },
     };
   }

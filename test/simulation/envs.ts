@@ -2,6 +2,9 @@
 import type { Plugin } from "#plugins/plugin.ts";
 import { type EnvAutoscalingGroup, scaleUpModes } from "#model/env-autoscaling.ts";
 import type { EnvClusterMember } from "#model/env-member.ts";
+import type { ConfigMap } from "#model/core-kinds.ts";
+import { labelKeys } from "#model/keys.ts";
+import { limitsConfigMapName } from "#model/limits.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
 import { namespace, poolTemplate } from "./pools.ts";
@@ -27,10 +30,13 @@ export function envTemplate(): SandboxTemplate {
   return { metadata: { name: envName }, spec: { version: "v1.0.0", template: poolTemplate(envName, 1) } };
 }
 
-export function aSimulatedEnv(random: SeededRandom): SandboxEnv {
+/** Owner of the Env in runs with a quota: the other tenant has no part in it. */
+export const envTeam = "red" as const;
+
+export function aSimulatedEnv(random: SeededRandom, hasQuota: boolean): SandboxEnv {
   const mode = random.pick(scaleUpModes) ?? "Demand";
   return {
-    metadata: { namespace, name: envName },
+    metadata: { namespace, name: envName, ...(hasQuota && { labels: { [labelKeys.team]: envTeam } }) },
     spec: {
       templateRef: { name: envName },
       mode: "WarmPool",
@@ -60,6 +66,12 @@ export function withOtherBounds({ spec }: SandboxEnv, random: SeededRandom): Pic
   }));
   const groups = (spec.autoscaling?.groups ?? []).map((one) => ({ ...one, ...aGroup(random) }));
   return { clusters, autoscaling: { groups } };
+}
+
+/** The limits of the Env's team: so many pods of all its pools together. */
+export function quotaOf(pods: number): ConfigMap {
+  const data = { [`team.${envTeam}`]: JSON.stringify(Number.isFinite(pods) ? { pods } : {}) };
+  return { metadata: { namespace, name: limitsConfigMapName }, data };
 }
 
 /** What the world lets the plugin say at the moment. */
