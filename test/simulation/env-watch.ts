@@ -56,7 +56,7 @@ export class EnvWatch {
   /** An admin has written this. */
   wish(env: SandboxEnv): void {
     this.#wish = wishOf(env);
-    this.#mostOfGroup = Math.max(this.#mostOfGroup, ceilingOf(env).ofGroup);
+    this.#mostOfGroup = Math.max(this.#mostOfGroup, ceilingOf(env).ofGroupAlone);
   }
 
   /** Its team may have so many pods. */
@@ -140,7 +140,7 @@ export class EnvWatch {
   /** The group has as many pods as it may have. */
   isFull(): boolean {
     if (this.#env === undefined) return false;
-    return memberNames.reduce((all, member) => all + this.#living(member).length, 0) >= ceilingOf(this.#env).ofGroup;
+    return memberNames.reduce((all, member) => all + this.#living(member).length, 0) >= ceilingOf(this.#env).ofGroupAlone;
   }
 
   /** So many more requests fit under the ceiling. */

@@ -95,14 +95,18 @@ export function simulatedPlugin(mood: PluginMood): Plugin {
 
 export interface Ceiling {
   readonly ofMember: ReadonlyMap<string, number>;
+  /** By its own maximum and those of its members. */
   readonly ofGroup: number;
+  /** By its own maximum: what members have beyond one that was lowered stays, and others may still grow. */
+  readonly ofGroupAlone: number;
 }
 
 export function ceilingOf({ spec }: SandboxEnv): Ceiling {
   const members = (spec.clusters ?? []).flatMap((cluster) => cluster.members ?? []);
   const ofMember = new Map(members.map(({ name, config }) => [name, config?.maxReplicas ?? Infinity]));
   const all = [...ofMember.values()].reduce((sum, most) => sum + most, 0);
-  return { ofMember, ofGroup: Math.min(all, spec.autoscaling?.groups?.[0]?.maxReplicas ?? Infinity) };
+  const ofGroupAlone = spec.autoscaling?.groups?.[0]?.maxReplicas ?? Infinity;
+  return { ofMember, ofGroup: Math.min(all, ofGroupAlone), ofGroupAlone };
 }
 
 /** Wanted pods of each member, as they stand on the Env. */

@@ -128,7 +128,11 @@ function allowed(
 }
 
 function otherPools({ cache, sums }: PoolTools): OtherPools {
-  return { podsOfOthers: (pool) => sums.podsOfOthers(pool), list: () => cache.pools.objects.list() };
+  return {
+    podsOfOthers: (pool) => sums.podsOfOthers(pool),
+    podsThereOfOthers: (pool) => sums.podsThereOfOthers(pool),
+    list: () => cache.pools.objects.list(),
+  };
 }
 
 function earliest(times: readonly (number | undefined)[]): Requeue {

@@ -18,7 +18,11 @@ function aPool(name: string, replicas: number, team = ""): SandboxPool {
 function around(pools: readonly SandboxPool[]): OtherPools {
   const sums = new PoolSums({ living: () => 0, pool: () => undefined, underWay: new PodsUnderWay() });
   for (const pool of pools) sums.put(pool, true);
-  return { podsOfOthers: (pool) => sums.podsOfOthers(pool), list: () => pools };
+  return {
+    podsOfOthers: (pool) => sums.podsOfOthers(pool),
+    podsThereOfOthers: (pool) => sums.podsThereOfOthers(pool),
+    list: () => pools,
+  };
 }
 
 test("all pools together have no more than the limits say, each no more than it wants, and the older ones first", () => {

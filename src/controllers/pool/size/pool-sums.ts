@@ -11,6 +11,7 @@ import type { Pod } from "#model/pod.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { keyOf } from "#controllers/pool/pool-deps.ts";
 import type { PodsUnderWay } from "./pods-under-way.ts";
+import type { OtherPods } from "./pool-allotment.ts";
 
 export interface PoolSumsDeps {
   /** Living pods of a pool, as they are known now. */
@@ -46,38 +47,54 @@ export class PoolSums {
   }
 
   put(pool: SandboxPool, isThere: boolean): void {
-    const pods = this.#settled(pool);
     const team = teamOf(pool);
-    this.#pods.put(formatKey(keyOf(pool)), isThere ? { [inAll]: pods, ...(team === "" ? {} : { [team]: pods }) } : undefined);
+    const counts = this.#counts(pool);
+    const amounts = (["wanted", "there"] as const).flatMap((what) =>
+      [inAll, ...(team === "" ? [] : [team])].map((owner) => [`${what} ${owner}`, counts[what]] as const),
+    );
+    this.#pods.put(formatKey(keyOf(pool)), isThere ? Object.fromEntries(amounts) : undefined);
   }
 
   /** Pods that the pool has, is to have, or is about to have. */
   podsOf(pool: SandboxPool): number {
-    return Math.max(this.#settled(pool), this.#deps.underWay.upTo(keyOf(pool)));
+    return Math.max(this.#counts(pool).wanted, this.#deps.underWay.upTo(keyOf(pool)));
   }
 
-  /** Of all pools but this one. */
-  podsOfOthers(pool: SandboxPool): { readonly all: number; readonly ofTeam: number } {
+  /** Of all pools but this one: pods that they have, are to have, or are about to have. */
+  podsOfOthers(pool: SandboxPool): OtherPods {
+    return this.#ofOthers("wanted", pool);
+  }
+
+  /** Without those that they are to have and that nothing makes now. */
+  podsThereOfOthers(pool: SandboxPool): OtherPods {
+    return this.#ofOthers("there", pool);
+  }
+
+  #ofOthers(what: keyof PodCounts, pool: SandboxPool): OtherPods {
     const key = formatKey(keyOf(pool));
     const team = teamOf(pool);
     const coming = { all: 0, ofTeam: 0 };
     for (const [other, upTo] of this.#deps.underWay.pools()) {
       const object = other === key ? undefined : this.#deps.pool(parseKey(other));
       if (object === undefined) continue;
-      const more = Math.max(0, upTo - this.#settled(object));
+      const more = Math.max(0, upTo - this.#counts(object)[what]);
       coming.all += more;
       if (teamOf(object) === team) coming.ofTeam += more;
     }
-    return {
-      all: this.#pods.ofOthers(key, inAll) + coming.all,
-      ofTeam: team === "" ? 0 : this.#pods.ofOthers(key, team) + coming.ofTeam,
-    };
+    const sum = (owner: string): number => this.#pods.ofOthers(key, `${what} ${owner}`);
+    return { all: sum(inAll) + coming.all, ofTeam: team === "" ? 0 : sum(team) + coming.ofTeam };
   }
 
   /** Pods for waiting requests are there before the number of wanted ones follows. */
-  #settled(pool: SandboxPool): number {
-    return Math.max(pool.spec.replicas, this.#deps.living(keyOf(pool)));
+  #counts(pool: SandboxPool): PodCounts {
+    const there = this.#deps.living(keyOf(pool));
+    return { there, wanted: Math.max(pool.spec.replicas, there) };
   }
+}
+
+interface PodCounts {
+  readonly wanted: number;
+  readonly there: number;
 }
 
 /** No team is called like this: a team has a name. */
