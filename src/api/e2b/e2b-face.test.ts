@@ -58,6 +58,17 @@ describe("a list", () => {
     expect(scene.asked).toEqual([{ limit: 5, status: ["Paused"], order: "newest", cursor: "here" }]);
   });
 
+  test("says how many run that fit, of all pages, unless only paused ones are asked for", async () => {
+    const scene = new E2bScene();
+    const of = async (path: string) => (await scene.ask(`GET ${path}`)).headers["x-total-running"];
+    expect([await of("/v2/sandboxes?limit=1&metadata=a%3Db"), await of("/sandboxes"), await of("/v2/sandboxes?state=paused")]).toEqual([
+      "7",
+      "7",
+      undefined,
+    ]);
+    expect(scene.counted[0]).toEqual({ metadata: { a: "b" }, status: ["Starting", "Running"] });
+  });
+
   test("shows when each sandbox ends and how big it is, in the order that is asked for", async () => {
     const scene = new E2bScene();
     const { json } = await scene.ask("GET /v2/sandboxes?order=asc");
