@@ -52,8 +52,11 @@ export function tooManyOfTeam(limit: number, team: string): Answer {
   return { status: 429, body: { message, code: 429 }, headers: { "retry-after": "1" } };
 }
 
-export function apiUnreachable(): Answer {
-  return { status: 503, body: { message: "The API is not available now", code: 503 }, headers: { "retry-after": "1" } };
+/** E2B's SDKs try every request again after a 503; one that may have been served, such as a create, would then be done twice. */
+export function apiUnreachable(mayRetry = true): Answer {
+  const headers = mayRetry ? { "retry-after": "1" } : { "should-retry": "false" };
+  const message = mayRetry ? "The API is not available now" : "The connection to the API broke off; the request may have been served";
+  return { status: 503, body: { message, code: 503 }, headers };
 }
 
 export function forbidden(sandboxId: string, message: string): Answer {

@@ -7,6 +7,12 @@ test("a create that is named by an idempotency key is passed on with it", async 
   expect(scene.asked).toMatchObject([{ from: "base", idempotencyKey: "k1" }]);
 });
 
+test.each(["", "Key", "a b", "a".repeat(256)])("the idempotency key %j is refused", async (key) => {
+  const scene = new E2bScene();
+  expect(await scene.ask("POST /v2/sandboxes", { templateID: "base" }, { "idempotency-key": key })).toMatchObject({ status: 400 });
+  expect(scene.asked).toEqual([]);
+});
+
 test.each(["/sandboxes", "/v2/sandboxes"])("W29: POST %s answers with what SDKs need to reach the sandbox", async (path) => {
   const scene = new E2bScene();
   const { status, json } = await scene.ask(`POST ${path}`, { templateID: "base", unknownField: 1, secure: true });
@@ -184,6 +190,10 @@ test("a sandbox of an Env is shown with the Env as its template", async () => {
   scene.detail = { ...running, poolName: "base-2c4g", templateName: "t", envName: "base" };
   expect((await scene.ask("POST /v2/sandboxes", { templateID: "base" })).json).toMatchObject({ templateID: "base", alias: "base" });
   expect((await scene.ask("GET /sandboxes/abc")).json).toMatchObject({ templateID: "base", alias: "base" });
+});
+
+test("default templates are those of the server, which all callers see, in order", async () => {
+  expect((await new E2bScene().ask("GET /default-templates")).json).toMatchObject([{ templateID: "base" }]);
 });
 
 test("templates are what the caller may create from", async () => {

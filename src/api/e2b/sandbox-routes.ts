@@ -103,7 +103,10 @@ function timeRoutes(app: FastifyInstance, services: E2bServices, done: JustDone)
 /** SDKs that repeat a create after a failure send an idempotency key, so that only one sandbox is created. */
 function idempotencyOf({ headers }: FastifyRequest): Pick<CreateSandbox, "idempotencyKey"> {
   const key = headers["idempotency-key"];
-  return typeof key === "string" ? { idempotencyKey: key } : {};
+  if (key === undefined) return {};
+  if (typeof key === "string" && /^[a-z0-9-]{1,255}$/.test(key)) return { idempotencyKey: key };
+  const field = "header.idempotency-key";
+  throw new ServiceError("invalid_request", `${field}: must have 1 to 255 lower-case letters, digits and hyphens`, { field });
 }
 
 interface Exchange {
