@@ -160,6 +160,9 @@ export interface ServePartsRequest extends ServeLimits {
 export interface ServeLimits {
   /** How long the history keeps ended sandboxes. */
   readonly retentionMs?: number;
+  /** How long the audit log keeps an entry, and how many of each team; 0: no audit log. */
+  readonly auditRetentionMs?: number;
+  readonly auditEntries?: number;
   /** Requests per second for each API key; 0: no limit. */
   readonly rateLimit?: number;
   readonly rateBurst?: number;

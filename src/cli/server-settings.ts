@@ -7,6 +7,11 @@ import type { Arguments, Flags } from "./flags.ts";
 
 export const limitFlags: Flags = {
   retention: { value: "DURATION", help: "How long the history keeps ended sandboxes (default: AGENTBOX_RETENTION or 720h)" },
+  "audit-retention": { value: "DURATION", help: "How long the audit log keeps an entry (default: AGENTBOX_AUDIT_RETENTION or 2160h)" },
+  "audit-entries": {
+    value: "NUMBER",
+    help: "Entries that the audit log keeps of each team; 0: no audit log (default: AGENTBOX_AUDIT_ENTRIES or 100000)",
+  },
   "rate-limit": { value: "NUMBER", help: "Requests per second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
   "rate-burst": { value: "NUMBER", help: "Requests at once for each API key (default: AGENTBOX_RATE_BURST or twice the rate)" },
   "max-uses": { value: "NUMBER", help: "Number of sandboxes after which a pod is replaced (default: AGENTBOX_MAX_USES or 100)" },
@@ -28,6 +33,8 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     wholeNumber(given(context, args, flag), least, Number.MAX_SAFE_INTEGER, "a number");
   const limits = {
     retentionMs: duration(given(context, args, "retention")),
+    auditRetentionMs: duration(given(context, args, "audit-retention")),
+    auditEntries: number("audit-entries", 0),
     rateLimit: number("rate-limit", 0),
     rateBurst: number("rate-burst", 1),
     maxUses: number("max-uses", 1),

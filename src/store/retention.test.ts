@@ -6,12 +6,29 @@ import { runRetention } from "./retention.ts";
 
 const day = 24 * 3_600_000;
 
-function start(answers: (number | Error)[], keepMs?: number) {
+function start(answers: (number | Error)[], keepMs?: number, entries: number[] = []) {
   const clock = new SteppedClock(Date.UTC(2026, 1, 1));
   const stop = new AbortController();
   const asked: PruneRequest[] = [];
+  const steps: string[] = [];
+  const usage = {
+    count: async () => {
+      steps.push("count");
+      return 0;
+    },
+    prune: async (olderThanMs: number) => void steps.push(`forget hours before ${new Date(olderThanMs).toISOString()}`),
+  };
+  const audit = {
+    prune: async ({ olderThan }: { olderThan: string }) => {
+      steps.push(`remove entries before ${olderThan}`);
+      return entries.shift() ?? 0;
+    },
+  };
   const history = {
+    audit,
+    usage,
     prune: async (request: PruneRequest) => {
+      steps.push("remove");
       asked.push(request);
       const answer = answers.shift() ?? 0;
       if (answer instanceof Error) throw answer;
@@ -21,7 +38,7 @@ function start(answers: (number | Error)[], keepMs?: number) {
   const { log, lines } = recordedLog();
   const options = { history, clock, log, random: () => 0.5, everyMs: 60_000, ...(keepMs === undefined ? {} : { keepMs }) };
   const done = runRetention(options, stop.signal);
-  return { clock, asked, lines, end: () => (stop.abort(), done) };
+  return { clock, asked, steps, lines, end: () => (stop.abort(), done) };
 }
 
 describe("retention", () => {
@@ -67,5 +84,19 @@ describe("retention", () => {
     await clock.step(day);
     expect(asked).toHaveLength(1);
     expect(lines).toEqual([]);
+  });
+
+  test("usage is counted in every round; entries of the audit log are kept for 90 days, usage for 400", async () => {
+    const { clock, steps, end } = start([0], undefined, [50, 3]);
+    await settle();
+    await clock.step(20);
+    expect(steps).toEqual([
+      "count",
+      "remove",
+      "remove entries before 2025-11-03T00:00:00.000Z",
+      "remove entries before 2025-11-03T00:00:00.000Z",
+      "forget hours before 2024-12-28T00:00:00.020Z",
+    ]);
+    await end();
   });
 });

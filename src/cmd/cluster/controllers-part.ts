@@ -10,7 +10,10 @@ import type { OpenedApi } from "./api-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
 import { leaderLease } from "./connect-cluster.ts";
 
-export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "onlyNamespace" | "clusterID" | "adoptPools"> {
+export interface LeadOptions extends Pick<
+  ServePartsRequest,
+  "retentionMs" | "auditRetentionMs" | "onlyNamespace" | "clusterID" | "adoptPools"
+> {
   readonly members: ApiMembers;
   readonly abilities: EngineAbilities;
   /** That of this process, if it has one. */
@@ -34,7 +37,7 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, abilities, api, retentionMs, onlyNamespace, clusterID, adoptPools }: LeadOptions,
+  { members, abilities, api, retentionMs, auditRetentionMs, onlyNamespace, clusterID, adoptPools }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
@@ -58,7 +61,7 @@ async function leadUntil(
       adoptPools,
     }),
   );
-  leading.use(startRetention({ ...parts, history, keepMs: retentionMs }));
+  leading.use(startRetention({ ...parts, history, keepMs: retentionMs, keepAuditMs: auditRetentionMs }));
   log.info({}, "controllers run");
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

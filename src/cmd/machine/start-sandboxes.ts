@@ -19,6 +19,7 @@ import { labelKeys, localClusterID } from "#model/keys.ts";
 import { teamLimit } from "#model/limits.ts";
 import { joinedSources } from "#sandbox/last-active-source.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import type { AuditTrail } from "#services/audit/audit-trail.ts";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
 import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
@@ -50,6 +51,8 @@ export interface SandboxesOptions {
   readonly metrics: Metrics;
   readonly databaseUrl?: string | undefined;
   readonly retentionMs?: number | undefined;
+  readonly auditRetentionMs?: number | undefined;
+  readonly auditEntries?: number | undefined;
   readonly maxUses?: number | undefined;
   readonly adoptPools?: boolean | undefined;
   readonly queueSize?: number | undefined;
@@ -69,6 +72,7 @@ export interface StartedSandboxes extends AsyncDisposable {
   readonly faces: readonly ApiFace[];
   /** Of the console. */
   readonly sessions: ConsoleSessions;
+  readonly audit: AuditTrail;
   readonly gateway: Pick<ServedGateway, "address" | "domain" | "authorityFile">;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
@@ -96,7 +100,8 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
   await createFirstObjects(store);
   const location = options.databaseUrl ?? home.historyFile;
-  const { history } = parts.use(await startHistory({ location, clock, log, keepMs: options.retentionMs }).catch(asHistoryFailure));
+  const keeping = { keepMs: options.retentionMs, keepAuditMs: options.auditRetentionMs };
+  const { history } = parts.use(await startHistory({ location, clock, log, ...keeping }).catch(asHistoryFailure));
   parts.defer(() => cache.stop());
 
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
@@ -106,12 +111,12 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const { queueSize, maxTimeoutMs, adoptPools, version } = options;
+  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
+  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, auditEntries, consoleFiles };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
@@ -126,6 +131,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   return {
     faces: services.faces(gateway.domain, options.host, gateway.address),
     sessions: services.sessions,
+    audit: services.audit,
     gateway,
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),

@@ -120,7 +120,7 @@ export interface StartedHistory extends AsyncDisposable {
 }
 
 /** The history, and the loop that forgets what is old in it. Throws HistoryError. */
-export async function startHistory(options: HistoryOptions & { readonly keepMs?: number | undefined }): Promise<StartedHistory> {
+export async function startHistory(options: HistoryOptions & Keeping): Promise<StartedHistory> {
   const history = await openHistory(options);
   const retention = startRetention({ ...options, history });
   return {
@@ -132,16 +132,20 @@ export async function startHistory(options: HistoryOptions & { readonly keepMs?:
   };
 }
 
-export interface RetainedHistory {
+export interface Keeping {
+  readonly keepMs?: number | undefined;
+  readonly keepAuditMs?: number | undefined;
+}
+
+export interface RetainedHistory extends Keeping {
   readonly history: HistoryStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly keepMs?: number | undefined;
 }
 
-export function startRetention({ history, clock, log, keepMs }: RetainedHistory): AsyncDisposable {
+export function startRetention({ history, clock, log, keepMs, keepAuditMs }: RetainedHistory): AsyncDisposable {
   const stop = new AbortController();
-  const ended = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
+  const ended = runRetention({ clock, log, history, keepMs, keepAuditMs }, stop.signal);
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort(new Error("the history is closed"));
