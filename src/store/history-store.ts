@@ -15,6 +15,7 @@
  * - `retention.ts`       forgets what is old
  * - `open-history.ts`    chooses the database
  * - `audit/`              the audit log           - `usage/`  usage over time
+ * - `logs/`               logs of ended sandboxes
  * - `sqlite/`, `postgres/`  the two databases, with the same file names: `connection.ts`, `failures.ts` (what their errors mean),
  * `schema.ts`, `migrate.ts`, `put.ts`, `search.ts`, `prune.ts`, and `store.ts`, which puts them behind the port.
  *   Beside these, `sqlite/walk.ts` chooses the way through the list, and `postgres/database-url.ts` reads DATABASE_URL.
@@ -27,6 +28,7 @@
  */
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
 import type { AuditStore } from "./audit/audit-store.ts";
+import type { LogStore } from "./logs/log-store.ts";
 import type { RecordKey } from "./record-key.ts";
 import type { UsageStore } from "./usage/usage-store.ts";
 
@@ -119,6 +121,9 @@ export interface HistoryStore {
 
   /** The audit log, in the same database. */
   readonly audit: AuditStore;
+
+  /** Logs of ended sandboxes, in the same database. */
+  readonly logs: LogStore;
 
   /** Usage over time, in the same database. */
   readonly usage: UsageStore;

@@ -24,7 +24,14 @@ function start(answers: (number | Error)[], keepMs?: number, entries: number[] =
       return entries.shift() ?? 0;
     },
   };
+  const logs = {
+    prune: async ({ olderThan }: { olderThan: string }) => {
+      steps.push(`remove logs before ${olderThan}`);
+      return 0;
+    },
+  };
   const history = {
+    logs,
     audit,
     usage,
     prune: async (request: PruneRequest) => {
@@ -86,7 +93,7 @@ describe("retention", () => {
     expect(lines).toEqual([]);
   });
 
-  test("usage is counted in every round; entries of the audit log are kept for 90 days, usage for 400", async () => {
+  test("usage is counted in every round; entries of the audit log are kept for 90 days, logs for 7, usage for 400", async () => {
     const { clock, steps, end } = start([0], undefined, [50, 3]);
     await settle();
     await clock.step(20);
@@ -95,6 +102,7 @@ describe("retention", () => {
       "remove",
       "remove entries before 2025-11-03T00:00:00.000Z",
       "remove entries before 2025-11-03T00:00:00.000Z",
+      "remove logs before 2026-01-25T00:00:00.020Z",
       "forget hours before 2024-12-28T00:00:00.020Z",
     ]);
     await end();

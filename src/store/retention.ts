@@ -5,12 +5,14 @@ import type { Logger } from "#lib/log.ts";
 import type { AuditStore } from "./audit/audit-store.ts";
 import type { HistoryStore } from "./history-store.ts";
 import { hourMs, maxHours } from "./usage/usage-shares.ts";
+import type { LogStore } from "./logs/log-store.ts";
 import type { UsageStore } from "./usage/usage-store.ts";
 
 export interface RetentionOptions {
   readonly history: Pick<HistoryStore, "prune"> & {
     readonly audit: Pick<AuditStore, "prune">;
     readonly usage: Pick<UsageStore, "count" | "prune">;
+    readonly logs: Pick<LogStore, "prune">;
   };
   readonly clock: Clock;
   readonly log: Logger;
@@ -19,12 +21,15 @@ export interface RetentionOptions {
   readonly keepMs?: number | undefined;
   /** How long an entry of the audit log is kept. */
   readonly keepAuditMs?: number | undefined;
+  /** How long the log of an ended sandbox is kept. */
+  readonly keepLogsMs?: number | undefined;
   /** How often to look. */
   readonly everyMs?: number;
 }
 
 export const defaultKeepMs = 30 * 24 * 3_600_000;
 export const defaultKeepAuditMs = 90 * 24 * 3_600_000;
+export const defaultKeepLogsMs = 7 * 24 * 3_600_000;
 export const keepUsageMs = maxHours * hourMs;
 const defaultEveryMs = 10 * 60_000;
 const stepSize = 50;
@@ -46,13 +51,15 @@ export async function runRetention(options: RetentionOptions, signal: AbortSigna
 }
 
 async function pruneRound(options: RetentionOptions, signal: AbortSignal): Promise<number> {
-  const { history, clock, keepMs = defaultKeepMs, keepAuditMs = defaultKeepAuditMs } = options;
+  const { history, clock, keepMs = defaultKeepMs, keepAuditMs = defaultKeepAuditMs, keepLogsMs = defaultKeepLogsMs } = options;
   const before = (ms: number): string => new Date(clock.now() - ms).toISOString();
   await inSteps(options, () => history.usage.count(stepSize), signal);
   const olderThan = before(keepMs);
   const removed = await inSteps(options, () => history.prune({ olderThan, limit: stepSize }), signal);
   const olderEntries = before(keepAuditMs);
   await inSteps(options, () => history.audit.prune({ olderThan: olderEntries, limit: stepSize }), signal);
+  const olderLogs = before(keepLogsMs);
+  await inSteps(options, () => history.logs.prune({ olderThan: olderLogs, limit: stepSize }), signal);
   await history.usage.prune(clock.now() - keepUsageMs);
   return removed;
 }

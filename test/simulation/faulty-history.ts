@@ -31,6 +31,7 @@ export function faultyHistory(deps: WireDeps, { database, onPut }: FaultyHistory
     prune: (request) => wire.send({ apply: () => database.prune(request) }),
     audit: database.audit,
     usage: database.usage,
+    logs: database.logs,
     health: () => database.health(),
     close: async () => {},
   };

@@ -22,7 +22,7 @@ import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import type { AuditTrail } from "#services/audit/audit-trail.ts";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
-import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
+import { defaultMaxUses, keptLogsOf, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
 import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
@@ -30,6 +30,7 @@ import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
 import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
+import { defaultKeepLogsMs } from "#store/retention.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
@@ -53,6 +54,8 @@ export interface SandboxesOptions {
   readonly retentionMs?: number | undefined;
   readonly auditRetentionMs?: number | undefined;
   readonly auditEntries?: number | undefined;
+  readonly logRetentionMs?: number | undefined;
+  readonly logSizeKib?: number | undefined;
   readonly maxUses?: number | undefined;
   readonly adoptPools?: boolean | undefined;
   readonly queueSize?: number | undefined;
@@ -100,7 +103,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
   await createFirstObjects(store);
   const location = options.databaseUrl ?? home.historyFile;
-  const keeping = { keepMs: options.retentionMs, keepAuditMs: options.auditRetentionMs };
+  const keeping = { keepMs: options.retentionMs, keepAuditMs: options.auditRetentionMs, keepLogsMs: options.logRetentionMs };
   const { history } = parts.use(await startHistory({ location, clock, log, ...keeping }).catch(asHistoryFailure));
   parts.defer(() => cache.stop());
 
@@ -120,7 +123,11 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
-  parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
+  const { logRetentionMs, logSizeKib } = options;
+  const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
+  parts.use(
+    startControlPlane({ ...common, keptLogs, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
+  );
   await cache.run();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;

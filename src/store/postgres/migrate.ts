@@ -115,4 +115,21 @@ const migrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    name: "logs",
+    sql: `
+      CREATE TABLE agentbox_ended_log (
+        sandbox_id text COLLATE "C" PRIMARY KEY,
+        team text NOT NULL,
+        owner text NOT NULL,
+        container text NOT NULL,
+        kept_at timestamptz NOT NULL,
+        truncated boolean NOT NULL,
+        bytes integer NOT NULL,
+        data bytea NOT NULL
+      );
+      CREATE INDEX agentbox_ended_log_by_time ON agentbox_ended_log (kept_at);
+      CREATE INDEX agentbox_ended_log_by_team ON agentbox_ended_log (team, kept_at, sandbox_id, bytes);
+    `,
+  },
 ];

@@ -5,6 +5,8 @@ import { checkedQuery, checkedScope, checkedStatisticsQuery, checkedTime, checkL
 import { checkedRecord } from "#store/checked-record.ts";
 import type { AuditStore } from "#store/audit/audit-store.ts";
 import { postgresAudit } from "#store/audit/postgres-audit.ts";
+import type { LogStore } from "#store/logs/log-store.ts";
+import { postgresLogs } from "#store/logs/postgres-logs.ts";
 import { addShares, postgresUsage } from "#store/usage/postgres-usage.ts";
 import type { UsageStore } from "#store/usage/usage-store.ts";
 import type {
@@ -41,6 +43,7 @@ export async function openPostgresHistory(options: ConnectionOptions): Promise<H
 class PostgresHistory implements HistoryStore {
   readonly audit: AuditStore;
   readonly usage: UsageStore;
+  readonly logs: LogStore;
   readonly #connections: Connections;
   readonly #options: ConnectionOptions;
 
@@ -48,6 +51,7 @@ class PostgresHistory implements HistoryStore {
     this.#connections = connections;
     this.#options = options;
     this.audit = postgresAudit(connections);
+    this.logs = postgresLogs(connections);
     this.usage = postgresUsage(connections);
   }
 

@@ -78,4 +78,21 @@ export const migrations: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    name: "logs",
+    sql: `
+      CREATE TABLE ended_log (
+        sandbox_id TEXT PRIMARY KEY,
+        team TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        container TEXT NOT NULL,
+        kept_at INTEGER NOT NULL,
+        truncated INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        data BLOB NOT NULL
+      );
+      CREATE INDEX ended_log_by_time ON ended_log (kept_at);
+      CREATE INDEX ended_log_by_team ON ended_log (team, kept_at, sandbox_id, bytes);
+    `,
+  },
 ];

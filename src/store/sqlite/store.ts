@@ -9,6 +9,8 @@ import { checkedQuery, checkedScope, checkedStatisticsQuery, checkLimit, checked
 import { checkedRecord } from "#store/checked-record.ts";
 import type { AuditStore } from "#store/audit/audit-store.ts";
 import { sqliteAudit } from "#store/audit/sqlite-audit.ts";
+import type { LogStore } from "#store/logs/log-store.ts";
+import { sqliteLogs } from "#store/logs/sqlite-logs.ts";
 import { sqliteUsage } from "#store/usage/sqlite-usage.ts";
 import type { UsageStore } from "#store/usage/usage-store.ts";
 import { HistoryError } from "#store/history-error.ts";
@@ -44,6 +46,7 @@ class SqliteHistory implements HistoryStore {
   readonly description: string;
   readonly audit: AuditStore;
   readonly usage: UsageStore;
+  readonly logs: LogStore;
   readonly #file: string;
   readonly #db: DatabaseSync;
   readonly #writer: RecordWriter;
@@ -60,6 +63,7 @@ class SqliteHistory implements HistoryStore {
     this.#clock = clock;
     this.#limits = limits;
     this.audit = sqliteAudit(db, (work) => this.#run(work), limits);
+    this.logs = sqliteLogs(db, (work) => this.#run(work));
     this.usage = sqliteUsage(db, (work) => this.#run(work));
   }
 
