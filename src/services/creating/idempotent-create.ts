@@ -51,7 +51,10 @@ export async function createOnce(deps: IdempotencyDeps, caller: Caller, command:
       continue;
     }
     if (note.request !== request) {
-      throw new ServiceError("conflict", "the idempotency key was used for another request: use a new key", { field: "idempotencyKey" });
+      throw new ServiceError("conflict", "the idempotency key was used for another request: use a new key", {
+        field: "idempotencyKey",
+        idempotency: "mismatch",
+      });
     }
     const there = await making.find(note.sandboxId);
     if (there !== undefined) return there;
@@ -64,7 +67,10 @@ export async function createOnce(deps: IdempotencyDeps, caller: Caller, command:
 }
 
 function underWay(): ServiceError {
-  return new ServiceError("conflict", "a request with this idempotency key is under way", { retryAfterSeconds: 1 });
+  return new ServiceError("conflict", "a request with this idempotency key is under way", {
+    retryAfterSeconds: 1,
+    idempotency: "in_progress",
+  });
 }
 
 async function made(deps: IdempotencyDeps, note: ConfigMap, { create }: Making): Promise<CreatedSandbox> {

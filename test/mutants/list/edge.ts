@@ -11,13 +11,22 @@ export const edgeMutants: readonly Mutant[] = [
         "left.length === right.length && timingSafeEqual(left, right)",
         "left.length === right.length",
       ],
-      ["a private sandbox lets everybody in", 'if (isPrivate && !hasTrafficToken()) return "forbidden";', ""],
+      [
+        "a private sandbox lets everybody in",
+        'if (isPrivate && !hasTrafficToken(deps, target, shown) && !hasApiKey(deps, door, target, shown)) return "forbidden";',
+        "",
+      ],
+      ["any key opens SWE-ReX", 'return door === "swerex" && isSame(apiKey, accessTokenOf(sandboxId))', 'return door === "swerex"'],
       [
         "the traffic token opens the daemon",
-        'if (door === "interpreter") return hasTrafficToken()',
-        'if (door !== "program") return hasTrafficToken()',
+        'return door === "interpreter" ? hasTrafficToken(deps, target, shown)',
+        'return door !== "program" ? hasTrafficToken(deps, target, shown)',
       ],
-      ["the interpreter is open to strangers", 'return hasTrafficToken() ? "admitted" : "stranger";', 'return "admitted";'],
+      [
+        "the interpreter is open to strangers",
+        'return door === "interpreter" ? hasTrafficToken(deps, target, shown)',
+        'return door === "interpreter" ? true',
+      ],
       [
         "a signature to read is one to write",
         'const operation = method === "GET" || method === "HEAD" ? "read" : "write";',
