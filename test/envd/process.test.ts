@@ -103,7 +103,7 @@ describe.each([
     const ours = collected(calls.connect({ process }, { headers: { "agentbox-replay": "1" } }));
     const sdks = collected(calls.connect({ process }));
     const { processes } = await calls.list({}, { headers: { "agentbox-terminals-only": "1" } });
-    expect(processes.map((one) => one.tag)).toContain(tag);
+    expect(processes.map((one: { readonly tag?: string }) => one.tag)).toContain(tag);
     await sleep(100);
     await calls.sendInput({ process, input: { input: { case: "pty", value: Buffer.from("\n") } } });
     await running;
