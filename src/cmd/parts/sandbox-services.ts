@@ -33,6 +33,7 @@ import { type ClaimQueueOptions, defaultQueueLimits } from "#scheduling/claim-qu
 import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import type { JoinTerminal } from "#services/inside/kept-terminals.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -146,6 +147,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
+  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
   const fleet = fleetServices({ ...options, live, limits: guard });
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const onOomKills = oomTeller(options);
@@ -171,7 +173,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     faces: (domain, apiHost, sandboxUrl) => [
       nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace(fleet),
-      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, ...reports }),
+      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
       e2bFace({ sandboxes, sources, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
