@@ -4,7 +4,7 @@
  * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
  * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` their types
  * - `pools.ts`        pools           - `limits.ts`         limits
- * - `templates.ts`    templates
+ * - `templates.ts`    templates       - `volumes.ts`        volumes
  * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
@@ -18,6 +18,7 @@ import { McpBridge, type McpBridgeOptions } from "./mcp-bridge.ts";
 import { MetricsClient } from "./metrics.ts";
 import { PoolsClient } from "./pools.ts";
 import { SandboxesClient } from "./sandboxes.ts";
+import { VolumesClient } from "./volumes.ts";
 import { TemplatesClient } from "./templates.ts";
 
 export class AgentBoxClient {
@@ -28,6 +29,7 @@ export class AgentBoxClient {
   readonly templates: TemplatesClient;
   readonly envs: EnvsClient;
   readonly metrics: MetricsClient;
+  readonly volumes: VolumesClient;
   readonly #http: HttpCaller;
 
   constructor(options: ClientOptions) {
@@ -38,6 +40,7 @@ export class AgentBoxClient {
     this.limits = new LimitsClient(http);
     this.templates = new TemplatesClient(http);
     this.envs = new EnvsClient(http);
+    this.volumes = new VolumesClient(http);
     this.metrics = new MetricsClient(http);
     this.sandboxes = new SandboxesClient(http);
   }

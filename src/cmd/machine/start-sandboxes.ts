@@ -32,6 +32,7 @@ import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGatew
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
+import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 
@@ -103,7 +104,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const volumes = new VolumeCache({ client: store, clock, log });
+  parts.defer(() => volumes.stop());
+  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities, volumes, volumeData: node.runtime.volumes };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version } = options;
@@ -116,7 +119,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
   parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
-  await cache.run();
+  await Promise.all([cache.run(), volumes.run()]);
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;

@@ -17,7 +17,10 @@ import { startRecycleController } from "#life/recycle/recycle-loop.ts";
 import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
 import { startUnattended } from "#controllers/unattended/tell-unattended.ts";
+import { startVolumeController } from "#controllers/volume/reconcile-volume.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
+import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -49,6 +52,9 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly abilities: Pick<EngineAbilities, "userNamespaces">;
+  /** Where the engine has volumes. */
+  readonly volumes?: VolumeCache | undefined;
+  readonly volumeData?: Volumes | undefined;
   /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
   /** Tells which sandbox a container serves: whether a sandbox was armed, and whether a pod may become idle. */
@@ -87,7 +93,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   const resting = restingPods(options);
   const refusals = new PoolRefusals(clock);
   const common = { ...options, events, observer, random, maxUses, resting, refusals };
-  const { clusterID } = options;
+  const { clusterID, volumes, volumeData: engine } = options;
   if (clusterID === undefined) options.log.warn({}, "SandboxEnvs are not kept: this server has no cluster id (--cluster-id)");
   return [
     ...(clusterID === undefined ? [] : [startEnvController({ ...common, clusterID }), startAdoptionController({ ...common, clusterID })]),
@@ -97,6 +103,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     startRecycleController(common),
     startUnattended(common),
+    ...(volumes === undefined || engine === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }

@@ -55,6 +55,8 @@ export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Act
   switch (action.kind) {
     case "ensure-pod":
       return ensureSlot(deps, work);
+    case "mount-volumes":
+      return mountVolumes(deps, work, action);
     case "pull":
       void pullImage(deps, work, action);
       return;
@@ -90,6 +92,21 @@ async function ensureSlot(deps: PodActionDeps, { pod, runtime, memory, tell }: P
     if (runtime === undefined)
       tell({ type: "Warning", reason: "FailedCreatePodSandBox", message: `Failed to create pod sandbox: ${message}` });
     else tell({ type: "Warning", reason: "FailedEgressPolicy", message: `Failed to change where the pod may connect to: ${message}` });
+  }
+}
+
+/** What fails is the answer to the wish: its sandbox does not start, and its pod is replaced. */
+async function mountVolumes(
+  { runtime }: PodActionDeps,
+  { pod, memory, tell }: PodAtWork,
+  { wish, volumes }: Extract<Action, { kind: "mount-volumes" }>,
+): Promise<void> {
+  try {
+    await runtime.mountVolumes(pod.metadata.uid, volumes);
+  } catch (error) {
+    const message = messageOf(error);
+    memory.mountFailed = { wish, message };
+    tell({ type: "Warning", reason: "FailedMount", message: `Volumes cannot be mounted: ${message}` });
   }
 }
 
