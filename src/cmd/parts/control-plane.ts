@@ -51,9 +51,10 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly abilities: Pick<EngineAbilities, "userNamespaces">;
-  /** Where the engine has volumes. */
+  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes">;
+  /** Objects of volumes, run and stopped by the caller; nothing acts on them when left out. */
   readonly volumes?: VolumeCache | undefined;
+  /** Where the engine has volumes. */
   readonly volumeData?: Volumes | undefined;
   /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
@@ -103,7 +104,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     startRecycleController(common),
     startUnattended(common),
-    ...(volumes === undefined || engine === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
+    ...(volumes === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }

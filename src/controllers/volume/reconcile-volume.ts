@@ -1,25 +1,33 @@
 /**
  * Finishes what requests began and did not live to end: a volume without data gets it, and one that is deleted gives it back once no sandbox has it
- * mounted any more.
+ * mounted any more. Where the engine has no volumes, their status says so.
  */
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
+import type { EngineAbilities } from "#engine-port/abilities.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
 import { isLostRace } from "#kube/lost-race.ts";
+import type { ObjectClient } from "#kube/object-client.ts";
+import { finalizers, notImplemented } from "#model/keys.ts";
+import { type SandboxVolume, SandboxVolumes } from "#model/sandbox-volume.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
-import { sandboxesWith } from "#volumes/volume-cache.ts";
-import type { VolumeCache } from "#volumes/volume-cache.ts";
+import { sandboxesWith, type VolumeCache } from "#volumes/volume-cache.ts";
 import { giveData, takeData, type VolumeDataDeps } from "#volumes/volume-data.ts";
 
-export interface VolumeControllerDeps extends ControllerDeps, VolumeDataDeps {
+export interface VolumeControllerDeps extends ControllerDeps, Omit<VolumeDataDeps, "engine"> {
+  readonly client: Pick<ObjectClient, "patch">;
+  readonly abilities: Pick<EngineAbilities, "volumes">;
+  /** Where the engine has volumes. */
+  readonly engine?: Volumes | undefined;
   readonly clock: MonotonicClock;
   readonly cache: Pick<SandboxCache, "listSandboxes">;
   readonly volumes: VolumeCache;
 }
 
-/** A request that made the volume is about to give it its data itself. */
+/** A request that made the volume, and holds it, is about to give it its data itself. */
 const patienceMs = 30_000;
 const mountedMs = 5_000;
 
@@ -32,22 +40,38 @@ export function startVolumeController(deps: VolumeControllerDeps): Controller {
 }
 
 async function reconcileVolume(deps: VolumeControllerDeps, key: Key): Promise<Requeue> {
+  const { engine } = deps;
   const volume = deps.volumes.objects.objects.get(key);
   if (volume === undefined) return undefined;
-  const { deletionTimestamp, creationTimestamp = "", uid = "" } = volume.metadata;
+  if (engine === undefined) return refuse(deps, volume);
+  const { deletionTimestamp, creationTimestamp = "", uid = "", finalizers: held = [] } = volume.metadata;
   if (deletionTimestamp !== undefined) {
     if (sandboxesWith(deps.cache, uid).length > 0) return { afterMs: mountedMs };
-    await takeData(deps, volume);
+    await takeData({ ...deps, engine }, volume);
     return undefined;
   }
   if (volume.status?.phase === "Ready") return undefined;
   const age = deps.clock.now() - Date.parse(creationTimestamp);
-  if (age < patienceMs) return { afterMs: patienceMs - age };
+  if (held.includes(finalizers.volumeData) && age < patienceMs) return { afterMs: patienceMs - age };
   try {
-    await giveData(deps, volume);
+    await giveData({ ...deps, engine }, volume);
   } catch (error) {
     // It has changed meanwhile, and that calls this loop again.
     if (!isLostRace(error)) throw error;
   }
   return undefined;
+}
+
+/** Nothing is stored and ignored: what this engine cannot do, the object itself says. */
+async function refuse({ abilities, client, volumes }: VolumeControllerDeps, volume: SandboxVolume): Promise<undefined> {
+  const able = abilities.volumes();
+  if (able.able || volume.status?.phase !== undefined) return;
+  const { namespace, name = "", resourceVersion = "" } = volume.metadata;
+  const status = { phase: "Failed", message: `${notImplemented}: ${able.why}` };
+  const body = { metadata: { resourceVersion }, status };
+  try {
+    volumes.objects.remember(await client.patch(SandboxVolumes, { namespace, name }, { type: "merge", body }, { subresource: "status" }));
+  } catch (error) {
+    if (!isLostRace(error)) throw error;
+  }
 }
