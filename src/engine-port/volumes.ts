@@ -28,7 +28,12 @@ export interface VolumeFiles {
   makeFolder(uid: string, path: string, wanted: Attributes & { readonly force: boolean }): Promise<VolumeEntry>;
   read(uid: string, path: string): Promise<{ readonly sizeBytes: number; readonly content: Readable }>;
   /** All of it or nothing: the file has its name when it is whole. `replace`: instead of one that is there. */
-  write(uid: string, path: string, content: AsyncIterable<Uint8Array>, wanted: Attributes & { readonly replace: boolean }): Promise<VolumeEntry>;
+  write(
+    uid: string,
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    wanted: Attributes & { readonly replace: boolean },
+  ): Promise<VolumeEntry>;
   change(uid: string, path: string, wanted: Attributes): Promise<VolumeEntry>;
   /** A folder with all that is in it. */
   remove(uid: string, path: string): Promise<void>;

@@ -60,7 +60,10 @@ test("every kind is found by its full name", () => {
 });
 
 test("our kinds are what the specification calls them", () => {
-  const ours = [SandboxTemplates, SandboxPools, SandboxEnvs, Checkpoints, SandboxVolumes].map((type) => [resourceName(type), type.namespaced]);
+  const ours = [SandboxTemplates, SandboxPools, SandboxEnvs, Checkpoints, SandboxVolumes].map((type) => [
+    resourceName(type),
+    type.namespaced,
+  ]);
   expect(ours).toEqual([
     ["sandboxtemplates.agents.navix.sh", false],
     ["sandboxpools.agents.navix.sh", true],

@@ -10,14 +10,14 @@ const maxPart = 255;
 /** Nothing at or below: the kernel's file systems, and the daemon's folder. */
 const closedTrees = ["/proc", "/sys", "/dev", daemonPath];
 /** Not themselves: without them no program in the sandbox starts. Folders below are free. */
-const closedFolders = ["/", "/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr"];
+const closedFolders: ReadonlySet<string> = new Set(["/", "/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr"]);
 
 /** Undefined for a path where a volume may be mounted. */
 export function whyNotMountPath(path: string): string | undefined {
   if (!path.startsWith("/")) return "must be absolute, such as /mnt/data";
   if (Buffer.byteLength(path) > maxLength) return `must have at most ${maxLength} bytes`;
-  if (/[\0-\x1f\x7f]/.test(path)) return "must not have control characters";
-  if (closedFolders.includes(path)) return "would hide what every program needs: choose a folder below it, or another one";
+  if (Buffer.from(path).some((byte) => byte < 0x20 || byte === 0x7f)) return "must not have control characters";
+  if (closedFolders.has(path)) return "would hide what every program needs: choose a folder below it, or another one";
   const parts = path.split("/").slice(1);
   if (parts.some((part) => part === "" || part === "." || part === "..")) return "must not have empty parts, '.' or '..'";
   if (parts.some((part) => Buffer.byteLength(part) > maxPart)) return `must not have a part of more than ${maxPart} bytes`;

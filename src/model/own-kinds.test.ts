@@ -85,6 +85,8 @@ describe("the corpora", () => {
       "env with a group's minimum above its maximum",
       "env with a group that doubles without limit",
       "checkpoint that changes its sandbox",
+      "volume that changes its name",
+      "volume that changes its size",
     ]);
   });
 

@@ -22,7 +22,8 @@ export const volumeNameLength = 128;
 /** A file system needs some room for itself. */
 export const volumeSizes = { smallestMiB: 16, largestMiB: 1_048_576, usualMiB: 1024 } as const;
 
-const unchanged = (what: string) => rules({ rule: "self == oldSelf", message: `the ${what} of a volume cannot be changed: make another one` });
+const unchanged = (what: string) =>
+  rules({ rule: "self == oldSelf", message: `the ${what} of a volume cannot be changed: make another one` });
 
 const specSchema = Type.Object(
   {

@@ -70,7 +70,7 @@ export function mountFailedMessage(wish: string, why: string): string {
 /** Why the wish is not granted; undefined as long as it may be. */
 export function mountRefusal(pod: Pick<Pod, "metadata" | "status">): string | undefined {
   const wish = volumeWish(pod);
-  const condition = podCondition(pod as Pod, podConditions.volumeMounts);
+  const condition = podCondition(pod, podConditions.volumeMounts);
   if (wish === undefined || condition?.reason !== podConditionReasons.mountFailed) return undefined;
   const answered = mountFailedMessage(wish, "");
   return condition.message?.startsWith(answered) === true ? condition.message.slice(answered.length) : undefined;

@@ -13,7 +13,13 @@ export const badVolumes = [
   bad.spec("volume of 15 MiB", { ...smallest.volume, sizeMiB: 15 }, ["spec.sizeMiB", "FieldValueInvalid"]),
   bad.spec("volume of more than a tebibyte", { ...smallest.volume, sizeMiB: 1_048_577 }, ["spec.sizeMiB", "FieldValueInvalid"]),
   bad.spec("volume whose size is a quantity", { ...smallest.volume, sizeMiB: "1Gi" }, ["spec.sizeMiB", "FieldValueTypeInvalid"]),
-  bad.update("volume that changes its name", { from: { name: "a", sizeMiB: 16 }, to: { name: "b", sizeMiB: 16 } }, ["spec.name", "FieldValueInvalid"]),
-  bad.update("volume that changes its size", { from: { name: "a", sizeMiB: 16 }, to: { name: "a", sizeMiB: 32 } }, ["spec.sizeMiB", "FieldValueInvalid"]),
+  bad.update("volume that changes its name", { from: { name: "a", sizeMiB: 16 }, to: { name: "b", sizeMiB: 16 } }, [
+    "spec.name",
+    "FieldValueInvalid",
+  ]),
+  bad.update("volume that changes its size", { from: { name: "a", sizeMiB: 16 }, to: { name: "a", sizeMiB: 32 } }, [
+    "spec.sizeMiB",
+    "FieldValueInvalid",
+  ]),
   bad.status("volume in an unknown phase", { phase: "Done" }, ["status.phase", "FieldValueNotSupported"]),
 ];

@@ -34,7 +34,10 @@ async function sandboxWith(...volumeMounts: Mounts): Promise<string> {
 }
 
 async function sh(id: string, script: string, user?: string): Promise<string> {
-  const { exitCode, stdout, stderr } = await client.sandboxes.exec(id, { command: ["sh", "-c", script], ...(user === undefined ? {} : { user }) });
+  const { exitCode, stdout, stderr } = await client.sandboxes.exec(id, {
+    command: ["sh", "-c", script],
+    ...(user === undefined ? {} : { user }),
+  });
   return exitCode === 0 ? stdout.trim() : `exit ${exitCode}: ${stderr.trim()}`;
 }
 
@@ -46,7 +49,10 @@ async function clientOf(team: string): Promise<AgentBoxClient> {
 async function content(volume: string, line: string, body?: string | Uint8Array<ArrayBuffer>, token?: string): Promise<Response> {
   const { id, token: own } = await client.volumes.get(volume);
   const [method = "GET", path = ""] = line.split(" ");
-  const headers = { authorization: `Bearer ${token ?? own}`, ...(body === undefined ? {} : { "content-type": "application/octet-stream" }) };
+  const headers = {
+    authorization: `Bearer ${token ?? own}`,
+    ...(body === undefined ? {} : { "content-type": "application/octet-stream" }),
+  };
   return fetch(`${url}/volumecontent/${id}/${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
 }
 
@@ -57,7 +63,10 @@ const patience = { timeout: 300_000 };
 describe("a volume", () => {
   test("is shared by sandboxes that run, outlives them, and is read-only where that is asked for", patience, async () => {
     await client.volumes.create({ name: "shared", sizeMiB: 64 });
-    const [first, second] = [await sandboxWith({ name: "shared", path: "/mnt/data" }), await sandboxWith({ name: "shared", path: "/srv/deep/er" })];
+    const [first, second] = [
+      await sandboxWith({ name: "shared", path: "/mnt/data" }),
+      await sandboxWith({ name: "shared", path: "/srv/deep/er" }),
+    ];
     expect(await sh(first, "echo one > /mnt/data/a && id -u && stat -c %u:%a /mnt/data")).toBe("0\n0:777");
     expect(await sh(second, "cat /srv/deep/er/a && echo two > /srv/deep/er/b")).toBe("one");
     expect(await sh(first, "cat /mnt/data/b")).toBe("two");
@@ -65,7 +74,9 @@ describe("a volume", () => {
     const reader = await sandboxWith({ name: "shared", path: "/mnt/data", readOnly: true });
     expect(await sh(reader, "cat /mnt/data/a; echo x > /mnt/data/c")).toContain("Read-only file system");
     expect(await sh(reader, "mount -o remount,rw /mnt/data")).toMatch(/^exit/);
-    expect(await sh(first, "chmod u+s /mnt/data/a; mknod /mnt/data/null c 1 3; grep ' /mnt/data ' /proc/self/mountinfo")).toMatch(/nosuid,nodev/);
+    expect(await sh(first, "chmod u+s /mnt/data/a; mknod /mnt/data/null c 1 3; grep ' /mnt/data ' /proc/self/mountinfo")).toMatch(
+      /nosuid,nodev/,
+    );
 
     const { sandbox } = await client.sandboxes.get(first).then((one) => ({ sandbox: one }));
     expect(sandbox.volumeMounts).toEqual([{ name: "shared", path: "/mnt/data", readOnly: false }]);
@@ -74,8 +85,13 @@ describe("a volume", () => {
     const pod = sandbox.podName;
     for (const id of [first, second, reader]) await client.sandboxes.end(id);
     const gone = await up.podsWhen((pods) => pods.every(({ metadata }) => metadata.name !== pod), 60_000);
-    expect(gone.map(({ metadata }) => metadata.name), "its pod is replaced").not.toContain(pod);
-    expect((await client.sandboxes.get(first)).volumeMounts, "in the history").toEqual([{ name: "shared", path: "/mnt/data", readOnly: false }]);
+    expect(
+      gone.map(({ metadata }) => metadata.name),
+      "its pod is replaced",
+    ).not.toContain(pod);
+    expect((await client.sandboxes.get(first)).volumeMounts, "in the history").toEqual([
+      { name: "shared", path: "/mnt/data", readOnly: false },
+    ]);
     const later = await sandboxWith({ name: "shared", path: "/mnt/data" });
     expect(await sh(later, "cat /mnt/data/a /mnt/data/b")).toBe("one\ntwo");
     await client.sandboxes.end(later);
@@ -119,7 +135,9 @@ describe("a volume", () => {
     for (const name of [mine.id, "secret"]) {
       await expect(blue.volumes.get(name)).rejects.toThrow("there is no volume");
       await expect(blue.volumes.remove(name)).rejects.toThrow("there is no volume");
-      await expect(blue.sandboxes.create({ poolName: "base", volumeMounts: [{ name, path: "/mnt/x" }] })).rejects.toThrow("there is no volume");
+      await expect(blue.sandboxes.create({ poolName: "base", volumeMounts: [{ name, path: "/mnt/x" }] })).rejects.toThrow(
+        "there is no volume",
+      );
     }
     const theirs = await blue.volumes.create({ name: "secret", sizeMiB: 16 });
     expect(theirs.id).not.toBe(mine.id);
@@ -176,7 +194,10 @@ describe("over the content API", () => {
     expect(await json(content("content", "PUT file?path=/x/y/b", new Uint8Array(3_000_000)))).toMatchObject([201, { size: 3_000_000 }]);
     const [, listed] = await json(content("content", "GET dir?path=/&depth=3"));
     expect((listed as { path: string }[]).map(({ path }) => path)).toEqual(["/a.txt", "/x", "/x/y", "/x/y/b", "/x/y/z"]);
-    expect(await json(content("content", "PUT file?path=/huge", new Uint8Array(40_000_000)))).toMatchObject([413, { message: expect.stringContaining("full") }]);
+    expect(await json(content("content", "PUT file?path=/huge", new Uint8Array(40_000_000)))).toMatchObject([
+      413,
+      { message: expect.stringContaining("full") },
+    ]);
     expect(await json(content("content", "GET path?path=/huge"))).toMatchObject([404, {}]);
     expect(await json(content("content", "GET path?path=/../etc/passwd"))).toMatchObject([400, {}]);
 
@@ -185,7 +206,8 @@ describe("over the content API", () => {
       id,
       "cd /mnt/c && ln -s /etc/passwd abs && ln -s ../../../../../../etc/passwd rel && ln -s / top && ln -s /proc/self/root/etc/shadow proc && mkfifo pipe && ln -s /x inside",
     );
-    for (const name of ["abs", "rel", "proc", "top/etc/passwd"]) expect((await content("content", `GET file?path=/${name}`)).status, name).toBe(404);
+    for (const name of ["abs", "rel", "proc", "top/etc/passwd"])
+      expect([name, (await content("content", `GET file?path=/${name}`)).status]).toEqual([name, 404]);
     expect((await content("content", "GET file?path=/pipe")).status).toBe(409);
     expect(await json(content("content", "GET path?path=/abs"))).toMatchObject([200, { type: "symlink", target: "/etc/passwd" }]);
     expect(await json(content("content", "GET path?path=/inside/y/b"))).toMatchObject([200, { size: 3_000_000 }]);

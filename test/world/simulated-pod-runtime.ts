@@ -325,7 +325,17 @@ export class SimulatedPodRuntime implements PodRuntime {
       return { id, name, attempt, imageId: image.id, imageDigest: image.digest, annotations, state, ...times };
     });
     const { uid, namespace, name, egress } = plan;
-    return { uid, namespace, name, ip: addressOf(slot), slot, frozen, egress, ...(volumes === undefined ? {} : { volumes }), containers: states };
+    return {
+      uid,
+      namespace,
+      name,
+      ip: addressOf(slot),
+      slot,
+      frozen,
+      egress,
+      ...(volumes === undefined ? {} : { volumes }),
+      containers: states,
+    };
   }
 
   #takeSlot(): number {

@@ -88,10 +88,14 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCr
       metadata,
       egress: egressOf({ ...network, allow_internet_access: body.allow_internet_access }),
       maskHost: network.maskRequestHost,
-      volumeMounts: body.volumeMounts?.length === 0 ? undefined : body.volumeMounts,
+      volumeMounts: someOf(body.volumeMounts),
     }),
   };
   return { command, wait: !isNotWaited };
+}
+
+function someOf<T>(list: readonly T[] = []): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 function sourceOf({ templateID }: CreateBody, wishedImage: string | undefined): TemplateReference {

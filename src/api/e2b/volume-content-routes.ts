@@ -36,7 +36,11 @@ export function volumeContentRoutes(app: FastifyInstance, { openVolume }: Volume
     if (request.is404) return;
     const volume = openVolume((request.params as { readonly volumeID: string }).volumeID, bearer(request) ?? "");
     // One answer for a wrong token and for no such volume: without the token they are the same.
-    if (volume === undefined) throw new ServiceError("unauthenticated", "this is not the token of this volume: send the one that comes with it as Authorization: Bearer …");
+    if (volume === undefined)
+      throw new ServiceError(
+        "unauthenticated",
+        "this is not the token of this volume: send the one that comes with it as Authorization: Bearer …",
+      );
     setCaller(request, volume.caller);
     enterAs(volume.caller, reply);
     opened.set(request, volume);

@@ -30,7 +30,13 @@ import { statisticsQuery, statisticsSchema, whoamiSchema } from "./schemas/about
 export interface FleetServices extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps {}
 
 export function fleetRoutes(services: FleetServices): readonly Route[] {
-  return [...poolRoutes(services), ...templateRoutes(services), ...envRoutes(services), ...volumeRoutes(services), ...aboutRoutes(services)];
+  return [
+    ...poolRoutes(services),
+    ...templateRoutes(services),
+    ...envRoutes(services),
+    ...volumeRoutes(services),
+    ...aboutRoutes(services),
+  ];
 }
 
 /** Also serves the OpenAPI document of the whole API. It needs no key, because it contains no tenant's data. */

@@ -15,7 +15,11 @@ const wishSchema = named(
     {
       name: text("Name of the volume, unique for its owner.", { pattern: volumeNamePattern, minLength: 1, maxLength: volumeNameLength }),
       sizeMiB: optional(
-        Type.Integer({ minimum: smallestMiB, maximum: largestMiB, description: `How much it can hold, in MiB; ${usualMiB} when left out.` }),
+        Type.Integer({
+          minimum: smallestMiB,
+          maximum: largestMiB,
+          description: `How much it can hold, in MiB; ${usualMiB} when left out.`,
+        }),
       ),
     },
     "A volume to create.",
@@ -37,12 +41,19 @@ const properties = {
 const volumeSchema = named("Volume", open(properties, "Files that outlive sandboxes."));
 const withTokenSchema = named(
   "VolumeWithToken",
-  open({ ...properties, token: text("Bearer token for the files of this volume, under /volumecontent/{id}.") }, "A volume, with the token of its files."),
+  open(
+    { ...properties, token: text("Bearer token for the files of this volume, under /volumecontent/{id}.") },
+    "A volume, with the token of its files.",
+  ),
 );
 const listSchema = open({ volumes: Type.Array(volumeSchema, { description: "By name." }) }, "Volumes.");
 const params = Type.Object({ volume: text("Name or id of a volume.", { minLength: 1, maxLength: 253 }) });
 const forceQuery = closed(
-  { force: optional(Type.Boolean({ description: "Also while sandboxes have it mounted: they keep it until they end. False when left out." })) },
+  {
+    force: optional(
+      Type.Boolean({ description: "Also while sandboxes have it mounted: they keep it until they end. False when left out." }),
+    ),
+  },
   "What to do with a volume in use.",
 );
 

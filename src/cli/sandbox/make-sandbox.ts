@@ -57,7 +57,8 @@ function mountsOf(texts: readonly string[]): readonly MountWish[] | undefined {
   if (texts.length === 0) return undefined;
   return texts.map((text) => {
     const { name, path, readOnly } = /^(?<name>[^:]+):(?<path>\/[^:]*)(?<readOnly>:ro)?$/.exec(text)?.groups ?? {};
-    if (name === undefined || path === undefined) throw new UsageError(`--volume needs NAME:PATH or NAME:PATH:ro, such as data:/mnt/data, not ${JSON.stringify(text)}`);
+    if (name === undefined || path === undefined)
+      throw new UsageError(`--volume needs NAME:PATH or NAME:PATH:ro, such as data:/mnt/data, not ${JSON.stringify(text)}`);
     return { name, path, ...(readOnly === undefined ? {} : { readOnly: true }) };
   });
 }

@@ -104,9 +104,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const volumes = new VolumeCache({ client: store, clock, log });
-  parts.defer(() => volumes.stop());
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities, volumes, volumeData: node.runtime.volumes };
+  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const ofVolumes = { volumes: new VolumeCache(common), volumeData: node.runtime.volumes };
+  parts.defer(() => ofVolumes.volumes.stop());
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version } = options;
@@ -114,12 +114,14 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
+  const offered = { ...common, ...ofVolumes, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
-  parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
-  await Promise.all([cache.run(), volumes.run()]);
+  parts.use(
+    startControlPlane({ ...common, ...ofVolumes, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
+  );
+  await Promise.all([cache.run(), ofVolumes.volumes.run()]);
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;

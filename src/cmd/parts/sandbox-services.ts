@@ -147,7 +147,11 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
   const { volumes: volumeCache, volumeData: engine } = options;
-  if (volumeCache !== undefined) guard.countVolumes((...of) => volumeCache.count(...of), (...of) => volumeCache.sizeMiB(...of));
+  if (volumeCache !== undefined)
+    guard.countVolumes(
+      (...of) => volumeCache.count(...of),
+      (...of) => volumeCache.sizeMiB(...of),
+    );
   const ofVolumes = { tokenOf: volumeTokens(privateKey), volumes: volumeCache, engine };
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
   const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
@@ -229,7 +233,11 @@ interface FleetDeps extends Omit<PoolDeps & EnvDeps & TemplateDeps, "namespace" 
 const thisMachine: LocalCluster = { engine: "embedded", id: "local" };
 
 /** What the API has beside sandboxes. */
-function fleetServices({ poolNamespace: namespace = "default", cluster = thisMachine, ...deps }: FleetDeps): Omit<FleetServices, "volumes"> {
+function fleetServices({
+  poolNamespace: namespace = "default",
+  cluster = thisMachine,
+  ...deps
+}: FleetDeps): Omit<FleetServices, "volumes"> {
   return {
     pools: poolService({ ...deps, namespace }),
     envs: envService({ ...deps, namespace, cluster }),

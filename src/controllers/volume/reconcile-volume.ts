@@ -44,15 +44,10 @@ async function reconcileVolume(deps: VolumeControllerDeps, key: Key): Promise<Re
   const volume = deps.volumes.objects.objects.get(key);
   if (volume === undefined) return undefined;
   if (engine === undefined) return refuse(deps, volume);
-  const { deletionTimestamp, creationTimestamp = "", uid = "", finalizers: held = [] } = volume.metadata;
-  if (deletionTimestamp !== undefined) {
-    if (sandboxesWith(deps.cache, uid).length > 0) return { afterMs: mountedMs };
-    await takeData({ ...deps, engine }, volume);
-    return undefined;
-  }
+  if (volume.metadata.deletionTimestamp !== undefined) return whenFree({ ...deps, engine }, volume);
   if (volume.status?.phase === "Ready") return undefined;
-  const age = deps.clock.now() - Date.parse(creationTimestamp);
-  if (held.includes(finalizers.volumeData) && age < patienceMs) return { afterMs: patienceMs - age };
+  const early = tooEarly(volume, deps.clock.now());
+  if (early > 0) return { afterMs: early };
   try {
     await giveData({ ...deps, engine }, volume);
   } catch (error) {
@@ -60,6 +55,17 @@ async function reconcileVolume(deps: VolumeControllerDeps, key: Key): Promise<Re
     if (!isLostRace(error)) throw error;
   }
   return undefined;
+}
+
+async function whenFree(deps: VolumeControllerDeps & VolumeDataDeps, volume: SandboxVolume): Promise<Requeue> {
+  if (sandboxesWith(deps.cache, volume.metadata.uid ?? "").length > 0) return { afterMs: mountedMs };
+  await takeData(deps, volume);
+  return undefined;
+}
+
+/** For how long a request may still be at it. One that was applied is held by nothing yet, and waits for this loop alone. */
+function tooEarly({ metadata: { creationTimestamp = "", finalizers: held = [] } }: SandboxVolume, now: number): number {
+  return held.includes(finalizers.volumeData) ? Date.parse(creationTimestamp) + patienceMs - now : 0;
 }
 
 /** Nothing is stored and ignored: what this engine cannot do, the object itself says. */

@@ -20,7 +20,18 @@ import {
 import { ServiceError } from "../service-error.ts";
 
 /** What is counted of a team, of a user of it, and of the server. */
-export type Counted = "pods" | "pools" | "envs" | "sandboxes" | "cpu" | "memoryMiB" | "idlePods" | "keys" | "templates" | "volumes" | "volumeMiB";
+export type Counted =
+  | "pods"
+  | "pools"
+  | "envs"
+  | "sandboxes"
+  | "cpu"
+  | "memoryMiB"
+  | "idlePods"
+  | "keys"
+  | "templates"
+  | "volumes"
+  | "volumeMiB";
 
 /** What live sandboxes take, which the service that makes them knows. */
 type OfSandboxes = "sandboxes" | "cpu" | "memoryMiB";

@@ -42,13 +42,18 @@ function judge(volumes: Pick<VolumeCache, "list">, caller: Caller, wishes: reado
   const wrong = whyNotMountPath(path);
   if (wrong !== undefined) return { problem: `${field}.path ${JSON.stringify(wish.path)} ${wrong}` };
   const other = wishes.findIndex((one, at) => at < index && overlap(pathOf(one), path));
-  if (other !== -1) return { problem: `${field}.path ${path} and volumeMounts[${other}].path ${pathOf(wishes[other] as MountWish)} hide each other` };
+  if (other !== -1)
+    return { problem: `${field}.path ${path} and volumeMounts[${other}].path ${pathOf(wishes[other] as MountWish)} hide each other` };
   const found = lookUpVolume(volumes, caller, wish.name);
   if (found.kind === "none") return { problem: `${field}.name: there is no volume ${JSON.stringify(wish.name)}` };
   if (found.kind === "several")
-    return { problem: `${field}.name: several volumes are called ${JSON.stringify(wish.name)}, name one by its id: ${found.ids.join(", ")}` };
+    return {
+      problem: `${field}.name: several volumes are called ${JSON.stringify(wish.name)}, name one by its id: ${found.ids.join(", ")}`,
+    };
   const { metadata, spec, status } = found.volume;
-  if (metadata.deletionTimestamp !== undefined) return { problem: `${field}.name: the volume ${JSON.stringify(wish.name)} is being deleted` };
-  if (status?.phase !== "Ready") return { problem: `${field}.name: the volume ${JSON.stringify(wish.name)} is not ready: ${status?.message ?? "it is being made"}` };
+  if (metadata.deletionTimestamp !== undefined)
+    return { problem: `${field}.name: the volume ${JSON.stringify(wish.name)} is being deleted` };
+  if (status?.phase !== "Ready")
+    return { problem: `${field}.name: the volume ${JSON.stringify(wish.name)} is not ready: ${status?.message ?? "it is being made"}` };
   return { mount: { uid: metadata.uid ?? "", name: spec.name, path, readOnly: wish.readOnly === true } };
 }

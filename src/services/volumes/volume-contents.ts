@@ -22,7 +22,9 @@ export interface OpenVolume {
 }
 
 type Bound<Files> = {
-  readonly [Name in keyof Files]: Files[Name] extends (uid: string, ...rest: infer Rest) => infer Result ? (...rest: Rest) => Result : never;
+  readonly [Name in keyof Files]: Files[Name] extends (uid: string, ...rest: infer Rest) => infer Result
+    ? (...rest: Rest) => Result
+    : never;
 };
 
 /** Undefined for a wrong token, and for a volume that is not there: a caller without the token cannot tell one from the other. */

@@ -122,7 +122,6 @@ async function make(deps: Ready, caller: Caller, { name, sizeMiB = volumeSizes.u
 }
 
 function checkWish(name: string, sizeMiB: number): void {
-  const invalid = (field: string, why: string): ServiceError => new ServiceError("invalid_request", `${field} ${why}`, { field });
   if (!nameText.test(name) || name.length > volumeNameLength)
     throw invalid("name", `must have 1 to ${volumeNameLength} letters, digits, hyphens and underscores`);
   const { smallestMiB, largestMiB } = volumeSizes;
@@ -130,9 +129,20 @@ function checkWish(name: string, sizeMiB: number): void {
     throw invalid("sizeMiB", `must be a whole number from ${smallestMiB} to ${largestMiB}, not ${sizeMiB}`);
 }
 
+function invalid(field: string, why: string): ServiceError {
+  return new ServiceError("invalid_request", `${field} ${why}`, { field });
+}
+
 /** The object is named after its owner and its name: so only one of several requests makes it. */
-async function written({ client, namespace, volumes }: Ready, { team, user = "" }: Caller, spec: Required<VolumeWish>): Promise<SandboxVolume> {
-  const id = createHash("sha256").update(JSON.stringify([team, user, spec.name])).digest("hex").slice(0, 20);
+async function written(
+  { client, namespace, volumes }: Ready,
+  { team, user = "" }: Caller,
+  spec: Required<VolumeWish>,
+): Promise<SandboxVolume> {
+  const id = createHash("sha256")
+    .update(JSON.stringify([team, user, spec.name]))
+    .digest("hex")
+    .slice(0, 20);
   const labels = { ...(team === "" ? {} : { [labelKeys.team]: team }), ...(user === "" ? {} : { [labelKeys.user]: user }) };
   try {
     const metadata = { namespace, name: `vol-${id}`, labels, finalizers: [finalizers.volumeData] };
@@ -141,7 +151,9 @@ async function written({ client, namespace, volumes }: Ready, { team, user = "" 
     return volume;
   } catch (error) {
     if (!isApiError(error, "AlreadyExists")) throw error;
-    throw new ServiceError("conflict", `there is a volume ${JSON.stringify(spec.name)} already: use it, or choose another name`, { field: "name" });
+    throw new ServiceError("conflict", `there is a volume ${JSON.stringify(spec.name)} already: use it, or choose another name`, {
+      field: "name",
+    });
   }
 }
 
@@ -156,14 +168,19 @@ async function undo(deps: Ready, made: SandboxVolume): Promise<void> {
 
 async function remove(deps: Ready, caller: Caller, nameOrId: string, { force }: { readonly force: boolean }): Promise<void> {
   const volume = findVolume(deps.volumes, caller, nameOrId);
-  if (!owns(caller, volume)) throw new ServiceError("forbidden", "this volume belongs to the whole team: only a key of the team can delete it");
+  if (!owns(caller, volume))
+    throw new ServiceError("forbidden", "this volume belongs to the whole team: only a key of the team can delete it");
   const mountedBy = sandboxesWith(deps.cache, volume.metadata.uid ?? "");
   if (mountedBy.length > 0 && !force) {
     const shown = mountedBy.slice(0, 5).join(", ");
     const more = mountedBy.length > 5 ? ` and ${mountedBy.length - 5} more` : "";
-    throw new ServiceError("conflict", `the volume ${JSON.stringify(volume.spec.name)} is mounted by ${shown}${more}: end them first, or delete with force`, {
-      available: mountedBy.slice(0, 100),
-    });
+    throw new ServiceError(
+      "conflict",
+      `the volume ${JSON.stringify(volume.spec.name)} is mounted by ${shown}${more}: end them first, or delete with force`,
+      {
+        available: mountedBy.slice(0, 100),
+      },
+    );
   }
   await deleted(deps, volume);
 }

@@ -80,7 +80,10 @@ export const createSchema = named(
       autoResume: optional(Type.Boolean({ description: "Traffic resumes the sandbox when it is paused." })),
       privateTraffic: optional(Type.Boolean({ description: "The ports require a traffic token, which the answer contains." })),
       volumeMounts: optional(
-        Type.Array(mountWish, { maxItems: maxVolumeMounts, description: "Volumes to mount. What is wrong with any of them is told together." }),
+        Type.Array(mountWish, {
+          maxItems: maxVolumeMounts,
+          description: "Volumes to mount. What is wrong with any of them is told together.",
+        }),
       ),
       envVars: optional(
         Type.Record(Type.String({ pattern: variableName }), Type.String(), {
@@ -169,7 +172,11 @@ const egress = open(
 );
 
 const mounted = open(
-  { name: text("Name of the volume."), path: text("Where it is mounted."), readOnly: Type.Boolean({ description: "The sandbox cannot change it." }) },
+  {
+    name: text("Name of the volume."),
+    path: text("Where it is mounted."),
+    readOnly: Type.Boolean({ description: "The sandbox cannot change it." }),
+  },
   "A mounted volume.",
 );
 

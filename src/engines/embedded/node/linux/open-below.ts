@@ -16,7 +16,8 @@ export interface OpenBelow {
   readonly flags: number;
   /** Of a file that is made. */
   readonly mode?: number;
-  readonly resolve: typeof asInRoot | typeof stayBelow;
+  /** One of the two above. */
+  readonly resolve: bigint;
 }
 
 /** Opens a path below an open folder whose contents are untrusted; closed with each program that this process starts. */

@@ -12,7 +12,8 @@ const maxLength = 4096;
 
 /** The parts of an absolute path. Throws `invalid`. */
 export function partsOf(path: string): readonly string[] {
-  if (!path.startsWith("/")) throw new VolumeFileError("invalid", `path must be absolute below the volume, such as /data/a.txt, not ${JSON.stringify(path)}`);
+  if (!path.startsWith("/"))
+    throw new VolumeFileError("invalid", `path must be absolute below the volume, such as /data/a.txt, not ${JSON.stringify(path)}`);
   if (Buffer.byteLength(path) > maxLength) throw new VolumeFileError("invalid", `path must have at most ${maxLength} bytes`);
   if (path.includes("\0")) throw new VolumeFileError("invalid", "path has NUL in it");
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
@@ -34,7 +35,9 @@ export async function withPlace<T>(top: string, path: string, use: (place: Place
   const parts = partsOf(path);
   const above = parts.slice(0, -1).join("/");
   return withOpen(openSync(top, constants.O_DIRECTORY), (root) => {
-    const folder = toldPlainly(path, () => openBelow(root, above === "" ? "." : above, { flags: constants.O_DIRECTORY, resolve: asInRoot }));
+    const folder = toldPlainly(path, () =>
+      openBelow(root, above === "" ? "." : above, { flags: constants.O_DIRECTORY, resolve: asInRoot }),
+    );
     return withOpen(folder, (opened) => use({ folder: opened, name: parts.at(-1) ?? "", path: `/${parts.join("/")}` }));
   });
 }
@@ -81,7 +84,8 @@ export function toldPlainly<T>(path: string, work: () => T): T {
 /** What the kernel said, without a path of this machine. Anything else is a defect, and stays as it is. */
 export function plainly(path: string, error: unknown): unknown {
   const shown = JSON.stringify(path);
-  const told = (failure: VolumeFileError["failure"], message: string): VolumeFileError => new VolumeFileError(failure, message, { cause: error });
+  const told = (failure: VolumeFileError["failure"], message: string): VolumeFileError =>
+    new VolumeFileError(failure, message, { cause: error });
   if (hasCode(error, "ENOENT", "ENXIO", "ELOOP", "EXDEV", "EACCES")) return told("not_found", `there is no ${shown} in the volume`);
   if (hasCode(error, "ENOTDIR")) return told("not_found", `there is no ${shown} in the volume: a part of it is not a folder`);
   if (hasCode(error, "EEXIST")) return told("busy", `${shown} is there already`);

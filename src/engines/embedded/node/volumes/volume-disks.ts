@@ -42,7 +42,8 @@ export class VolumeDisks {
     mkdirSync(folders.mounts, { recursive: true, mode: 0o700 });
     if (!existsSync(folders.files)) return;
     // What was being made when a process died: it is made again from the start.
-    for (const name of readdirSync(folders.files).filter((file) => file.endsWith(making))) rmSync(join(folders.files, name), { force: true });
+    for (const name of readdirSync(folders.files).filter((file) => file.endsWith(making)))
+      rmSync(join(folders.files, name), { force: true });
   }
 
   /** May be repeated: a volume that is there stays as it is. */
@@ -117,7 +118,9 @@ async function makeFile(file: string, sizeBytes: number): Promise<void> {
   const unfinished = `${file}${making}`;
   rmSync(unfinished, { force: true });
   const inodes = ["-m", "0", "-i", String(bytesPerFile), "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"];
-  await runCommand(["mkfs.ext4", "-q", "-F", ...inodes, unfinished, `${Math.ceil(sizeBytes / 1024)}k`], { install: "apt-get install e2fsprogs" });
+  await runCommand(["mkfs.ext4", "-q", "-F", ...inodes, unfinished, `${Math.ceil(sizeBytes / 1024)}k`], {
+    install: "apt-get install e2fsprogs",
+  });
   renameSync(unfinished, file);
 }
 

@@ -38,11 +38,14 @@ function volumeFiles(disks: Pick<VolumeDisks, "open">): VolumeFiles {
   return {
     stat: (uid, path) => at(uid, path, entryAt),
     list: (uid, path, wanted) =>
-      at(uid, path, (place) => withOpen(openNamed(place, constants.O_DIRECTORY), (folder) => listed(folder, { ...wanted, path: place.path }))),
+      at(uid, path, (place) =>
+        withOpen(openNamed(place, constants.O_DIRECTORY), (folder) => listed(folder, { ...wanted, path: place.path })),
+      ),
     makeFolder: async (uid, path, wanted) => {
       const parts = partsOf(path);
       if (wanted.force) {
-        for (let depth = 1; depth < parts.length; depth++) await at(uid, `/${parts.slice(0, depth).join("/")}`, (place) => madeFolder(place, { force: true }));
+        for (let depth = 1; depth < parts.length; depth++)
+          await at(uid, `/${parts.slice(0, depth).join("/")}`, (place) => madeFolder(place, { force: true }));
       }
       return at(uid, path, (place) => madeFolder(place, wanted));
     },
@@ -75,7 +78,10 @@ async function entryAt(place: Place): Promise<VolumeEntry> {
   return entryOf(found, { name, path, target });
 }
 
-function entryOf(found: Stats, { name, path, target }: { readonly name: string; readonly path: string; readonly target: string | undefined }): VolumeEntry {
+function entryOf(
+  found: Stats,
+  { name, path, target }: { readonly name: string; readonly path: string; readonly target: string | undefined },
+): VolumeEntry {
   return {
     name,
     path,
@@ -103,27 +109,39 @@ async function listed(folder: number, { path, depth, most }: Listing): Promise<r
   const left: { readonly below: string; readonly levels: number }[] = [{ below: "", levels: depth }];
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const { below, levels } = next;
-    const opened = below === "" ? undefined : openIfThere(folder, below);
-    if (below !== "" && opened === undefined) continue;
-    try {
-      const here = opened ?? folder;
-      for (const name of (await readdir(pathOf(here))).sort()) {
-        if (found.length === most) throw new VolumeFileError("too_many", `${JSON.stringify(path)} has more than ${most} entries: list a folder below it, or less depth`);
-        const entry = await entryAt({ folder: here, name, path: [path === "/" ? "" : path, below, name].filter((part, index) => index === 0 || part !== "").join("/") }).catch(unlessGone);
-        if (entry === undefined) continue;
-        found.push(entry);
-        if (entry.type === "directory" && levels > 1) left.push({ below: below === "" ? name : `${below}/${name}`, levels: levels - 1 });
-      }
-    } finally {
-      if (opened !== undefined) closeSync(opened);
+    for (const entry of await entriesIn(folder, joined(path, below), { below, most: most - found.length })) {
+      found.push(entry);
+      if (entry.type === "directory" && levels > 1) left.push({ below: joined(below, entry.name), levels: levels - 1 });
     }
   }
   return found;
 }
 
+/** Of a folder below an open one: nothing if it is gone by now. */
+async function entriesIn(
+  folder: number,
+  path: string,
+  { below, most }: { readonly below: string; readonly most: number },
+): Promise<VolumeEntry[]> {
+  const opened = openIfThere(folder, below);
+  if (opened === undefined) return [];
+  return withOpen(opened, async () => {
+    const names = (await readdir(pathOf(opened))).sort();
+    if (names.length > most)
+      throw new VolumeFileError("too_many", `there is too much below ${JSON.stringify(path)}: list a folder in it, or less depth`);
+    const entries = await Promise.all(names.map((name) => entryAt({ folder: opened, name, path: joined(path, name) }).catch(unlessGone)));
+    return entries.filter((entry) => entry !== undefined);
+  });
+}
+
+function joined(path: string, name: string): string {
+  if (name === "") return path;
+  return path === "" || path === "/" ? `${path}${name}` : `${path}/${name}`;
+}
+
 function openIfThere(folder: number, below: string): number | undefined {
   try {
-    return openBelow(folder, below, { flags: constants.O_DIRECTORY, resolve: stayBelow });
+    return openBelow(folder, below === "" ? "." : below, { flags: constants.O_DIRECTORY, resolve: stayBelow });
   } catch (error) {
     return unlessGone(error);
   }
@@ -135,7 +153,10 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
-async function madeFolder(place: Place, { force, mode = usualModes.folder, ...wanted }: Attributes & { readonly force: boolean }): Promise<VolumeEntry> {
+async function madeFolder(
+  place: Place,
+  { force, mode = usualModes.folder, ...wanted }: Attributes & { readonly force: boolean },
+): Promise<VolumeEntry> {
   const { folder, name, path } = place;
   const isThere = name === "" || !(await makeOne(pathOf(folder, name), force));
   const opened = openNamed(place, constants.O_DIRECTORY);
@@ -177,7 +198,11 @@ async function chownOpen(opened: number, uid: number, gid: number): Promise<void
 type Writing = Attributes & { readonly replace: boolean };
 
 /** Written without a name, so that nothing is left of it when this process dies; then named, beside the old one, which it replaces in one step. */
-async function written(place: Place, content: AsyncIterable<Uint8Array>, { replace, mode = usualModes.file, uid = 0, gid = 0 }: Writing): Promise<VolumeEntry> {
+async function written(
+  place: Place,
+  content: AsyncIterable<Uint8Array>,
+  { replace, mode = usualModes.file, uid = 0, gid = 0 }: Writing,
+): Promise<VolumeEntry> {
   const { folder, name, path } = place;
   const there = name === "" ? await stat(pathOf(folder)) : await lstat(pathOf(folder, name)).catch(unlessGone);
   if (there?.isDirectory() === true) throw new VolumeFileError("busy", `${JSON.stringify(path)} is a folder`);
@@ -221,7 +246,10 @@ async function removed(place: Place): Promise<void> {
     // It goes through descriptors too, however deep the tree is and whatever is put into its place meanwhile.
     await runCommand(["rm", "-rf", "--one-file-system", "--", `./${name}`], { cwd: `/proc/${process.pid}/fd/${folder}` });
   } catch (error) {
-    if (error instanceof CommandError) throw new VolumeFileError("busy", `${JSON.stringify(path)} could not be removed as a whole: something is being written there`, { cause: error });
+    if (error instanceof CommandError)
+      throw new VolumeFileError("busy", `${JSON.stringify(path)} could not be removed as a whole: something is being written there`, {
+        cause: error,
+      });
     throw error;
   }
 }

@@ -52,11 +52,8 @@ export interface PodAtWork {
 const slotPace = { firstMs: 500, maxMs: 30_000 };
 
 export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Action, signal: AbortSignal): Promise<void> {
+  if (isOfPod(action)) return carryOutOnPod(deps, work, action);
   switch (action.kind) {
-    case "ensure-pod":
-      return ensureSlot(deps, work);
-    case "mount-volumes":
-      return mountVolumes(deps, work, action);
     case "pull":
       void pullImage(deps, work, action);
       return;
@@ -73,6 +70,23 @@ export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Act
       return sendSignal(deps, work, action);
     case "remove-container":
       return deps.runtime.removeContainer(action.id);
+  }
+}
+
+const podActions = ["ensure-pod", "mount-volumes", "set-frozen", "remove-pod", "delete-object"] as const;
+type PodAction = Extract<Action, { kind: (typeof podActions)[number] }>;
+
+function isOfPod(action: Action): action is PodAction {
+  return podActions.some((kind) => kind === action.kind);
+}
+
+/** What is about the pod as a whole. */
+async function carryOutOnPod(deps: PodActionDeps, work: PodAtWork, action: PodAction): Promise<void> {
+  switch (action.kind) {
+    case "ensure-pod":
+      return ensureSlot(deps, work);
+    case "mount-volumes":
+      return mountVolumes(deps, work, action);
     case "set-frozen":
       return setFrozen(deps, work, action.wish);
     case "remove-pod":
