@@ -26,7 +26,7 @@ export function volumesOf(disks: VolumeDisks): Volumes {
   };
 }
 
-function volumeFiles(disks: Pick<VolumeDisks, "open">): VolumeFiles {
+export function volumeFiles(disks: Pick<VolumeDisks, "open">): VolumeFiles {
   const at = async <T>(uid: string, path: string, use: (place: Place) => Promise<T>): Promise<T> => {
     const top = await disks.open(uid);
     try {
