@@ -163,6 +163,18 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import("./commands/limits.ts")).limits,
   },
   {
+    name: "usage",
+    group: "pools",
+    summary: "Show usage of teams and users over time",
+    load: async () => (await import("./commands/usage.ts")).usage,
+  },
+  {
+    name: "audit",
+    group: "server",
+    summary: "Show the audit log",
+    load: async () => (await import("./commands/audit.ts")).audit,
+  },
+  {
     name: "doctor",
     group: "server",
     summary: "Check this machine and the installation",

@@ -8,6 +8,7 @@
  * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
+ * - `reports.ts`        the audit log, usage over time
  * - `mcp-bridge.ts`   MCP on standard input and output
  */
 import { EnvsClient } from "./envs.ts";
@@ -17,6 +18,7 @@ import { LimitsClient } from "./limits.ts";
 import { McpBridge, type McpBridgeOptions } from "./mcp-bridge.ts";
 import { MetricsClient } from "./metrics.ts";
 import { PoolsClient } from "./pools.ts";
+import { ReportsClient } from "./reports.ts";
 import { SandboxesClient } from "./sandboxes.ts";
 import { VolumesClient } from "./volumes.ts";
 import { TemplatesClient } from "./templates.ts";
@@ -30,6 +32,7 @@ export class AgentBoxClient {
   readonly envs: EnvsClient;
   readonly metrics: MetricsClient;
   readonly volumes: VolumesClient;
+  readonly reports: ReportsClient;
   readonly #http: HttpCaller;
 
   constructor(options: ClientOptions) {
@@ -42,6 +45,7 @@ export class AgentBoxClient {
     this.envs = new EnvsClient(http);
     this.volumes = new VolumesClient(http);
     this.metrics = new MetricsClient(http);
+    this.reports = new ReportsClient(http);
     this.sandboxes = new SandboxesClient(http);
   }
 

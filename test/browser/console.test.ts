@@ -118,6 +118,25 @@ test("the playground runs code in a sandbox and shows what it printed", async ()
   expect(await page.getByLabel("Output").innerText()).toContain("Hello from");
 });
 
+test("the log of a sandbox stays readable after its end, and the audit log says who ended it", async () => {
+  const id = await aSandbox();
+  await client.sandboxes.exec(id, { command: ["sh", "-c", "echo the last words > /proc/1/fd/1"] });
+  await client.sandboxes.end(id);
+  const page = await signedIn();
+  await expect.poll(async () => (await client.sandboxes.logs(id).catch(() => undefined))?.lines, { timeout: 30_000 }).toContain("the last words");
+  await page.goto(`${url}/console/sandboxes/${id}?tab=logs`);
+  await page.getByText("the last words").waitFor();
+  await page.goto(`${url}/console/audit?target=${id}`);
+  const row = page.getByRole("row", { name: "DELETE /v1/sandboxes/:sandboxId" });
+  await row.waitFor();
+  expect(await row.innerText()).toMatch(/Admin[^]*202[^]*127\.0\.0\.1/);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  expect((await download).suggestedFilename()).toBe("audit.csv");
+  await page.goto(`${url}/console/usage`);
+  await page.getByRole("cell", { name: "without an owner" }).waitFor();
+});
+
 test("a tenant's page receives nothing of another tenant, on the wire", async () => {
   const [red, blue] = await Promise.all(["red", "blue"].map((team) => client.keys.create({ role: "tenant", team, name: team })));
   const page = await browser.page();
@@ -190,6 +209,9 @@ const pages = [
   "templates/base",
   "history",
   "keys",
+  "usage",
+  "usage?by=user&days=1",
+  "audit",
   "limits",
   "health",
 ];

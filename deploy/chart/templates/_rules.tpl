@@ -31,6 +31,8 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- end -}}
 
 {{- define "agentbox.poolRules.controllers" -}}
+# Logs of ended sandboxes, where they are kept.
+- { apiGroups: [""], resources: [pods/log], verbs: [get] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
 # Claims; and pods that are to go are closed to them.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }

@@ -19,9 +19,10 @@ import { labelKeys, localClusterID } from "#model/keys.ts";
 import { teamLimit } from "#model/limits.ts";
 import { joinedSources } from "#sandbox/last-active-source.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import type { AuditTrail } from "#services/audit/audit-trail.ts";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
-import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
+import { defaultMaxUses, keptLogsOf, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
 import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
@@ -29,6 +30,7 @@ import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
 import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
+import { defaultKeepLogsMs } from "#store/retention.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
@@ -51,6 +53,10 @@ export interface SandboxesOptions {
   readonly metrics: Metrics;
   readonly databaseUrl?: string | undefined;
   readonly retentionMs?: number | undefined;
+  readonly auditRetentionMs?: number | undefined;
+  readonly auditEntries?: number | undefined;
+  readonly logRetentionMs?: number | undefined;
+  readonly logSizeKib?: number | undefined;
   readonly maxUses?: number | undefined;
   readonly adoptPools?: boolean | undefined;
   readonly queueSize?: number | undefined;
@@ -70,6 +76,7 @@ export interface StartedSandboxes extends AsyncDisposable {
   readonly faces: readonly ApiFace[];
   /** Of the console. */
   readonly sessions: ConsoleSessions;
+  readonly audit: AuditTrail;
   readonly gateway: Pick<ServedGateway, "address" | "domain" | "authorityFile">;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
@@ -97,7 +104,8 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
   await createFirstObjects(store);
   const location = options.databaseUrl ?? home.historyFile;
-  const { history } = parts.use(await startHistory({ location, clock, log, keepMs: options.retentionMs }).catch(asHistoryFailure));
+  const keeping = { keepMs: options.retentionMs, keepAuditMs: options.auditRetentionMs, keepLogsMs: options.logRetentionMs };
+  const { history } = parts.use(await startHistory({ location, clock, log, ...keeping }).catch(asHistoryFailure));
   parts.defer(() => cache.stop());
 
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
@@ -109,17 +117,41 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   parts.defer(() => ofVolumes.volumes.stop());
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const { queueSize, maxTimeoutMs, adoptPools, version } = options;
+  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...ofVolumes, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
+  const offered = {
+    ...common,
+    ...ofVolumes,
+    ...access,
+    plugins,
+    activity,
+    tracer,
+    queueSize,
+    maxTimeoutMs,
+    version,
+    auditEntries,
+    consoleFiles,
+  };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
+  const { logRetentionMs, logSizeKib } = options;
+  const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
   parts.use(
-    startControlPlane({ ...common, ...ofVolumes, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
+    startControlPlane({
+      ...common,
+      ...ofVolumes,
+      keptLogs,
+      plugins,
+      pressure,
+      daemon: daemons,
+      lastActive,
+      clusterID: localClusterID,
+      adoptPools,
+    }),
   );
   await Promise.all([cache.run(), ofVolumes.volumes.run()]);
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
@@ -131,6 +163,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   return {
     faces: services.faces(gateway.domain, options.host, gateway.address),
     sessions: services.sessions,
+    audit: services.audit,
     gateway,
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),

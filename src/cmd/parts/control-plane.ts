@@ -7,6 +7,7 @@ import { annotatedActivity } from "#life/end/timeout-deps.ts";
 import { startTimeoutController } from "#life/end/reconcile-timeouts.ts";
 import { defaultTimeoutLimits } from "#life/end/timeout-deps.ts";
 import { EndRecorder } from "#life/record/end-recorder.ts";
+import { defaultKeptLogBytes, LogKeeper, type LogKeeperDeps } from "#life/record/keep-log.ts";
 import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
 import { podMetrics } from "#life/pod-metrics.ts";
 import { startPodController } from "#life/reconcile-pod.ts";
@@ -43,6 +44,8 @@ import { type HistoryOptions, openHistory } from "#store/open-history.ts";
 import { runRetention } from "#store/retention.ts";
 
 export interface ControlPlaneOptions extends DaemonSettings {
+  /** Of ended sandboxes; left out: none are kept. */
+  readonly keptLogs?: Pick<LogKeeperDeps, "pods" | "maxBytes"> | undefined;
   readonly client: ObjectClient;
   /** Run and stopped by the caller, because its services read from the same cache. */
   readonly cache: SandboxCache;
@@ -101,12 +104,21 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
     ...(clusterID === undefined ? [] : [startScalingController({ ...common, clusterID })]),
     ...(templateStatus ? [startTemplateController(common)] : []),
-    startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
+    startPodController({
+      ...common,
+      recorder: new EndRecorder(options),
+      logs: logKeeper(options),
+      recycleTimeoutMs: defaultRecycleTimeoutMs,
+    }),
     startRecycleController(common),
     startUnattended(common),
     ...(volumes === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
+}
+
+function logKeeper({ keptLogs, history, clock, log }: ControlPlaneOptions): LogKeeper | undefined {
+  return keptLogs && new LogKeeper({ ...keptLogs, store: history.logs, clock, log });
 }
 
 /** Demand as seen by the claims of this process. */
@@ -128,7 +140,7 @@ export interface StartedHistory extends AsyncDisposable {
 }
 
 /** The history, and the loop that forgets what is old in it. Throws HistoryError. */
-export async function startHistory(options: HistoryOptions & { readonly keepMs?: number | undefined }): Promise<StartedHistory> {
+export async function startHistory(options: HistoryOptions & Keeping): Promise<StartedHistory> {
   const history = await openHistory(options);
   const retention = startRetention({ ...options, history });
   return {
@@ -140,16 +152,35 @@ export async function startHistory(options: HistoryOptions & { readonly keepMs?:
   };
 }
 
-export interface RetainedHistory {
+/** Undefined where no logs are kept. */
+export function keptLogsOf(pods: LogKeeperDeps["pods"], settings: LogSettings): ControlPlaneOptions["keptLogs"] {
+  const { logRetentionMs = settings.usualMs, logSizeKib } = settings;
+  if (logRetentionMs === 0) return undefined;
+  return { pods, maxBytes: logSizeKib === undefined ? defaultKeptLogBytes : logSizeKib * 1024 };
+}
+
+export interface LogSettings {
+  readonly logRetentionMs?: number | undefined;
+  readonly logSizeKib?: number | undefined;
+  /** How long they are kept where nothing is said. */
+  readonly usualMs: number;
+}
+
+export interface Keeping {
+  readonly keepMs?: number | undefined;
+  readonly keepAuditMs?: number | undefined;
+  readonly keepLogsMs?: number | undefined;
+}
+
+export interface RetainedHistory extends Keeping {
   readonly history: HistoryStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly keepMs?: number | undefined;
 }
 
-export function startRetention({ history, clock, log, keepMs }: RetainedHistory): AsyncDisposable {
+export function startRetention({ history, ...options }: RetainedHistory): AsyncDisposable {
   const stop = new AbortController();
-  const ended = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
+  const ended = runRetention({ ...options, history }, stop.signal);
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort(new Error("the history is closed"));

@@ -41,6 +41,8 @@ import { CreateRate } from "#services/limits/create-rate.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { openSandboxInside } from "#services/inside/sandbox-inside.ts";
 import { ChangeFeed } from "#services/reading/change-feed.ts";
+import { AuditTrail } from "#services/audit/audit-trail.ts";
+import { auditReader } from "#services/audit/read-audit.ts";
 import { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { CreateLog } from "#services/usage/create-log.ts";
 import { SizeLog } from "#services/pools/size-log.ts";
@@ -56,6 +58,7 @@ import { daemonUse } from "#services/usage/daemon-use.ts";
 import { tellOomKills } from "#services/usage/oom-events.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
+import { usageOverTime } from "#services/usage/usage-over-time.ts";
 import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { isLoopback } from "./serve-api.ts";
@@ -107,6 +110,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly queueSize?: number | undefined;
   /** The longest that E2B's clients may ask for; as on the native API when left out. */
   readonly maxTimeoutMs?: number | undefined;
+  /** Entries that the audit log keeps of each team; as usual when left out. */
+  readonly auditEntries?: number | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
   /** Of AgentBox, for clients that ask; not told when left out. */
@@ -122,6 +127,8 @@ export interface SandboxServices extends AsyncDisposable {
   readonly sandboxes: SandboxService;
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
+  /** Of the server; the API tells it. */
+  readonly audit: AuditTrail;
   readonly tokens: SandboxTokens;
   /**
    * `sandboxUrl`: address for programs of this machine. `domain`: domain of the sandboxes' hosts, for E2B's clients. `apiHost`: where the API listens; left
@@ -166,16 +173,20 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const changes = new ChangeFeed({ cache, clock });
   const sizes = new SizeLog({ cache, clock });
   const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
+  const { audit: entries, usage: store } = options.history;
+  const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
+  const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
   return {
     claims,
     sandboxes,
     sessions,
+    audit,
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
       nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace(fleet),
-      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
+      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
       e2bFace({ sandboxes, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
       volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
@@ -188,6 +199,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       sampler[Symbol.dispose]();
       live[Symbol.dispose]();
       await refuseCreates();
+      await audit[Symbol.asyncDispose]();
     },
   };
 }

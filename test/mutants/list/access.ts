@@ -221,4 +221,40 @@ export const accessMutants: readonly Mutant[] = [
       ["a process that stays is not told about", "  return false;\n}\n\nfunction sendToAll", "  return true;\n}\n\nfunction sendToAll"],
     ],
   ),
+  bugsIn(
+    "src/services/keys/console-sessions.ts",
+    ["src/services/keys/console-sessions.test.ts", "src/api/console/console-face.test.ts"],
+    [
+      ["sign-outs are remembered without number", "if (ids.size <= mostOfKey) return;", "return;"],
+      ["sessions of a key come back when it has signed out very often", "expiresAt <= (this.#until.get(keyId) ?? 0) || ", ""],
+      ["a session that was signed out goes on", " && !this.#signedOut.has(session) ? session", " ? session"],
+    ],
+  ),
+  bugsIn(
+    "src/api/console/console-face.ts",
+    ["src/api/console/console-face.test.ts"],
+    [["sign-ins have no rate", "    enterAs(caller, reply);\n    const { text", "    const { text"]],
+  ),
+  bugsIn(
+    "src/envd/armed/access-token.ts",
+    ["src/envd/armed/access-token.test.ts"],
+    [["the daemon works for any token", 'isSame(headers["x-access-token"], accessToken)', "true"]],
+  ),
+  bugsIn(
+    "src/services/keys/console-sessions.ts",
+    ["src/api/console/console-face.test.ts"],
+    [["any text is a session", "|| !isSame(code, this.#codeOf(body))", ""]],
+  ),
+  bugsIn(
+    "src/model/keys.ts",
+    ["src/model/keys.test.ts"],
+    [
+      [
+        "a label of the specification has another name",
+        'sandboxPhase: "agentbox.navix.sh/sandbox-phase"',
+        'sandboxPhase: "agentbox.navix.sh/phase"',
+      ],
+      ["a finalizer of the specification has another name", 'pool: "agentbox.navix.sh/finalizer"', 'pool: "agentbox.navix.sh/pool"'],
+    ],
+  ),
 ].flat();
