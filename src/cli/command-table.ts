@@ -149,6 +149,12 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Show, fetch, import and remove images on this machine",
     load: async () => (await import("./commands/image.ts")).image,
   },
+  {
+    name: "volume",
+    group: "server",
+    summary: "Make, show and delete volumes: files that outlive sandboxes",
+    load: async () => (await import("./commands/volume.ts")).volume,
+  },
   { name: "key", group: "server", summary: "Create, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
   {
     name: "limits",

@@ -4,7 +4,7 @@
  * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
  * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` their types
  * - `pools.ts`        pools           - `limits.ts`         limits
- * - `templates.ts`    templates
+ * - `templates.ts`    templates       - `volumes.ts`        volumes
  * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
@@ -20,6 +20,7 @@ import { MetricsClient } from "./metrics.ts";
 import { PoolsClient } from "./pools.ts";
 import { ReportsClient } from "./reports.ts";
 import { SandboxesClient } from "./sandboxes.ts";
+import { VolumesClient } from "./volumes.ts";
 import { TemplatesClient } from "./templates.ts";
 
 export class AgentBoxClient {
@@ -30,6 +31,7 @@ export class AgentBoxClient {
   readonly templates: TemplatesClient;
   readonly envs: EnvsClient;
   readonly metrics: MetricsClient;
+  readonly volumes: VolumesClient;
   readonly reports: ReportsClient;
   readonly #http: HttpCaller;
 
@@ -41,6 +43,7 @@ export class AgentBoxClient {
     this.limits = new LimitsClient(http);
     this.templates = new TemplatesClient(http);
     this.envs = new EnvsClient(http);
+    this.volumes = new VolumesClient(http);
     this.metrics = new MetricsClient(http);
     this.reports = new ReportsClient(http);
     this.sandboxes = new SandboxesClient(http);

@@ -65,6 +65,8 @@ export const annotationKeys = {
   maskHost: "agentbox.navix.sh/mask-request-host",
   /** JSON EgressPolicy (egress-policy.ts): where the sandbox may connect to. Stays until the pod is recycled. */
   egressPolicy: "agentbox.navix.sh/egress-policy",
+  /** JSON list of VolumeMount (volume-mounts.ts): written by a claim. A pod that has it is not used again. */
+  volumeMounts: "agentbox.navix.sh/volume-mounts",
   /** JSON object: what the caller wants remembered about the sandbox. */
   sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
   /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */
@@ -159,6 +161,8 @@ export const finalizers = {
   templateInUse: "agentbox.navix.sh/template-in-use",
   /** On an Env: holds it until its pools are gone, or given back. */
   envMembers: "agentbox.navix.sh/env-members",
+  /** On a volume: holds it until its data is gone. */
+  volumeData: "agentbox.navix.sh/volume-data",
 } as const;
 
 /** `type` of the Secrets in the system namespace that are API keys. */
@@ -245,6 +249,8 @@ export const podConditions = {
   atRest: "agentbox.navix.sh/AtRest",
   /** What annotationKeys.egressPolicy asks for holds. */
   egressPolicy: "agentbox.navix.sh/EgressPolicy",
+  /** What annotationKeys.volumeMounts asks for is mounted. */
+  volumeMounts: "agentbox.navix.sh/VolumeMounts",
 } as const;
 
 export const podConditionReasons = {
@@ -252,6 +258,8 @@ export const podConditionReasons = {
   freezeFailed: "FreezeFailed",
   /** With podConditions.egressPolicy False: annotationKeys.egressPolicy cannot be read. */
   invalidPolicy: "InvalidPolicy",
+  /** With podConditions.volumeMounts False: the node could not mount what annotationKeys.volumeMounts names. */
+  mountFailed: "MountFailed",
 } as const;
 
 export const templateConditions = {

@@ -45,6 +45,9 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
 # Nothing acts on checkpoints yet: their status says so.
 - { apiGroups: [agents.navix.sh], resources: [checkpoints/status], verbs: [patch] }
+# Nor on volumes, and theirs says so too.
+- { apiGroups: [agents.navix.sh], resources: [sandboxvolumes], verbs: [list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxvolumes/status], verbs: [patch] }
 # Snapshots of members and their replicas; adopted pools get an Env.
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs/status], verbs: [patch] }

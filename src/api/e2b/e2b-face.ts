@@ -9,6 +9,7 @@
  * - `log-entry.ts`        level and time of a log line
  * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
  * - `other-routes.ts`     teams, health, and what is missing
+ * - `volume-routes.ts`    volumes                        - `volume-content-routes.ts`  their files, a face of their own
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
  * - `just-done.ts`        pauses and resumes at once
  * - `error-shape.ts`      failures in E2B's form
@@ -28,11 +29,15 @@ import { metricRoutes } from "./metric-routes.ts";
 import { otherRoutes } from "./other-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
 import { templateRoutes } from "./template-routes.ts";
+import { volumeRoutes } from "./volume-routes.ts";
+import { volumeContentRoutes, type VolumeContents } from "./volume-content-routes.ts";
+import type { VolumeService } from "#services/volumes/volume-service.ts";
 
 export interface E2bServices {
   readonly sandboxes: SandboxService;
   readonly sources: CreateSources;
   readonly usage: SandboxUsage;
+  readonly volumes: VolumeService;
   /** Counts of live and ended sandboxes. */
   readonly statistics: (caller: Caller, wanted: { readonly since?: string }) => Promise<SandboxStatistics>;
   /** Usage of a pool's sandboxes. */
@@ -55,7 +60,13 @@ export function e2bFace(services: E2bServices): ApiFace {
       logRoutes(app, services);
       metricRoutes(app, services);
       templateRoutes(app, services);
+      volumeRoutes(app, services.volumes);
       otherRoutes(app);
     },
   };
+}
+
+/** Apart from the other routes: the caller is a volume's token instead of an API key. */
+export function volumeContentFace(contents: VolumeContents): ApiFace {
+  return { errors: e2bErrors, routes: (app) => volumeContentRoutes(app, contents) };
 }

@@ -34,6 +34,7 @@ import { defaultKeepLogsMs } from "#store/retention.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
+import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 
@@ -112,6 +113,8 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
   const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const ofVolumes = { volumes: new VolumeCache(common), volumeData: node.runtime.volumes };
+  parts.defer(() => ofVolumes.volumes.stop());
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
@@ -119,16 +122,38 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, auditEntries, consoleFiles };
+  const offered = {
+    ...common,
+    ...ofVolumes,
+    ...access,
+    plugins,
+    activity,
+    tracer,
+    queueSize,
+    maxTimeoutMs,
+    version,
+    auditEntries,
+    consoleFiles,
+  };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
   const { logRetentionMs, logSizeKib } = options;
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
   parts.use(
-    startControlPlane({ ...common, keptLogs, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
+    startControlPlane({
+      ...common,
+      ...ofVolumes,
+      keptLogs,
+      plugins,
+      pressure,
+      daemon: daemons,
+      lastActive,
+      clusterID: localClusterID,
+      adoptPools,
+    }),
   );
-  await cache.run();
+  await Promise.all([cache.run(), ofVolumes.volumes.run()]);
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;

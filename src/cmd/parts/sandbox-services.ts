@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import type { ApiFace } from "#api/http/api-server.ts";
 import { type ConsoleDeps, consoleFace } from "#api/console/console-face.ts";
 import type { ConsoleFiles } from "#api/console/console-files.ts";
-import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { e2bFace, volumeContentFace } from "#api/e2b/e2b-face.ts";
 import { mcpFace } from "#api/mcp/mcp-face.ts";
 import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
@@ -17,6 +17,7 @@ import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { openPodStream } from "#daemon-client/pod-stream.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -52,7 +53,7 @@ import { poolSize, type PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { daemonVariables } from "#services/inside/sandbox-variables.ts";
-import { type SandboxTokens, sandboxTokens } from "#services/creating/sandbox-tokens.ts";
+import { type SandboxTokens, sandboxTokens, volumeTokens } from "#services/creating/sandbox-tokens.ts";
 import { createLimits } from "#services/creating/check-create.ts";
 import { daemonUse } from "#services/usage/daemon-use.ts";
 import { tellOomKills } from "#services/usage/oom-events.ts";
@@ -67,6 +68,9 @@ import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
+import { openVolume } from "#services/volumes/volume-contents.ts";
+import { volumeService } from "#services/volumes/volume-service.ts";
+import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
 export interface SandboxServicesOptions extends DaemonSettings {
@@ -99,7 +103,10 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes">;
+  /** Where the engine has volumes: their objects, run and stopped by the caller, and their data. */
+  readonly volumes?: VolumeCache | undefined;
+  readonly volumeData?: Volumes | undefined;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   /** The longest that E2B's clients may ask for; as on the native API when left out. */
@@ -148,7 +155,9 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
   const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
-  const fleet = fleetServices({ ...options, live, limits: guard });
+  const ofVolumes = volumeParts(options);
+  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const onOomKills = oomTeller(options);
   const sampler = new UsageSampler({ ...options, live, read, onOomKills, sampled: podUse === undefined ? "asked" : "all" });
@@ -175,7 +184,8 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
+      volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
     refuseCreates,
@@ -188,6 +198,16 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       await audit[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What the uses of volumes and their content share. Limits count the volumes that there are. */
+function volumeParts({ guard, volumes, volumeData: engine, privateKey }: SandboxServicesOptions) {
+  if (volumes !== undefined)
+    guard.countVolumes(
+      (...of) => volumes.count(...of),
+      (...of) => volumes.sizeMiB(...of),
+    );
+  return { tokenOf: volumeTokens(privateKey), volumes, engine };
 }
 
 function consoleFaces(
@@ -231,7 +251,11 @@ interface FleetDeps extends Omit<PoolDeps & EnvDeps & TemplateDeps, "namespace" 
 const thisMachine: LocalCluster = { engine: "embedded", id: "local" };
 
 /** What the API has beside sandboxes. */
-function fleetServices({ poolNamespace: namespace = "default", cluster = thisMachine, ...deps }: FleetDeps): FleetServices {
+function fleetServices({
+  poolNamespace: namespace = "default",
+  cluster = thisMachine,
+  ...deps
+}: FleetDeps): Omit<FleetServices, "volumes"> {
   return {
     pools: poolService({ ...deps, namespace }),
     envs: envService({ ...deps, namespace, cluster }),
