@@ -103,7 +103,19 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const common = {
+    client: store,
+    cache,
+    history,
+    clock,
+    log,
+    metrics,
+    publicKey,
+    maxUses,
+    digests: node.digests,
+    abilities,
+    checkpoints: node.checkpoints,
+  };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version } = options;
