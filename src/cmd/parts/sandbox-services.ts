@@ -33,6 +33,7 @@ import { type ClaimQueueOptions, defaultQueueLimits } from "#scheduling/claim-qu
 import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import { type CheckpointService, openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -95,7 +96,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "checkpoint" | "memoryCheckpoint">;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   /** The longest that E2B's clients may ask for; as on the native API when left out. */
@@ -113,6 +114,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
 export interface SandboxServices extends AsyncDisposable {
   readonly claims: SandboxClaims;
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
   readonly tokens: SandboxTokens;
@@ -138,6 +140,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const tokens = sandboxTokens(privateKey);
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
   const fleet = fleetServices({ ...options, live, limits: guard });
   const read = podUse ?? daemonUse({ http: options.http, tokens });
@@ -155,14 +158,15 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   return {
     claims,
     sandboxes,
+    checkpoints,
     sessions,
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, checkpoints, sources, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
     refuseCreates,
