@@ -108,10 +108,10 @@ test-upgrade: $(STAMP) ## Start this version on a data folder that an earlier on
 	@node tools/run-tests.ts upgrade
 
 .PHONY: test-vm
-test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; STEPS=cleanliness for single steps; an hour; needs root)
+test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; STEPS=cleanliness for single steps, BOOTS=as-service for other boots; an hour; needs root)
 	@$(NODE_PACKAGES)
 	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
-	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS))
+	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS)) $(if $(BOOTS),--boots=$(BOOTS))
 
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)

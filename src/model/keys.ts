@@ -57,6 +57,8 @@ export const annotationKeys = {
   paused: "agentbox.navix.sh/paused",
   /** "true": traffic wakes the paused sandbox. */
   autoResume: "agentbox.navix.sh/auto-resume",
+  /** Seconds that the sandbox was made to live, where traffic wakes it: a resume gives it at least so much again. */
+  lifetime: "agentbox.navix.sh/lifetime",
   /** "true": a request to a port of the sandbox, other than its daemon's, must carry the sandbox's traffic token. */
   privateTraffic: "agentbox.navix.sh/private-traffic",
   /** "true": the sandbox was made without an access token, and its daemon answers every request. */

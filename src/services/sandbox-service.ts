@@ -20,6 +20,8 @@ export interface SandboxService {
   /** As `get`, without what is wrong with it, which costs a question to the object server. */
   view(caller: Caller, sandboxId: string): Promise<SandboxView>;
   list(caller: Caller, query: ListSandboxes): Promise<SandboxPage>;
+  /** How many of the live ones fit, of all pages; undefined if too many would have to be looked at. */
+  countLive(caller: Caller, filter: LiveFilter): number | undefined;
   /** Ending a sandbox that has ended is a success; one that there never was is not_found. */
   end(caller: Caller, sandboxId: string): Promise<void>;
   setTimeouts(caller: Caller, sandboxId: string, change: TimeoutChange): Promise<SandboxView>;
@@ -157,6 +159,9 @@ export interface ListSandboxes {
   /** Oldest first is for lists of live ones only. A cursor is good for the order that it came from. */
   readonly order?: "newest" | "oldest";
 }
+
+/** Of live sandboxes: an end is no part of it. */
+export type LiveFilter = Omit<ListSandboxes, "limit" | "cursor" | "order" | "endedAfter" | "endedBefore">;
 
 /** A page may be short and still have a next one. */
 export interface SandboxPage {

@@ -85,7 +85,7 @@ function abilityOf(name: string): Ability {
   return known;
 }
 
-/** What a user sets to point an SDK at the server, and what stands in for his resolver and his trust. */
+/** What a user sets to point an SDK at the server, and what stands in for the user's resolver and trust. */
 export function environment(server: ServerUnderTest, mode: Mode): Readonly<Record<string, string>> {
   const { apiKey, apiUrl, gatewayUrl, domain, authorityFile, hostsAt, without } = server;
   return {

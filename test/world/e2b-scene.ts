@@ -8,6 +8,7 @@ import type {
   CreateSandbox,
   EgressChange,
   ListSandboxes,
+  LiveFilter,
   SandboxDetail,
   SandboxService,
   TimeoutChange,
@@ -58,6 +59,8 @@ const sample: UsageSample = {
 /** E2B's face over use cases that note what they are asked. */
 export class E2bScene {
   readonly asked: unknown[] = [];
+  /** What counts were asked for. */
+  readonly counted: LiveFilter[] = [];
   detail = running;
   source: ShownSource = { kind: "pool", object: pool, pools: [pool], defaultPool: pool };
 
@@ -74,6 +77,10 @@ export class E2bScene {
     list: async (_: Caller, query: ListSandboxes) => {
       this.asked.push(query);
       return { sandboxes: [running], next: "more" };
+    },
+    countLive: (_: Caller, filter: LiveFilter) => {
+      this.counted.push(filter);
+      return 7;
     },
     setTimeouts: async (_: Caller, id: string, change: TimeoutChange) => {
       this.asked.push([id, change]);

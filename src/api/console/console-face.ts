@@ -13,6 +13,7 @@ import { ServiceError } from "#services/service-error.ts";
 import type { ApiFace } from "../http/api-server.ts";
 import { problemShape } from "../http/problem.ts";
 import { checkOwnPage, sessionCookie, sessionText } from "../http/session-cookie.ts";
+import { enterAs } from "../http/team-gate.ts";
 import { type ConsoleFile, type ConsoleFiles, styleNonceMark } from "./console-files.ts";
 
 export interface ConsoleDeps {
@@ -98,6 +99,7 @@ function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUr
     checkOwnPage(request.headers);
     const caller = keys.authenticate(keyIn(request.body));
     if (caller === undefined) throw new ServiceError("unauthenticated", "this API key is not valid: unknown, revoked or expired");
+    enterAs(caller, reply);
     const { text, lifetimeMs } = sessions.open(caller);
     reply.header("set-cookie", sessionCookie(request.headers, text, lifetimeMs));
     return about(caller);
@@ -106,6 +108,7 @@ function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUr
   app.get(sessionPath, { config: { public: true } }, async (request, reply) => {
     checkOwnPage(request.headers);
     const caller = sessions.callerOf(sessionText(request.headers) ?? "");
+    if (caller !== undefined) enterAs(caller, reply);
     return caller === undefined ? reply.code(204).send() : about(caller);
   });
   app.delete(sessionPath, { config: { public: true } }, async (request, reply) => {

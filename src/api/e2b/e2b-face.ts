@@ -11,6 +11,7 @@
  * - `snapshot-routes.ts`  snapshots and forks of sandboxes
  * - `other-routes.ts`     teams, health, and what is missing
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
+ * - `just-done.ts`        pauses and resumes at once
  * - `error-shape.ts`      failures in E2B's form
  */
 import type { ApiFace } from "../http/api-server.ts";

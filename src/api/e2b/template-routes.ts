@@ -25,6 +25,14 @@ export function templateRoutes(app: FastifyInstance, services: E2bServices): voi
     services.sources.get(callerOf(request), templateReference(templateId).from);
   app.get("/templates", list);
   app.get("/v2/templates", list);
+  app.get("/default-templates", async (request) => {
+    const caller = callerOf(request);
+    const open = services.sources.list(caller).filter((source) => isPublic(source));
+    return shown(
+      caller,
+      open.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1)),
+    );
+  });
   app.get("/templates/aliases/:alias", async (request) => {
     const source = named(request, (request.params as { readonly alias: string }).alias);
     return { templateID: nameOf(source), public: isPublic(source) };

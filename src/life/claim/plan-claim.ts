@@ -26,6 +26,8 @@ export interface Claim {
   /** Nothing or 0: no limit. */
   readonly idleTimeoutMs?: number;
   readonly endTimeMs?: number;
+  /** What the end time was made of. */
+  readonly lifetimeMs?: number;
   readonly onTimeout?: TimeoutAction;
   /** Traffic wakes it when it is paused. */
   readonly autoResume?: boolean;
@@ -135,9 +137,17 @@ function annotationsOf(claim: Claim, now: number): Readonly<Record<string, strin
   };
 }
 
-function trafficAnnotations({ autoResume, egress, privateTraffic, openDaemon, maskHost }: Claim): Readonly<Record<string, string>> {
+function trafficAnnotations({
+  autoResume,
+  lifetimeMs,
+  egress,
+  privateTraffic,
+  openDaemon,
+  maskHost,
+}: Claim): Readonly<Record<string, string>> {
   return {
     ...(autoResume === true ? { [annotationKeys.autoResume]: "true" } : {}),
+    ...(autoResume === true && lifetimeMs !== undefined ? { [annotationKeys.lifetime]: formatSeconds(lifetimeMs) } : {}),
     ...(egress === undefined ? {} : { [annotationKeys.egressPolicy]: egressPolicyText(egress) }),
     ...(privateTraffic === true ? { [annotationKeys.privateTraffic]: "true" } : {}),
     ...(openDaemon === true ? { [annotationKeys.openDaemon]: "true" } : {}),

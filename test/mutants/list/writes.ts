@@ -108,7 +108,17 @@ export const writeMutants: readonly Mutant[] = [
       ["a key of one team is the key of all", "hash([role, team, user ?? null, key])", "hash([key])"],
       ["two requests with one key make two sandboxes", "if (deps.clock.now() < note.until) {", "if (false) {"],
       ["a create that failed keeps its key", "    await remove(deps, note).catch(() => {});\n", ""],
-      ["keys are forgotten while they count", "(noteIn(known)?.until ?? 0) + keptMs)", "(noteIn(known)?.until ?? 0) - keptMs)"],
+    ],
+  ),
+  bugsIn(
+    "src/services/creating/forget-keys.ts",
+    ["src/services/creating/forget-keys.test.ts"],
+    [
+      ["keys are forgotten while they count", "clock.now() > known.until + keptMs", "clock.now() > known.until - keptMs"],
+      ["one team's idempotency keys fill the store", "Math.max(0, known.length - most)", "0"],
+      ["the newest keys of a team are forgotten", "(a, b) => a.madeAt - b.madeAt", "(a, b) => b.madeAt - a.madeAt"],
+      ["a key is forgotten while its create may be repeated", " && now >= madeAt + keptAtLeastMs", ""],
+      ["keys are forgotten once an hour, however many come", "this.#noted >= soonAfter && ", "false && "],
     ],
   ),
   bugsIn(

@@ -72,7 +72,7 @@ describe("a container that takes another's place in a pod", () => {
     const container = pod.status?.containerStatuses?.[0]?.containerID ?? "";
     before.ip = box.mine.ip;
     before.numbers = namespaces.map(number);
-    // The kernel gives the number of a namespace that is gone to the next one, but not while somebody holds it.
+    // The kernel gives the number of a namespace that is gone to the next one, but not while a process holds it.
     before.held = namespaces.map((kind) => openSync(`/proc/${box.mine.pid}/ns/${kind}`, "r"));
     const patch = [{ op: "replace", path: "/spec/containers/0/image", value: "host:latest-u1" }] as const;
     await box.world.store.patch(Pods, { namespace: "default", name: "mine" }, { type: "json", operations: patch });

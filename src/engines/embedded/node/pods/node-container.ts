@@ -29,6 +29,7 @@ export class NodeContainer {
   #process: ContainerProcess | undefined;
   #startedAt: number | undefined;
   #exit: ContainerExit | undefined;
+  #isOverMemory = false;
 
   constructor(options: { context: NodeContext; pod: NodePod; runtime: OciRuntime; record: ContainerRecord; onExit: ExitHandler }) {
     this.#context = options.context;
@@ -133,6 +134,12 @@ export class NodeContainer {
     else await this.#runtime.kill(this.id, signal);
   }
 
+  /** As the kernel does with one that takes too much memory, for memory that the kernel does not charge to it. */
+  async killForMemory(): Promise<void> {
+    this.#isOverMemory = true;
+    await this.#end();
+  }
+
   /** Kills what runs and removes everything; may be repeated. */
   async remove(): Promise<void> {
     await this.stop();
@@ -194,7 +201,8 @@ export class NodeContainer {
   }
 
   #ended(exit: ProcessExit): void {
-    const killed = exit.code === 137 && this.#context.cgroups.oomKills(this.pod.uid, this.id) > 0;
+    const isOver = this.#isOverMemory || this.#context.cgroups.oomKills(this.pod.uid, this.id) > 0;
+    const killed = exit.code === 137 && isOver;
     this.#exit = { ...exit, oomKilled: killed, finishedAt: this.#context.clock.now() };
     this.pod.folder.writeExit(this.id, this.#exit);
     this.#onExit(this.id, this.#exit);
