@@ -8,6 +8,7 @@
  * - `template-routes.ts`  what sandboxes can be created from    - `log-routes.ts`    logs of sandboxes
  * - `log-entry.ts`        level and time of a log line
  * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
+ * - `snapshot-routes.ts`  snapshots and forks of sandboxes
  * - `other-routes.ts`     teams, health, and what is missing
  * - `volume-routes.ts`    volumes                        - `volume-content-routes.ts`  their files, a face of their own
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
@@ -17,6 +18,7 @@
 import type { ApiFace } from "../http/api-server.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "#services/caller.ts";
+import type { CheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { CreateSources } from "#services/creating/create-sources.ts";
 import type { PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
@@ -28,6 +30,7 @@ import { logRoutes } from "./log-routes.ts";
 import { metricRoutes } from "./metric-routes.ts";
 import { otherRoutes } from "./other-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
+import { snapshotRoutes } from "./snapshot-routes.ts";
 import { templateRoutes } from "./template-routes.ts";
 import { volumeRoutes } from "./volume-routes.ts";
 import { volumeContentRoutes, type VolumeContents } from "./volume-content-routes.ts";
@@ -35,6 +38,7 @@ import type { VolumeService } from "#services/volumes/volume-service.ts";
 
 export interface E2bServices {
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   readonly sources: CreateSources;
   readonly usage: SandboxUsage;
   readonly volumes: VolumeService;
@@ -61,6 +65,7 @@ export function e2bFace(services: E2bServices): ApiFace {
       metricRoutes(app, services);
       templateRoutes(app, services);
       volumeRoutes(app, services.volumes);
+      snapshotRoutes(app, services);
       otherRoutes(app);
     },
   };

@@ -4,9 +4,6 @@ import { callerOf } from "../http/caller-of.ts";
 import { notYet } from "./not-yet.ts";
 
 const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", url: string, what: string])[] = [
-  ["POST", "/sandboxes/:sandboxID/snapshots", "snapshots"],
-  ["GET", "/snapshots", "snapshots"],
-  ["POST", "/sandboxes/:sandboxID/fork", "fork"],
   ["POST", "/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v2/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v3/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
@@ -16,7 +13,6 @@ const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "D
   ["POST", "/templates/:templateID/builds/:buildID", "building templates"],
   ["GET", "/templates/:templateID/builds/:buildID/status", "building templates"],
   ["GET", "/templates/:templateID/builds/:buildID/logs", "building templates"],
-  ["DELETE", "/templates/:templateID", "deleting templates over this API: delete the SandboxPool instead"],
   ["PATCH", "/templates/:templateID", "changing templates over this API: change the SandboxPool instead"],
   ["PATCH", "/v2/templates/:templateID", "changing templates over this API: change the SandboxPool instead"],
   ["POST", "/templates/tags", "tags of templates"],

@@ -151,6 +151,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
       lastActive,
       clusterID: localClusterID,
       adoptPools,
+      checkpoints: node.checkpoints,
     }),
   );
   await Promise.all([cache.run(), ofVolumes.volumes.run()]);

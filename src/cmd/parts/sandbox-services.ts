@@ -35,6 +35,7 @@ import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
 import type { JoinTerminal } from "#services/inside/kept-terminals.ts";
+import { type CheckpointService, openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -103,7 +104,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
   /** Where the engine has volumes: their objects, run and stopped by the caller, and their data. */
   readonly volumes?: VolumeCache | undefined;
   readonly volumeData?: Volumes | undefined;
@@ -126,6 +127,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
 export interface SandboxServices extends AsyncDisposable {
   readonly claims: SandboxClaims;
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
   /** Of the server; the API tells it. */
@@ -153,6 +155,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const tokens = sandboxTokens(privateKey);
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
   const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
   const ofVolumes = volumeParts(options);
@@ -176,15 +179,16 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   return {
     claims,
     sandboxes,
+    checkpoints,
     sessions,
     audit,
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, checkpoints, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
       volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
