@@ -25,6 +25,8 @@ export const teamLimits = {
   idlePods: { usual: 500, about: "Pods of its pools that wait without a sandbox." },
   keys: { usual: 100, about: "API keys." },
   imageMiB: { usual: 20_480, about: "MiB on the disk of images that its pods have brought to the machine. Embedded engine only." },
+  builds: { usual: 20, about: "Builds of templates that wait or run." },
+  buildFilesMiB: { usual: 8192, about: "MiB of files that are kept for COPY steps of builds; what was not used for longest goes first." },
   waitingCreates: { usual: 2048, about: "Creates that wait for a pod, in each API process." },
   connections: { usual: 2000, about: "Requests and connections under way, in each API and gateway process." },
   createsPerMinute: { usual: 6000, about: "Creates in a minute, over all API processes." },

@@ -210,6 +210,8 @@ const words = {
   keys: "API keys",
   imageMiB: "MiB of images",
   templates: "templates",
+  builds: "builds under way",
+  buildFilesMiB: "MiB of files for builds",
   waitingCreates: "creates that wait",
   connections: "requests and connections open",
   createsPerMinute: "creates a minute",
