@@ -16,7 +16,7 @@ export interface MachineImage {
   readonly digest: string;
   readonly id: string;
   readonly platform: string;
-  readonly source: "registry" | "import";
+  readonly source: "registry" | "import" | "checkpoint";
   readonly bytes: number;
   /** Milliseconds since the epoch. */
   readonly since: number;

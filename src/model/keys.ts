@@ -28,6 +28,8 @@ export const labelKeys = {
   scalingGroup: "agentbox.navix.sh/scaling-group",
   /** On a ConfigMap: it remembers an idempotency key. */
   idempotencyKey: "agentbox.navix.sh/idempotency-key",
+  /** On a checkpoint: one of checkpointPurposes; a snapshot when left out. */
+  checkpointPurpose: "agentbox.navix.sh/checkpoint-purpose",
   /** On a Lease: which sort of process it is kept by. */
   processPart: "agentbox.navix.sh/process-part",
   /** Where an object came from; see syncSourceGlobal. */
@@ -157,6 +159,8 @@ export const finalizers = {
   pool: "agentbox.navix.sh/finalizer",
   /** On a template that pools name: holds it until none does. */
   templateInUse: "agentbox.navix.sh/template-in-use",
+  /** On a checkpoint: holds it until its image is gone, which waits until nothing names it. */
+  checkpointImage: "agentbox.navix.sh/checkpoint-image",
   /** On an Env: holds it until its pools are gone, or given back. */
   envMembers: "agentbox.navix.sh/env-members",
 } as const;

@@ -9,6 +9,7 @@
  * - `build-routes.ts`   building templates                - `build-status.ts`  how a build stands · `tag-routes.ts` tags
  * - `log-entry.ts`        level and time of a log line
  * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
+ * - `snapshot-routes.ts`  snapshots and forks of sandboxes
  * - `other-routes.ts`     teams, health, and what is missing
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
  * - `error-shape.ts`      failures in E2B's form
@@ -16,6 +17,7 @@
 import type { ApiFace } from "../http/api-server.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "#services/caller.ts";
+import type { CheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { CreateSources } from "#services/creating/create-sources.ts";
 import type { PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
@@ -29,11 +31,13 @@ import { logRoutes } from "./log-routes.ts";
 import { metricRoutes } from "./metric-routes.ts";
 import { otherRoutes } from "./other-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
+import { snapshotRoutes } from "./snapshot-routes.ts";
 import { tagRoutes } from "./tag-routes.ts";
 import { templateRoutes } from "./template-routes.ts";
 
 export interface E2bServices {
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   readonly sources: CreateSources;
   /** Left out where templates cannot be built. */
   readonly builds?: TemplateBuilds | undefined;
@@ -60,6 +64,7 @@ export function e2bFace(services: E2bServices): ApiFace {
       logRoutes(app, services);
       metricRoutes(app, services);
       templateRoutes(app, services);
+      snapshotRoutes(app, services);
       if (services.builds !== undefined) {
         buildRoutes(app, services.builds);
         tagRoutes(app, services.builds);

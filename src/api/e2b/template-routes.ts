@@ -52,12 +52,6 @@ export function templateRoutes(app: FastifyInstance, services: E2bServices): voi
     const [template] = await shown(callerOf(request), [named(request, templateID)]);
     return { ...template, builds };
   });
-  const { builds } = services;
-  if (builds === undefined) return;
-  app.delete("/templates/:templateID", async (request, reply) => {
-    await builds.delete(callerOf(request), (request.params as { readonly templateID: string }).templateID);
-    return reply.code(204).send();
-  });
 }
 
 function nameOf({ object }: ShownSource): string {

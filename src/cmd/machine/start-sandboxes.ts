@@ -23,6 +23,7 @@ import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
 import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
 import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
+import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
@@ -76,6 +77,9 @@ export interface StartedSandboxes extends AsyncDisposable {
 
 const mib = 1024 ** 2;
 
+/** What clients of E2B start from when they name nothing is what this machine has. */
+const usualBaseImages = "e2bdev/base = host\ne2bdev/code-interpreter = host\n";
+
 /** Ends in the opposite order: controllers, the cache that they read, history, node. Throws CliError for what its user can see to. */
 export async function startSandboxes(options: SandboxesOptions): Promise<StartedSandboxes> {
   const { home, store, cache, clock, log, metrics } = options;
@@ -103,7 +107,19 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const common = {
+    client: store,
+    cache,
+    history,
+    clock,
+    log,
+    metrics,
+    publicKey,
+    maxUses,
+    digests: node.digests,
+    abilities,
+    checkpoints: node.checkpoints,
+  };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version } = options;
@@ -111,12 +127,14 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
+  const builds = { folder: home.buildsFolder, usualImages: readImageMap({ data: { images: usualBaseImages } }), builderEnv: "base" };
+  const offered = { ...common, builds, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
   parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
   await cache.run();
+  services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;

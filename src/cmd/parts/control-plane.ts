@@ -16,7 +16,8 @@ import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import { startRecycleController } from "#life/recycle/recycle-loop.ts";
 import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
-import { startUnattended } from "#controllers/unattended/tell-unattended.ts";
+import { startCheckpointController } from "#controllers/checkpoint/reconcile-checkpoint.ts";
+import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
@@ -48,7 +49,9 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly abilities: Pick<EngineAbilities, "userNamespaces">;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "checkpoint">;
+  /** Left out where the ability is missing. */
+  readonly checkpoints?: CheckpointImages | undefined;
   /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
   /** Tells which sandbox a container serves: whether a sandbox was armed, and whether a pod may become idle. */
@@ -96,7 +99,7 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
     ...(templateStatus ? [startTemplateController(common)] : []),
     startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
     startRecycleController(common),
-    startUnattended(common),
+    startCheckpointController(common),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }

@@ -33,6 +33,7 @@ import { type ClaimQueueOptions, defaultQueueLimits } from "#scheduling/claim-qu
 import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import { type CheckpointService, openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -59,7 +60,6 @@ import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { createOfBuilt } from "#services/builds/create-built.ts";
 import type { BuildBook } from "#services/builds/build-book.ts";
-import type { LayerTaker } from "#services/builds/layer-taker.ts";
 import type { TemplateBuilds } from "#services/builds/template-builds.ts";
 import { isLoopback } from "./serve-api.ts";
 import { bookOver, type BuildsOptions, type OpenedBuilds, openTemplateBuilds, type TemplateBuildParts } from "./template-builds.ts";
@@ -100,14 +100,13 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "checkpoint" | "memoryCheckpoint">;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   /** The longest that E2B's clients may ask for; as on the native API when left out. */
   readonly maxTimeoutMs?: number | undefined;
   /** Where template builds keep their files; builds are not offered when left out. */
   readonly builds?: BuildsOptions | undefined;
-  readonly layers?: LayerTaker | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
   /** Of AgentBox, for clients that ask; not told when left out. */
@@ -121,6 +120,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
 export interface SandboxServices extends AsyncDisposable {
   readonly claims: SandboxClaims;
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
   readonly tokens: SandboxTokens;
@@ -149,6 +149,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const tokens = sandboxTokens(privateKey);
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
   const fleet = fleetServices({ ...options, live, limits: guard });
   const read = podUse ?? daemonUse({ http: options.http, tokens });
@@ -163,19 +164,20 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const sizes = new SizeLog({ cache, clock });
   const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
-  const built = openBuilds(options, book, { sandboxes, inside, sources, envs: fleet.envs });
+  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
   const builds: TemplateBuilds | undefined = built?.builds;
   return {
     claims,
     sandboxes,
+    checkpoints,
     sessions,
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, builds, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, checkpoints, sources, builds, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
     openBuilds: () => built?.open(),
@@ -201,12 +203,12 @@ function withBuilt(book: BuildBook | undefined, claims: SandboxClaims): SandboxC
   };
 }
 
-type BuildServices = Pick<TemplateBuildParts, "sandboxes" | "inside" | "sources" | "envs">;
+type BuildServices = Pick<TemplateBuildParts, "sandboxes" | "checkpoints" | "inside" | "sources" | "envs">;
 
 function openBuilds(options: SandboxServicesOptions, book: BuildBook | undefined, services: BuildServices): OpenedBuilds | undefined {
-  const { builds, layers } = options;
-  if (builds === undefined || book === undefined || layers === undefined) return undefined;
-  return openTemplateBuilds({ ...options, ...services, options: builds, layers, book });
+  const { builds } = options;
+  if (builds === undefined || book === undefined) return undefined;
+  return openTemplateBuilds({ ...options, ...services, options: builds, book });
 }
 
 function consoleFaces(

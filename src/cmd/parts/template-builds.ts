@@ -20,6 +20,7 @@ import { Shelf } from "#services/builds/shelf.ts";
 import { templateBuilds, type TemplateBuilds } from "#services/builds/template-builds.ts";
 import { UploadStore } from "#services/builds/upload-store.ts";
 import { uploadTokens } from "#services/builds/upload-tokens.ts";
+import type { CheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { CreateSources } from "#services/creating/create-sources.ts";
 import type { EnvService } from "#services/envs/env-service.ts";
 import type { SandboxInside } from "#services/inside/sandbox-inside.ts";
@@ -43,7 +44,7 @@ export interface TemplateBuildParts {
   readonly client: ObjectClient;
   readonly cache: SandboxCache;
   readonly digests: ImageDigests;
-  readonly layers: LayerTaker;
+  readonly checkpoints: CheckpointService;
   readonly sandboxes: SandboxService;
   readonly inside: SandboxInside;
   readonly sources: CreateSources;
@@ -72,18 +73,46 @@ export function bookOver({ client, cache }: Pick<TemplateBuildParts, "client" | 
 }
 
 export function openTemplateBuilds(parts: TemplateBuildParts): OpenedBuilds {
-  const { options, book, client, cache, guard, privateKey, clock, layers, poolNamespace: namespace = "default" } = parts;
+  const { options, book, client, cache, guard, privateKey, clock, poolNamespace: namespace = "default" } = parts;
+  const layers = layersOf(parts.checkpoints);
   const logs = new BuildLogs({ folder: join(options.folder, "logs"), clock });
   const teamBytes = (team: string): number => (guard.ofTeam(team, "buildFilesMiB") ?? Number.POSITIVE_INFINITY) * mib;
   const uploads = new UploadStore({ folder: join(options.folder, "files"), clock, teamBytes });
   const publish = { client, cache, envs: parts.envs, namespace, clusterId: localClusterID };
   const shelf = new Shelf({ ...publish, book, logs, uploads, layers, clock });
-  const loop = new BuildLoop({ ...parts, ...baseOf(parts), ...limits, logs, uploads, shelf, builderEnv: options.builderEnv });
+  const loop = new BuildLoop({ ...parts, ...baseOf(parts), ...limits, layers, logs, uploads, shelf, builderEnv: options.builderEnv });
   const tokens = uploadTokens(privateKey, clock);
   return {
     builds: templateBuilds({ book, loop, shelf, logs, uploads, tokens, publish, limits: guard, clock }),
     open: () => loop.open(),
     [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
+  };
+}
+
+/** A layer is a checkpoint, which no list shows that is not asked for those of builds. */
+function layersOf(checkpoints: CheckpointService): LayerTaker {
+  return {
+    take: async (owner, { sandboxId, context: { env, workdir: workingDir } }, signal) => {
+      const config = { env, ...(workingDir !== undefined && { workingDir }) };
+      const { id: checkpoint, image } = await checkpoints.take(owner, { sandboxId, purpose: "build", config }, signal);
+      if (image === undefined) throw new Error(`checkpoint ${checkpoint} has no image`);
+      return { image, checkpoint };
+    },
+    isThere: async (owner, id) => {
+      try {
+        return (await checkpoints.get(owner, id)).phase === "Succeeded";
+      } catch (error) {
+        if (isServiceError(error, "not_found")) return false;
+        throw error;
+      }
+    },
+    remove: async (owner, id) => {
+      try {
+        await checkpoints.delete(owner, id);
+      } catch (error) {
+        if (!isServiceError(error, "not_found")) throw error;
+      }
+    },
   };
 }
 

@@ -20,13 +20,13 @@ import {
 import { ServiceError } from "../service-error.ts";
 
 /** What is counted of a team, of a user of it, and of the server. */
-export type Counted = "pods" | "pools" | "envs" | "sandboxes" | "cpu" | "memoryMiB" | "idlePods" | "keys" | "templates";
+export type Counted = "pods" | "pools" | "envs" | "sandboxes" | "cpu" | "memoryMiB" | "idlePods" | "keys" | "templates" | "checkpoints";
 
 /** What live sandboxes take, which the service that makes them knows. */
 type OfSandboxes = "sandboxes" | "cpu" | "memoryMiB";
 
 /** Where nothing is counted, only what is being made is. */
-type Uncounted = "idlePods" | "envs";
+type Uncounted = "idlePods" | "envs" | "checkpoints";
 
 /** What is known of a team beside it, and kept inside the limit elsewhere: by the node, which brings images. */
 export type Seen = Counted | "imageMiB";
@@ -210,6 +210,7 @@ const words = {
   keys: "API keys",
   imageMiB: "MiB of images",
   templates: "templates",
+  checkpoints: "checkpoints",
   builds: "builds under way",
   buildFilesMiB: "MiB of files for builds",
   waitingCreates: "creates that wait",
