@@ -47,52 +47,50 @@ export interface EnvStep {
 }
 
 export const stepTypes = ["COPY", "RUN", "WORKDIR", "USER", "ENV"] as const;
+type StepType = (typeof stepTypes)[number];
 
 export const filesHashPattern = /^[0-9a-f]{64}$/;
 /** What a Linux account may be called, or a number. */
 const accountPattern = /^(?:[a-z_][a-z0-9_.-]{0,30}\$?|\d{1,10})$/i;
 const variablePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** `number`: from 1 on. Throws BuildFailure. */
-export function readStep({ type, args = [], filesHash }: WireStep, number: number): BuildStep {
-  const fail = (why: string): never => {
-    throw new BuildFailure(number, `step ${number} (${type}): ${why}`);
-  };
-  const zero = args.find((arg) => arg.includes("\0"));
-  if (zero !== undefined) fail("an argument has a zero byte in it");
-  switch (type) {
-    case "COPY":
-      return copyStep(args, filesHash, fail);
-    case "RUN":
-      return runStep(args, fail);
-    case "WORKDIR":
-      if (args.length !== 1 || args[0] === undefined || args[0] === "") return fail("takes one path");
-      return { kind: "workdir", path: args[0] };
-    case "USER":
-      if (args.length !== 1 || args[0] === undefined || args[0] === "") return fail("takes one name");
-      return { kind: "user", name: account(args[0], fail) };
-    case "ENV":
-      return envStep(args, fail);
-    default:
-      return fail(`is no type of step; there are ${stepTypes.join(", ")}`);
-  }
-}
-
 type Fail = (why: string) => never;
 
-function copyStep(args: readonly string[], filesHash: string | undefined, fail: Fail): CopyStep {
-  const [source = "", target = "", owner = "", mode = ""] = args;
-  if (args.length < 2 || args.length > 4 || source === "" || target === "") return fail("takes source, target, and perhaps owner and mode");
-  if (filesHash === undefined || !filesHashPattern.test(filesHash)) return fail("needs filesHash, 64 lower-case hexadecimal digits");
-  if (mode !== "" && !/^[0-7]{3,4}$/.test(mode)) return fail(`mode ${JSON.stringify(mode)} must be octal, such as 0755`);
-  return {
-    kind: "copy",
-    source,
-    target,
-    filesHash,
-    ...(owner !== "" && { owner: ownerOf(owner, fail) }),
-    ...(mode !== "" && { mode }),
+/** `number`: from 1 on. Throws BuildFailure. */
+export function readStep(step: WireStep, number: number): BuildStep {
+  const { type, args = [] } = step;
+  const fail: Fail = (why) => {
+    throw new BuildFailure(number, `step ${number} (${type}): ${why}`);
   };
+  if (args.some((arg) => arg.includes("\0"))) return fail("an argument has a zero byte in it");
+  const reader = Object.hasOwn(readers, type) ? readers[type as StepType] : undefined;
+  return reader === undefined ? fail(`is no type of step; there are ${stepTypes.join(", ")}`) : reader(step, fail);
+}
+
+const readers: Readonly<Record<StepType, (step: WireStep, fail: Fail) => BuildStep>> = {
+  COPY: copyStep,
+  RUN: ({ args = [] }, fail) => runStep(args, fail),
+  WORKDIR: ({ args = [] }, fail) => ({ kind: "workdir", path: only(args, fail) }),
+  USER: ({ args = [] }, fail) => ({ kind: "user", name: account(only(args, fail), fail) }),
+  ENV: ({ args = [] }, fail) => envStep(args, fail),
+};
+
+function only([one = "", ...others]: readonly string[], fail: Fail): string {
+  return one === "" || others.length > 0 ? fail("takes one argument") : one;
+}
+
+function copyStep({ args = [], filesHash = "" }: WireStep, fail: Fail): CopyStep {
+  const [source, target, owner, mode, ...others] = [...args, "", "", "", ""].slice(0, Math.max(4, args.length)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  if (others.length > 0 || source === "" || target === "") return fail("takes source, target, and perhaps owner and mode");
+  if (!filesHashPattern.test(filesHash)) return fail("needs filesHash, 64 lower-case hexadecimal digits");
+  if (mode !== "" && !/^[0-7]{3,4}$/.test(mode)) return fail(`mode ${JSON.stringify(mode)} must be octal, such as 0755`);
+  const wishes = { ...(owner !== "" && { owner: ownerOf(owner, fail) }), ...(mode !== "" && { mode }) };
+  return { kind: "copy", source, target, filesHash, ...wishes };
 }
 
 /** `u` means `u:u`. */

@@ -59,11 +59,15 @@ export function buildRoutes(app: FastifyInstance, builds: TemplateBuilds): void 
     await builds.start(callerOf(request), nameOf(request), startOf(request.body as Static<typeof startBody>));
     return reply.code(202).send();
   });
-  app.get("/templates/:templateID/builds/:buildID/status", { schema: { params: buildParams, querystring: statusQuery } }, async (request) => {
-    const caller = callerOf(request);
-    const name = nameOf(request);
-    return statusBody(builds.build(caller, name), builds.logs(caller, name), request.query as StatusQuery);
-  });
+  app.get(
+    "/templates/:templateID/builds/:buildID/status",
+    { schema: { params: buildParams, querystring: statusQuery } },
+    async (request) => {
+      const caller = callerOf(request);
+      const name = nameOf(request);
+      return statusBody(builds.build(caller, name), builds.logs(caller, name), request.query as StatusQuery);
+    },
+  );
   app.get("/templates/:templateID/builds/:buildID/logs", { schema: { params: buildParams, querystring: logsQuery } }, async (request) =>
     logsBody(builds.logs(callerOf(request), nameOf(request)), request.query as LogsQuery),
   );

@@ -25,7 +25,11 @@ export const logsQuery = Type.Object({
 export type LogsQuery = Static<typeof logsQuery>;
 
 /** A client asks again from where it has come to, until nothing is left. */
-export function statusBody(build: BuildView, entries: readonly BuildLogEntry[], { logsOffset = 0, limit = entriesAtOnce, level }: StatusQuery) {
+export function statusBody(
+  build: BuildView,
+  entries: readonly BuildLogEntry[],
+  { logsOffset = 0, limit = entriesAtOnce, level }: StatusQuery,
+) {
   const { buildId: buildID, templateId: templateID, status, reason } = build;
   const shown = entries.filter((entry) => isAtLeast(entry, level));
   return {

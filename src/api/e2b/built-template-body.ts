@@ -23,5 +23,14 @@ export function unservedBody(template: BuiltTemplate) {
 
 export function buildBody({ buildId: buildID, status, createdAt, startedAt, finishedAt, cpuCount, memoryMB }: BuildView) {
   const changedAt = finishedAt ?? startedAt ?? createdAt;
-  return { buildID, status, createdAt, updatedAt: changedAt, cpuCount, memoryMB, envdVersion, ...(finishedAt !== undefined && { finishedAt }) };
+  return {
+    buildID,
+    status,
+    createdAt,
+    updatedAt: changedAt,
+    cpuCount,
+    memoryMB,
+    envdVersion,
+    ...(finishedAt !== undefined && { finishedAt }),
+  };
 }

@@ -119,7 +119,8 @@ function readFrom(reading: Reading, { line, text }: Instruction): void {
   const { flags, rest } = flagsOf(text);
   if (flags.has("platform")) reading.notes.push(`line ${line}: --platform is left out; images are for this machine`);
   const [image = "", as, , ...more] = wordsOf(rest).map((word) => reading.expand(word));
-  if (image === "" || more.length > 0 || (as !== undefined && as.toUpperCase() !== "AS")) throw new DockerfileError(line, "FROM takes one image");
+  if (image === "" || more.length > 0 || (as !== undefined && as.toUpperCase() !== "AS"))
+    throw new DockerfileError(line, "FROM takes one image");
   if (image === "scratch") throw new DockerfileError(line, "FROM scratch has no shell to run steps in: name an image");
   reading.image = image;
   reading.variables = {};
@@ -129,7 +130,9 @@ function readFrom(reading: Reading, { line, text }: Instruction): void {
 function readArg(reading: Reading, { line, text }: Instruction): void {
   const pairs = wordsOf(text).map((word) => pairOf(word));
   if (pairs.length === 0) throw new DockerfileError(line, "ARG takes a name");
-  const values = pairs.map(([name, value]) => [name, reading.argument(name, value === undefined ? undefined : reading.expand(value))] as const);
+  const values = pairs.map(
+    ([name, value]) => [name, reading.argument(name, value === undefined ? undefined : reading.expand(value))] as const,
+  );
   for (const [name, value] of values) reading.variables[name] = value;
   // Steps after FROM see it as a variable, as with E2B's SDK.
   if (reading.image !== undefined) reading.steps.push({ type: "ENV", line, args: values.flat() });

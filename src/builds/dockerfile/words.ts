@@ -11,7 +11,10 @@ export function jsonList(text: string): readonly string[] | undefined {
   }
 }
 
-/** Words between blanks; quotes keep blanks, and a backslash keeps what follows it. The quotes are taken away. */
+/**
+ * Words between blanks; quotes keep blanks, and a backslash keeps what follows it. The quotes are taken away. A dollar sign that is not the beginning of a
+ * variable keeps a backslash.
+ */
 export function wordsOf(text: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;
@@ -28,8 +31,9 @@ export function wordsOf(text: string): readonly string[] {
 const pieces = /\s+|"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\\[\s\S]|[^\s"'\\]+|["'\\]/g;
 
 function meaningOf(piece: string): string {
-  if (piece.length > 1 && piece.startsWith("'")) return piece.slice(1, -1);
-  if (piece.length > 1 && piece.startsWith('"')) return piece.slice(1, -1).replaceAll(/\\([\s\S])/g, (_, sign: string) => escaped(sign, '"'));
+  if (piece.length > 1 && piece.startsWith("'")) return piece.slice(1, -1).replaceAll("$", "\\$");
+  if (piece.length > 1 && piece.startsWith('"'))
+    return piece.slice(1, -1).replaceAll(/\\([\s\S])/g, (_, sign: string) => escaped(sign, '"'));
   return piece.startsWith("\\") && piece.length > 1 ? escaped(piece.slice(1), undefined) : piece;
 }
 

@@ -30,6 +30,7 @@ import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
 import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
+import type { BuildsOptions } from "#cmd/parts/template-builds.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
@@ -127,8 +128,18 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const builds = { folder: home.buildsFolder, usualImages: readImageMap({ data: { images: usualBaseImages } }), builderEnv: "base" };
-  const offered = { ...common, builds, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
+  const offered = {
+    ...common,
+    builds: buildsIn(home),
+    ...access,
+    plugins,
+    activity,
+    tracer,
+    queueSize,
+    maxTimeoutMs,
+    version,
+    consoleFiles,
+  };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
@@ -148,6 +159,10 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+function buildsIn({ buildsFolder: folder }: HomeFolder): BuildsOptions {
+  return { folder, usualImages: readImageMap({ data: { images: usualBaseImages } }), builderEnv: "base" };
 }
 
 /** A pool that the cache does not have, or not yet, is of no known team. */

@@ -158,4 +158,3 @@ function asObject({ owner: { team, user } }: StoredTemplate | StoredBuild) {
   const labels = { ...(team !== "" && { [labelKeys.team]: team }), ...(user !== undefined && { [labelKeys.user]: user }) };
   return { metadata: { labels } };
 }
-

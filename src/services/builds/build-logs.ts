@@ -47,7 +47,10 @@ export class BuildLogs {
     if (log.isFull && isOutput) return;
     if (isOutput && log.bytes > maxBytes) {
       log.isFull = true;
-      this.#write(buildId, log, { level: "warn", message: `the log has more than ${maxBytes} bytes: what steps print is left out from here on` });
+      this.#write(buildId, log, {
+        level: "warn",
+        message: `the log has more than ${maxBytes} bytes: what steps print is left out from here on`,
+      });
       return;
     }
     if (log.bytes > maxBytes + reserveBytes) return;

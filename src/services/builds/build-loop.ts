@@ -8,8 +8,6 @@ import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { formatDuration } from "#model/duration.ts";
 import { isServiceError } from "#services/service-error.ts";
-import type { BuildBook } from "./build-book.ts";
-import type { BuildLogs } from "./build-logs.ts";
 import type { BuildReason, BuildResult, StoredBuild } from "./build-records.ts";
 import { BuildGone, runBuild, type RunBuildDeps } from "./run-build.ts";
 import type { Shelf } from "./shelf.ts";
@@ -80,12 +78,17 @@ export class BuildLoop implements AsyncDisposable {
   async #work(buildId: string, canceled: AbortSignal): Promise<void> {
     const { book, logs, clock, buildMs } = this.#deps;
     if (canceled.aborted) return;
-    const build = await book.changeBuild(buildId, (one) => (one.status === "building" ? { ...one, attempts: one.attempts + 1 } : undefined));
+    const build = await book.changeBuild(buildId, (one) =>
+      one.status === "building" ? { ...one, attempts: one.attempts + 1 } : undefined,
+    );
     if (build?.request === undefined) return;
     if (build.attempts > maxAttempts) {
-      return await this.#fail(buildId, { message: `the build was begun ${maxAttempts} times, and the server ended each time: it is not tried again` });
+      return await this.#fail(buildId, {
+        message: `the build was begun ${maxAttempts} times, and the server ended each time: it is not tried again`,
+      });
     }
-    if (build.attempts > 1) logs.add(buildId, { level: "warn", message: "the server was started anew: the build goes on from its last layer" });
+    if (build.attempts > 1)
+      logs.add(buildId, { level: "warn", message: "the server was started anew: the build goes on from its last layer" });
     const late = new AbortController();
     const timer = clock.after(buildMs, () => late.abort(new Canceled(`the build did not end within ${formatDuration(buildMs)}`)));
     const signal = AbortSignal.any([canceled, late.signal]);
@@ -100,12 +103,11 @@ export class BuildLoop implements AsyncDisposable {
   }
 
   async #succeed(build: StoredBuild, result: BuildResult, signal: AbortSignal): Promise<void> {
-    const { book, logs, shelf, clock } = this.#deps;
+    const { book, shelf, clock } = this.#deps;
     const { buildId } = build;
     const noted = await book.changeBuild(buildId, (one) => ({ ...one, result }));
     if (noted === undefined) throw new BuildGone(`build ${buildId} was deleted`);
     await shelf.put(noted, result, signal);
-    logs.add(buildId, { message: "Build finished" });
     await book.changeBuild(buildId, (one) => ({ ...withoutSandbox(one), status: "ready", finishedAt: iso(clock) }));
   }
 
@@ -114,7 +116,8 @@ export class BuildLoop implements AsyncDisposable {
     const { buildId } = build;
     // It stays as it is, for the next process.
     if (error instanceof Stopped || error instanceof BuildGone) return;
-    if (!(error instanceof BuildFailure) && !(error instanceof Canceled) && !isServiceError(error)) log.error({ buildId, error }, "a build failed");
+    if (!(error instanceof BuildFailure) && !(error instanceof Canceled) && !isServiceError(error))
+      log.error({ buildId, error }, "a build failed");
     await this.#fail(buildId, reasonOf(error));
   }
 
@@ -143,8 +146,9 @@ export class BuildLoop implements AsyncDisposable {
   }
 }
 
-function withoutSandbox({ sandboxId: _, ...build }: StoredBuild): StoredBuild {
-  return build;
+function withoutSandbox(build: StoredBuild): StoredBuild {
+  const { sandboxId: _, ...rest } = build;
+  return rest;
 }
 
 function iso(clock: Clock): string {

@@ -65,7 +65,8 @@ function checkEntry({ name, type, linkName }: TarEntry): void {
   if (type === "link" && problemOfPath(linkName) !== undefined) {
     throw new BadArchive(`its entry ${printable(name)} is a hard link to ${printable(linkName)}, out of the archive`);
   }
-  if (type === "char" || type === "block" || type === "fifo") throw new BadArchive(`its entry ${printable(name)} is a device or pipe: only files, folders and links are copied`);
+  if (type === "char" || type === "block" || type === "fifo")
+    throw new BadArchive(`its entry ${printable(name)} is a device or pipe: only files, folders and links are copied`);
 }
 
 function problemOfPath(path: string): string | undefined {

@@ -9,7 +9,7 @@ import type { CreateSandbox, PostStartHook } from "#services/sandbox-service.ts"
 import { ServiceError } from "#services/service-error.ts";
 import { createLimits } from "#services/creating/check-create.ts";
 import type { BuildBook } from "./build-book.ts";
-import type { BuildResult } from "./build-records.ts";
+import type { BuildResult, StoredTemplate } from "./build-records.ts";
 import { findBuilt } from "./find-built.ts";
 
 /** The create itself for everything that was not built. Throws not_found for a tag that there is not. */
@@ -19,20 +19,27 @@ export function createOfBuilt(book: BuildBook, caller: Caller, command: CreateSa
   if (template === undefined) return command;
   const { templateVersion, ...rest } = command;
   const meant = { ...rest, from: template.env };
-  // Versions are of the template's object, which are not tags.
-  if (templateVersion !== undefined && template.tags[templateVersion] === undefined && /^v\d+\.\d+\.\d+$/.test(templateVersion)) {
-    return { ...meant, templateVersion };
-  }
-  const asked = ownTag === "latest" ? defaultTag : ownTag;
-  const tag = templateVersion ?? asked ?? defaultTag;
-  const tagged = template.tags[tag];
-  const result = tagged && book.build(tagged.buildId)?.result;
-  if (tagged === undefined || result === undefined) throw noSuchTag(template.name, tag, Object.keys(template.tags));
+  if (isVersion(template, templateVersion)) return { ...meant, templateVersion };
+  const tag = templateVersion ?? (ownTag === "latest" ? defaultTag : (ownTag ?? defaultTag));
+  const tagged = taggedIn(book, caller, template, tag);
   // Another image is another program.
   if (command.image !== undefined || command.containerImages !== undefined) return meant;
-  const isServed = template.servedBuildId === tagged.buildId;
+  return { ...meant, ...tagged.image, ...startOf(tagged.result, command) };
+}
+
+/** Versions are of the template's object; a tag may look like one, and then it is a tag. */
+function isVersion({ tags }: StoredTemplate, version: string | undefined): version is string {
+  return version !== undefined && tags[version] === undefined && /^v\d+\.\d+\.\d+$/.test(version);
+}
+
+/** What the tag stands for: the Env's own image, or another, which only its owner can name. */
+function taggedIn(book: BuildBook, caller: Caller, template: StoredTemplate, tag: string) {
+  const tagged = template.tags[tag];
+  const result = tagged && book.build(tagged.buildId)?.result;
+  if (result === undefined) throw noSuchTag(template.name, tag, Object.keys(template.tags));
+  const isServed = template.servedBuildId === tagged?.buildId;
   if (!isServed && !book.isOwn(caller, template)) throw noSuchTag(template.name, tag, [defaultTag]);
-  return { ...meant, ...(!isServed && { image: result.image }), ...startOf(result, command) };
+  return { result, image: isServed ? {} : { image: result.image } };
 }
 
 function noSuchTag(name: string, tag: string, available: readonly string[]): ServiceError {
@@ -44,7 +51,9 @@ function startOf({ context, startCmd, readyCmd }: BuildResult, command: CreateSa
   const { user } = context;
   const hooks: PostStartHook[] = [
     ...(startCmd === "" ? [] : [{ exec: { command: startCommand(plan), user } }]),
-    ...(readyCmd === "" || isOnlyWaiting(readyCmd) ? [] : [{ exec: { command: readyCommand(plan), user, timeoutMs: createLimits.hookTimeout.max } }]),
+    ...(readyCmd === "" || isOnlyWaiting(readyCmd)
+      ? []
+      : [{ exec: { command: readyCommand(plan), user, timeoutMs: createLimits.hookTimeout.max } }]),
   ];
   return {
     defaultUser: user,

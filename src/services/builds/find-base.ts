@@ -84,7 +84,8 @@ async function fromEnv(deps: FindBaseDeps, owner: Caller, name: string, signal: 
     const identity = `image ${await deps.digestOf(image, signal)}`;
     return { text: `FROM TEMPLATE ${name}`, identity, image, source: { from: name.replace(/:(?:default|latest)$/, "") } };
   } catch (error) {
-    if (isServiceError(error, "not_found")) throw new BuildFailure("base", `there is no template ${JSON.stringify(name)}`, { cause: error });
+    if (isServiceError(error, "not_found"))
+      throw new BuildFailure("base", `there is no template ${JSON.stringify(name)}`, { cause: error });
     throw deps.asBaseFailure(error);
   }
 }

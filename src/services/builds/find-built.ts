@@ -16,5 +16,9 @@ export function findBuilt(book: BuildBook, caller: Caller, text: string): Stored
     .filter((template) => template.name === name || template.templateId === name || template.env === name)
     .filter((template) => book.isUsable(caller, template))
     .toArray();
-  return usable.find(({ owner }) => owner.team === caller.team && owner.user === caller.user) ?? usable.find(({ owner }) => owner.team === caller.team) ?? usable[0];
+  return (
+    usable.find(({ owner }) => owner.team === caller.team && owner.user === caller.user) ??
+    usable.find(({ owner }) => owner.team === caller.team) ??
+    usable[0]
+  );
 }

@@ -49,9 +49,13 @@ export async function checkFree(deps: Pick<PublishDeps, "client" | "namespace">,
   const there =
     (await found(deps.client, SandboxEnvs, { namespace: deps.namespace, name })) ?? (await found(deps.client, SandboxTemplates, { name }));
   if (there === undefined) return;
-  throw new ServiceError("conflict", `there is an Env or template ${JSON.stringify(name)} already, which was not built: choose another name`, {
-    field: "name",
-  });
+  throw new ServiceError(
+    "conflict",
+    `there is an Env or template ${JSON.stringify(name)} already, which was not built: choose another name`,
+    {
+      field: "name",
+    },
+  );
 }
 
 /** True when it was written; false when it was so already. */
@@ -73,7 +77,11 @@ function templateOf(template: StoredTemplate, image: string, present: SandboxTem
   const limits = { cpu: String(cpuCount), memory: `${memoryMB}Mi`, "ephemeral-storage": disk };
   const container = { name: "sandbox", image, resources: { limits, requests: { cpu: "50m", memory: "32Mi" } } };
   return {
-    metadata: { ...present?.metadata, name: env, annotations: { ...present?.metadata.annotations, [annotationKeys.builtTemplate]: template.templateId } },
+    metadata: {
+      ...present?.metadata,
+      name: env,
+      annotations: { ...present?.metadata.annotations, [annotationKeys.builtTemplate]: template.templateId },
+    },
     spec: {
       version: nextVersion(present?.spec.version),
       description: `Built template ${name}`,

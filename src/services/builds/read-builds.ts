@@ -32,9 +32,21 @@ export function listTemplates({ book }: ReadDeps, caller: Caller): readonly Buil
 
 function shown({ book }: Pick<ReadDeps, "book">, caller: Caller, template: StoredTemplate): BuiltTemplate {
   const { templateId, name, env, cpuCount, memoryMB, createdAt, owner } = template;
-  const builds = book.isOwn(caller, template) ? [...book.builds(templateId)].toSorted((left, right) => (left.createdAt < right.createdAt ? 1 : -1)) : [];
+  const builds = book.isOwn(caller, template)
+    ? [...book.builds(templateId)].toSorted((left, right) => (left.createdAt < right.createdAt ? 1 : -1))
+    : [];
   const tags = Object.entries(template.tags).map(([tag, { buildId, at }]) => ({ tag, buildId, createdAt: at }));
-  return { templateId, name, env, cpuCount, memoryMB, createdAt, isPublic: owner.team === "", tags, builds: builds.map((build) => viewOf(build, name)) };
+  return {
+    templateId,
+    name,
+    env,
+    cpuCount,
+    memoryMB,
+    createdAt,
+    isPublic: owner.team === "",
+    tags,
+    builds: builds.map((build) => viewOf(build, name)),
+  };
 }
 
 function viewOf(build: StoredBuild, name: string): BuildView {

@@ -41,7 +41,8 @@ export async function requestBuild(deps: TemplateBuildsDeps, caller: Caller, wis
 function nameOf(caller: Caller, text: string): TemplateName {
   const name = readTemplateName(text);
   if (typeof name === "string") throw wrong("name", name);
-  if (name.team !== undefined && name.team !== caller.team) throw wrong("name", `the namespace ${JSON.stringify(name.team)} is not the team of this key`);
+  if (name.team !== undefined && name.team !== caller.team)
+    throw wrong("name", `the namespace ${JSON.stringify(name.team)} is not the team of this key`);
   return name;
 }
 
@@ -107,7 +108,12 @@ export async function uploadLink(deps: TemplateBuildsDeps, caller: Caller, templ
   return { present: (await deps.uploads.use(upload)) !== undefined, token: deps.tokens.tokenFor(upload) };
 }
 
-export async function uploadFiles(deps: TemplateBuildsDeps, token: string, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+export async function uploadFiles(
+  deps: TemplateBuildsDeps,
+  token: string,
+  content: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<void> {
   await deps.uploads.put(deps.tokens.uploadOf(token), content, signal);
 }
 
@@ -125,7 +131,8 @@ export async function startBuild(deps: TemplateBuildsDeps, caller: Caller, name:
     .filter((one) => one.buildId !== build.buildId && isUnderWay(one) && one.createdAt <= build.createdAt)
     .filter(({ tags }) => tags.some((tag) => build.tags.includes(tag)))
     .toArray();
-  for (const one of older) await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
+  for (const one of older)
+    await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
   deps.loop.run(build.buildId);
 }
 

@@ -67,12 +67,13 @@ export class Shelf {
 
   async sweep(cancel: (buildId: string, why: string) => Promise<void>): Promise<void> {
     const { book, logs, uploads, clock } = this.#deps;
-    for (const template of [...book.templates()]) if (template.isDeleted === true) await this.remove(template);
-    for (const { status, createdAt, buildId } of [...book.builds()]) {
+    const templates = Iterator.from(book.templates()).toArray();
+    for (const template of templates) if (template.isDeleted === true) await this.remove(template);
+    for (const { status, createdAt, buildId } of Iterator.from(book.builds()).toArray()) {
       const isLate = status === "waiting" && clock.now() - Date.parse(createdAt) > waitingMs;
       if (isLate) await cancel(buildId, "the build was not started in time");
     }
-    for (const template of [...book.templates()]) await this.#forgetOld(template);
+    for (const template of templates) if (template.isDeleted !== true) await this.#forgetOld(template);
     await uploads.sweep();
     logs.removeOthers((buildId) => book.build(buildId) !== undefined);
   }

@@ -35,7 +35,8 @@ export async function removeTags(deps: TemplateBuildsDeps, caller: Caller, text:
   if (name.tag !== undefined) throw wrong("name", "name the template without a tag; the tags stand in `tags`");
   if (tags.length === 0) throw wrong("tags", "name at least one tag");
   checkTags(tags);
-  if (tags.includes(defaultTag)) throw wrong("tags", `the tag ${defaultTag} cannot be removed: give it to another build, or delete the template`);
+  if (tags.includes(defaultTag))
+    throw wrong("tags", `the tag ${defaultTag} cannot be removed: give it to another build, or delete the template`);
   const { templateId } = ownTemplate(deps.book, caller, text);
   await deps.book.changeTemplate(templateId, (template) => ({
     ...template,
@@ -52,7 +53,8 @@ function checkTags(tags: readonly string[]): void {
 export async function deleteTemplate(deps: TemplateBuildsDeps, caller: Caller, name: string): Promise<void> {
   const { templateId } = ownTemplate(deps.book, caller, name);
   const deleted = await deps.book.changeTemplate(templateId, (template) => ({ ...template, isDeleted: true }));
-  for (const { buildId } of [...deps.book.builds(templateId)].filter(isUnderWay)) await deps.loop.cancel(buildId, "the template was deleted");
+  for (const { buildId } of [...deps.book.builds(templateId)].filter(isUnderWay))
+    await deps.loop.cancel(buildId, "the template was deleted");
   if (deleted !== undefined) await deps.shelf.remove(deleted);
 }
 

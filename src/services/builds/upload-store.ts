@@ -108,9 +108,14 @@ export class UploadStore {
   async #makeRoom({ team, hash }: UploadName, bytes: number): Promise<void> {
     const limit = this.#options.teamBytes(team);
     if (bytes > limit) {
-      throw new ServiceError("limit_reached", `these files have ${bytes} bytes, and all that the team may keep for builds is ${limit} (limit buildFilesMiB)`);
+      throw new ServiceError(
+        "limit_reached",
+        `these files have ${bytes} bytes, and all that the team may keep for builds is ${limit} (limit buildFilesMiB)`,
+      );
     }
-    const others = (await this.#archives(this.#teamFolder(team))).filter(({ path, isPart }) => !isPart && path !== this.#path({ team, hash }));
+    const others = (await this.#archives(this.#teamFolder(team))).filter(
+      ({ path, isPart }) => !isPart && path !== this.#path({ team, hash }),
+    );
     let used = others.reduce((sum, one) => sum + one.bytes, bytes);
     for (const oldest of others.toSorted((left, right) => left.mtimeMs - right.mtimeMs)) {
       if (used <= limit) return;
