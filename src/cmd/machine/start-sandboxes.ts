@@ -108,19 +108,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = {
-    client: store,
-    cache,
-    history,
-    clock,
-    log,
-    metrics,
-    publicKey,
-    maxUses,
-    digests: node.digests,
-    abilities,
-    checkpoints: node.checkpoints,
-  };
+  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version } = options;
@@ -143,7 +131,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
-  parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
+  const { checkpoints } = node;
+  const kept = { clusterID: localClusterID, adoptPools, checkpoints };
+  parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, ...kept }));
   await cache.run();
   services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());

@@ -1,9 +1,12 @@
 /** What is to be done about one checkpoint: pure. */
+import type { CheckpointOrder } from "#engine-port/checkpoint-images.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Checkpoint, CheckpointFailure, CheckpointStatus } from "#model/checkpoint.ts";
 import { checkpointIdOf, checkpointIn } from "#model/checkpoint-image.ts";
 import { poolOf, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { parseDuration } from "#model/duration.ts";
 import { finalizers, labelKeys } from "#model/keys.ts";
+import type { ApiObject } from "#model/meta.ts";
 import type { Pod } from "#model/pod.ts";
 
 export interface CheckpointFacts {
@@ -57,9 +60,14 @@ function taking(checkpoint: Checkpoint, { pod }: CheckpointFacts): CheckpointPla
 }
 
 /** A checkpoint that names an owner is of that owner's sandboxes alone: the image becomes the owner's. */
-function isOfOwner({ metadata: { labels } }: Checkpoint, pod: Pod): boolean {
-  const team = labels?.[labelKeys.team] ?? "";
-  return team === "" || team === pod.metadata.labels?.[labelKeys.team];
+function isOfOwner(checkpoint: Checkpoint, pod: Pod): boolean {
+  const team = teamOf(checkpoint);
+  return team === "" || team === teamOf(pod);
+}
+
+/** Empty: none. */
+function teamOf({ metadata: { labels } }: ApiObject): string {
+  return labels?.[labelKeys.team] ?? "";
 }
 
 function begun(pod: Pod): CheckpointStatus {
@@ -84,10 +92,17 @@ function afterwards(checkpoint: Checkpoint, { pod, now }: CheckpointFacts): Chec
   return left <= 0 ? { kind: "delete" } : { kind: "look-again", afterMs: left };
 }
 
-/** What a checkpoint that was taken says. */
-export function taken(
-  checkpoint: Checkpoint,
-  { image, sizeBytes }: { readonly image: string; readonly sizeBytes: number },
-): CheckpointStatus {
-  return { phase: "Succeeded", checkpointId: checkpointIdOf(checkpoint), image, sizeBytes };
+/** What the engine is to take; `checkpoint` says already of which container. */
+export function orderFor(checkpoint: Checkpoint, pod: Pod): CheckpointOrder {
+  const { spec, status = {} } = checkpoint;
+  const { baseImage = "", source = {} } = status;
+  const { uid = "", namespace = "", name = "" } = pod.metadata;
+  const team = teamOf(checkpoint) || teamOf(pod);
+  return {
+    id: checkpointIdOf(checkpoint),
+    pod: { uid, namespace, name },
+    container: source.container ?? "",
+    baseImage,
+    ...withoutUndefined({ team: team === "" ? undefined : team, config: spec.config }),
+  };
 }

@@ -8,9 +8,8 @@
  *
  * A checkpoint that was being taken when the process died is taken again: the engine leaves nothing half done, and finds what was whole.
  */
-import { type CheckpointImages, CheckpointRefused } from "#engine-port/checkpoint-images.ts";
+import { type CheckpointImages, type CheckpointOrder, CheckpointRefused } from "#engine-port/checkpoint-images.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
-import { isApiError } from "#kube/api-error.ts";
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
@@ -21,12 +20,12 @@ import type { Clock } from "#lib/clock.ts";
 import { type Checkpoint, Checkpoints, type CheckpointStatus } from "#model/checkpoint.ts";
 import { checkpointIdOf } from "#model/checkpoint-image.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
-import { finalizers, labelKeys } from "#model/keys.ts";
+import { finalizers } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { formatTime } from "#sandbox/annotation-values.ts";
 import { isCheckpointNamed } from "./named-images.ts";
-import { type CheckpointPlan, planCheckpoint, taken } from "./plan-checkpoint.ts";
+import { type CheckpointPlan, orderFor, planCheckpoint } from "./plan-checkpoint.ts";
 import { startImageSweep } from "./sweep-images.ts";
 
 export interface CheckpointControllerDeps extends ControllerDeps, EndDeps {
@@ -125,28 +124,29 @@ async function take(
 ): Promise<Requeue> {
   const startTime = seen.status?.startTime ?? formatTime(deps.clock.now());
   const checkpoint = await writeStatus(deps, seen, { ...status, phase: "Creating", startTime });
-  const { uid = "", namespace = "", name = "", labels = {} } = pod.metadata;
-  const team = checkpoint.metadata.labels?.[labelKeys.team] ?? labels[labelKeys.team] ?? "";
-  const order = {
-    id: checkpointIdOf(checkpoint),
-    pod: { uid, namespace, name },
-    container: status.source?.container ?? "",
-    baseImage: status.baseImage ?? "",
-    ...(team === "" ? {} : { team }),
-    ...(checkpoint.spec.config === undefined ? {} : { config: checkpoint.spec.config }),
-  };
+  await finish(deps, checkpoint, await taken(deps, checkpoint, orderFor(checkpoint, pod), signal));
+  return undefined;
+}
+
+/** What came of it. Throws when the process ends, and the next one is to try again. */
+async function taken(
+  deps: CheckpointControllerDeps,
+  { spec }: Checkpoint,
+  order: CheckpointOrder,
+  signal: AbortSignal,
+): Promise<CheckpointStatus> {
+  const about = { checkpoint: order.id, sandboxId: spec.sandboxID };
   try {
     if (deps.checkpoints === undefined) throw new CheckpointRefused("NotImplemented", "this server keeps no images of checkpoints");
-    const made = await deps.checkpoints.take(order, signal);
-    deps.log.info({ checkpoint: order.id, sandboxId: checkpoint.spec.sandboxID, ...made }, "checkpoint taken");
-    await finish(deps, checkpoint, taken(checkpoint, made));
+    const { image, sizeBytes, frozenMs } = await deps.checkpoints.take(order, signal);
+    deps.log.info({ ...about, image, sizeBytes, frozenMs }, "checkpoint taken");
+    return { phase: "Succeeded", checkpointId: order.id, image, sizeBytes };
   } catch (error) {
-    if (isApiError(error) || signal.aborted) throw error;
-    deps.log.warn({ checkpoint: order.id, sandboxId: checkpoint.spec.sandboxID, error }, "checkpoint not taken");
+    signal.throwIfAborted();
+    deps.log.warn({ ...about, error }, "checkpoint not taken");
     const reason = error instanceof CheckpointRefused ? error.reason : "NotPossible";
-    await finish(deps, checkpoint, { phase: "Failed", reason, message: error instanceof Error ? error.message : String(error) });
+    return { phase: "Failed", reason, message: error instanceof Error ? error.message : String(error) };
   }
-  return undefined;
 }
 
 function finish(deps: CheckpointControllerDeps, checkpoint: Checkpoint, status: CheckpointStatus): Promise<Checkpoint> {

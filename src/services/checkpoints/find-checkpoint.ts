@@ -14,9 +14,9 @@ export interface FindCheckpointDeps {
 }
 
 /** By id or alias. One that another process made a moment ago is found by its id. */
-export async function findCheckpoint(deps: FindCheckpointDeps, caller: Caller, name: string): Promise<Checkpoint> {
+export async function findCheckpoint(deps: FindCheckpointDeps, caller: Caller, name: string, field?: string): Promise<Checkpoint> {
   const known = knownCheckpoint(deps, caller, name) ?? (await askedCheckpoint(deps, caller, name));
-  if (known === undefined) throw noSuchCheckpoint(name);
+  if (known === undefined) throw noSuchCheckpoint(name, field);
   return known;
 }
 

@@ -50,7 +50,7 @@ async function checkImages(deps: MeantDeps, caller: Caller, { image, containerIm
     if (!isCheckpointImage(text)) continue;
     const id = checkpointIn(text);
     if (id === undefined) throw noSuchCheckpoint(text, field);
-    usable(caller, await findCheckpoint(deps, caller, id), field);
+    usable(caller, await findCheckpoint(deps, caller, id, field), field);
   }
 }
 

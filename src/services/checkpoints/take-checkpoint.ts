@@ -60,8 +60,9 @@ export async function takeOfPod(deps: TakeDeps, pod: Pod, command: TakeCheckpoin
     throw new ServiceError("conflict", "the sandbox is starting: a checkpoint can be taken once it runs", { retryAfterSeconds: 1 });
   }
   const { [labelKeys.team]: team = "", [labelKeys.user]: user } = pod.metadata.labels ?? {};
-  using _place = deps.guard?.reserve({ team, user }, { checkpoints: 1 });
-  using _held = hold(deps, pod);
+  using meanwhile = new DisposableStack();
+  meanwhile.use(deps.guard?.reserve({ team, user }, { checkpoints: 1 }));
+  meanwhile.use(hold(deps, pod));
   const made = await translated(deps.client.create(Checkpoints, checkpointFor(pod, command)));
   deps.cache.checkpoints.remember(made);
   try {
