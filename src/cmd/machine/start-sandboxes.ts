@@ -116,18 +116,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = {
-    ...common,
-    builds: buildsIn(home),
-    ...access,
-    plugins,
-    activity,
-    tracer,
-    queueSize,
-    maxTimeoutMs,
-    version,
-    consoleFiles,
-  };
+  const builds = buildsIn(home);
+  const own = { plugins, activity, tracer, builds };
+  const offered = { ...common, ...access, ...own, queueSize, maxTimeoutMs, version, consoleFiles };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
