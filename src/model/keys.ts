@@ -37,6 +37,8 @@ export const labelKeys = {
 } as const;
 
 export const annotationKeys = {
+  /** On a SandboxTemplate and a SandboxEnv that a template build made: the id of the built template. */
+  builtTemplate: "agentbox.navix.sh/built-template",
   /** The sandbox id again, kept on a pod that is being recycled until its history is written. */
   sandboxId: "agentbox.navix.sh/sandbox-id",
   /** RFC 3339: when a request took the pod. */

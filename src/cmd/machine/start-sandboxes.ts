@@ -24,6 +24,7 @@ import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
 import { defaultMaxUses, keptLogsOf, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
 import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
+import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
@@ -31,6 +32,7 @@ import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
 import { defaultKeepLogsMs } from "#store/retention.ts";
+import type { BuildsOptions } from "#cmd/parts/template-builds.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
@@ -84,6 +86,9 @@ export interface StartedSandboxes extends AsyncDisposable {
 
 const mib = 1024 ** 2;
 
+/** What clients of E2B start from when they name nothing is what this machine has. */
+const usualBaseImages = "e2bdev/base = host\ne2bdev/code-interpreter = host\n";
+
 /** Ends in the opposite order: controllers, the cache that they read, history, node. Throws CliError for what its user can see to. */
 export async function startSandboxes(options: SandboxesOptions): Promise<StartedSandboxes> {
   const { home, store, cache, clock, log, metrics } = options;
@@ -134,6 +139,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     version,
     auditEntries,
     consoleFiles,
+    builds: buildsIn(home),
   };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
@@ -155,6 +161,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     }),
   );
   await Promise.all([cache.run(), ofVolumes.volumes.run()]);
+  services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;
@@ -169,6 +176,10 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+function buildsIn({ buildsFolder: folder }: HomeFolder): BuildsOptions {
+  return { folder, usualImages: readImageMap({ data: { images: usualBaseImages } }), builderEnv: "base" };
 }
 
 /** A pool that the cache does not have, or not yet, is of no known team. */

@@ -63,7 +63,11 @@ import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
 import { usageOverTime } from "#services/usage/usage-over-time.ts";
 import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
+import { createOfBuilt } from "#services/builds/create-built.ts";
+import type { BuildBook } from "#services/builds/build-book.ts";
+import type { TemplateBuilds } from "#services/builds/template-builds.ts";
 import { isLoopback } from "./serve-api.ts";
+import { bookOver, type BuildsOptions, type OpenedBuilds, openTemplateBuilds, type TemplateBuildParts } from "./template-builds.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
@@ -114,6 +118,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly maxTimeoutMs?: number | undefined;
   /** Entries that the audit log keeps of each team; as usual when left out. */
   readonly auditEntries?: number | undefined;
+  /** Where template builds keep their files; builds are not offered when left out. */
+  readonly builds?: BuildsOptions | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
   /** Of AgentBox, for clients that ask; not told when left out. */
@@ -138,6 +144,8 @@ export interface SandboxServices extends AsyncDisposable {
    * out: anywhere.
    */
   readonly faces: (domain: string, apiHost?: string, sandboxUrl?: string) => readonly ApiFace[];
+  /** Takes up template builds that an ended process has left, once the cache has everything. */
+  readonly openBuilds: () => void;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
 }
@@ -147,7 +155,8 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const rate = new CreateRate({ limits: guard, clock, processes });
   const creates = new CreateLog(clock);
   const onMiss = (team: string): void => creates.miss(team);
-  const opened = openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss });
+  const book = options.builds && bookOver(options);
+  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
   const claims = { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
   const refuseCreates = once(claims);
   const live = new LiveSandboxes(cache.pods);
@@ -176,6 +185,8 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
   const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
+  const builds: TemplateBuilds | undefined = built?.builds;
   return {
     claims,
     sandboxes,
@@ -188,12 +199,14 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, checkpoints, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, checkpoints, sources, builds, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
       volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
+    openBuilds: () => built?.open(),
     refuseCreates,
     [Symbol.asyncDispose]: async () => {
+      await built?.[Symbol.asyncDispose]();
       changes[Symbol.dispose]();
       sizes[Symbol.dispose]();
       sampler[Symbol.dispose]();
@@ -212,6 +225,24 @@ function volumeParts({ guard, volumes, volumeData: engine, privateKey }: Sandbox
       (...of) => volumes.sizeMiB(...of),
     );
   return { tokenOf: volumeTokens(privateKey), volumes, engine };
+}
+
+/** A create may name a template that was built. */
+function withBuilt(book: BuildBook | undefined, claims: SandboxClaims): SandboxClaims {
+  if (book === undefined) return claims;
+  return {
+    ...claims,
+    create: async (caller, command, options) => await claims.create(caller, createOfBuilt(book, caller, command), options),
+    createMany: async (caller, command, options) => await claims.createMany(caller, createOfBuilt(book, caller, command), options),
+  };
+}
+
+type BuildServices = Pick<TemplateBuildParts, "sandboxes" | "checkpoints" | "inside" | "sources" | "envs">;
+
+function openBuilds(options: SandboxServicesOptions, book: BuildBook | undefined, services: BuildServices): OpenedBuilds | undefined {
+  const { builds } = options;
+  if (builds === undefined || book === undefined) return undefined;
+  return openTemplateBuilds({ ...options, ...services, options: builds, book });
 }
 
 function consoleFaces(

@@ -231,6 +231,8 @@ const words = {
   volumes: "volumes",
   volumeMiB: "MiB in volumes",
   checkpoints: "checkpoints",
+  builds: "builds under way",
+  buildFilesMiB: "MiB of files for builds",
   waitingCreates: "creates that wait",
   connections: "requests and connections open",
   createsPerMinute: "creates a minute",
