@@ -32,6 +32,7 @@ import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
 import { defaultKeepLogsMs } from "#store/retention.ts";
+import type { EmbeddedNode } from "./embedded-node.ts";
 import type { BuildsOptions } from "#cmd/parts/template-builds.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
@@ -96,21 +97,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const { tracer } = parts.use(await openTracing(options));
   const privateKey = await controlPlaneKey(home.controlPlaneKeyFile);
   const publicKey = publicKeyText(privateKey);
-  const { startEmbeddedNode } = await import("./embedded-node.ts");
-  const node = parts.use(
-    await startEmbeddedNode({
-      ...options,
-      home: home.folder,
-      publicKey,
-      teamOfPool: teamIn(cache),
-      imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
-    }).catch(asNodeFailure),
-  );
-  options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  const node = parts.use(await startNode(options, publicKey).catch(asNodeFailure));
   await createFirstObjects(store);
-  const location = options.databaseUrl ?? home.historyFile;
-  const keeping = { keepMs: options.retentionMs, keepAuditMs: options.auditRetentionMs, keepLogsMs: options.logRetentionMs };
-  const { history } = parts.use(await startHistory({ location, clock, log, ...keeping }).catch(asHistoryFailure));
+  const { history } = parts.use(await historyOf(options).catch(asHistoryFailure));
   parts.defer(() => cache.stop());
 
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
@@ -123,43 +112,18 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
+  const wanted = { queueSize, maxTimeoutMs, version, auditEntries };
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
-  const consoleFiles = dashboardFiles(log);
-  const offered = {
-    ...common,
-    ...ofVolumes,
-    ...access,
-    plugins,
-    activity,
-    tracer,
-    queueSize,
-    maxTimeoutMs,
-    version,
-    auditEntries,
-    consoleFiles,
-    builds: buildsIn(home),
-  };
-  const services = parts.use(openSandboxServices(offered));
+  const own = { plugins, activity, tracer, consoleFiles: dashboardFiles(log), builds: buildsIn(home) };
+  const services = parts.use(openSandboxServices({ ...common, ...ofVolumes, ...access, ...own, ...wanted }));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
   const { logRetentionMs, logSizeKib } = options;
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
-  parts.use(
-    startControlPlane({
-      ...common,
-      ...ofVolumes,
-      keptLogs,
-      plugins,
-      pressure,
-      daemon: daemons,
-      lastActive,
-      clusterID: localClusterID,
-      adoptPools,
-      checkpoints: node.checkpoints,
-    }),
-  );
+  const kept = { keptLogs, clusterID: localClusterID, adoptPools, checkpoints: node.checkpoints };
+  parts.use(startControlPlane({ ...common, ...ofVolumes, ...kept, plugins, pressure, daemon: daemons, lastActive }));
   await Promise.all([cache.run(), ofVolumes.volumes.run()]);
   services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
@@ -176,6 +140,26 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+/** Each team's images have a limit, and their bytes are told to the limits of teams. */
+async function startNode(options: SandboxesOptions, publicKey: string): Promise<EmbeddedNode> {
+  const { home, cache, access } = options;
+  const { startEmbeddedNode } = await import("./embedded-node.ts");
+  const node = await startEmbeddedNode({
+    ...options,
+    home: home.folder,
+    publicKey,
+    teamOfPool: teamIn(cache),
+    imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
+  });
+  access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  return node;
+}
+
+async function historyOf(options: SandboxesOptions): ReturnType<typeof startHistory> {
+  const { home, clock, log, retentionMs: keepMs, auditRetentionMs: keepAuditMs, logRetentionMs: keepLogsMs } = options;
+  return await startHistory({ location: options.databaseUrl ?? home.historyFile, clock, log, keepMs, keepAuditMs, keepLogsMs });
 }
 
 function buildsIn({ buildsFolder: folder }: HomeFolder): BuildsOptions {

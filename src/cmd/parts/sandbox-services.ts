@@ -151,13 +151,10 @@ export interface SandboxServices extends AsyncDisposable {
 }
 
 export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
-  const { cache, clock, log, privateKey, podUse, guard, processes } = options;
-  const rate = new CreateRate({ limits: guard, clock, processes });
+  const { cache, clock, log, privateKey, guard } = options;
   const creates = new CreateLog(clock);
-  const onMiss = (team: string): void => creates.miss(team);
   const book = options.builds && bookOver(options);
-  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
-  const claims = { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+  const claims = loggedClaims(options, book, creates);
   const refuseCreates = once(claims);
   const live = new LiveSandboxes(cache.pods);
   guard.countSandboxes(countSandboxes(live), countTaken(live));
@@ -170,9 +167,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const ofVolumes = volumeParts(options);
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
   const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
-  const read = podUse ?? daemonUse({ http: options.http, tokens });
-  const onOomKills = oomTeller(options);
-  const sampler = new UsageSampler({ ...options, live, read, onOomKills, sampled: podUse === undefined ? "asked" : "all" });
+  const sampler = usageSampler(options, live, tokens);
   const usage = sandboxUsage({ cache, sampler });
   const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
   const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
@@ -186,7 +181,6 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
   const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
-  const builds: TemplateBuilds | undefined = built?.builds;
   return {
     claims,
     sandboxes,
@@ -199,7 +193,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, checkpoints, sources, builds, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, checkpoints, sources, builds: built?.builds, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
       volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
@@ -215,6 +209,21 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       await audit[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Creates and ends of sandboxes. Each create is counted, and so is one that found no idle pod. */
+function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
+  const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
+  const onMiss = (team: string): void => creates.miss(team);
+  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+}
+
+/** Where the node is in another process, daemons are asked, and only when a caller wants to know. */
+function usageSampler(options: SandboxServicesOptions, live: LiveSandboxes, tokens: SandboxTokens): UsageSampler {
+  const { podUse } = options;
+  const read = podUse ?? daemonUse({ http: options.http, tokens });
+  return new UsageSampler({ ...options, live, read, onOomKills: oomTeller(options), sampled: podUse === undefined ? "asked" : "all" });
 }
 
 /** What the uses of volumes and their content share. Limits count the volumes that there are. */
