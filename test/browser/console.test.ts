@@ -123,7 +123,9 @@ test("the log of a sandbox stays readable after its end, and the audit log says 
   await client.sandboxes.exec(id, { command: ["sh", "-c", "echo the last words > /proc/1/fd/1"] });
   await client.sandboxes.end(id);
   const page = await signedIn();
-  await expect.poll(async () => (await client.sandboxes.logs(id).catch(() => undefined))?.lines, { timeout: 30_000 }).toContain("the last words");
+  await expect
+    .poll(async () => (await client.sandboxes.logs(id).catch(() => undefined))?.lines, { timeout: 30_000 })
+    .toContain("the last words");
   await page.goto(`${url}/console/sandboxes/${id}?tab=logs`);
   await page.getByText("the last words").waitFor();
   await page.goto(`${url}/console/audit?target=${id}`);
