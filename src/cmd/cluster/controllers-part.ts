@@ -5,6 +5,7 @@ import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { fencedClient } from "#kube/fenced-client.ts";
 import { type LeaderElection, startLeaderElection } from "#kube/leader/leader-election.ts";
 import { keptLogsOf, startControlPlane, startRetention } from "#cmd/parts/control-plane.ts";
+import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { ApiMembers } from "./api-members.ts";
 import type { OpenedApi } from "./api-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
@@ -43,12 +44,15 @@ async function leadUntil(
   const { history, engine, log } = parts;
   if (history === undefined) throw new Error("the controllers have no history");
   await using leading = new AsyncDisposableStack();
+  const volumes = new VolumeCache(parts);
+  leading.defer(() => volumes.stop());
   const own = api && { member: members.ownName, pressure: api.pressure };
   leading.use(
     startControlPlane({
       ...parts,
       ...engine,
       abilities,
+      volumes,
       history,
       client: fencedClient(parts.client, signal),
       metrics: parts.metrics.metrics,
@@ -63,6 +67,8 @@ async function leadUntil(
       keptLogs: keptLogsOf(engine.pods, { ...keep, usualMs: 0 }),
     }),
   );
+  // Not waited for: a cluster may not know the kind yet.
+  volumes.objects.start();
   leading.use(
     startRetention({ ...parts, history, keepMs: keep.retentionMs, keepAuditMs: keep.auditRetentionMs, keepLogsMs: keep.logRetentionMs }),
   );

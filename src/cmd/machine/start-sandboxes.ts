@@ -24,6 +24,7 @@ import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
 import { defaultMaxUses, keptLogsOf, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
 import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
+import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
@@ -31,9 +32,11 @@ import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
 import { defaultKeepLogsMs } from "#store/retention.ts";
+import type { BuildsOptions } from "#cmd/parts/template-builds.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
+import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 
@@ -83,6 +86,9 @@ export interface StartedSandboxes extends AsyncDisposable {
 
 const mib = 1024 ** 2;
 
+/** What clients of E2B start from when they name nothing is what this machine has. */
+const usualBaseImages = "e2bdev/base = host\ne2bdev/code-interpreter = host\n";
+
 /** Ends in the opposite order: controllers, the cache that they read, history, node. Throws CliError for what its user can see to. */
 export async function startSandboxes(options: SandboxesOptions): Promise<StartedSandboxes> {
   const { home, store, cache, clock, log, metrics } = options;
@@ -112,6 +118,8 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
   const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const ofVolumes = { volumes: new VolumeCache(common), volumeData: node.runtime.volumes };
+  parts.defer(() => ofVolumes.volumes.stop());
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
@@ -119,16 +127,41 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, auditEntries, consoleFiles };
+  const offered = {
+    ...common,
+    ...ofVolumes,
+    ...access,
+    plugins,
+    activity,
+    tracer,
+    queueSize,
+    maxTimeoutMs,
+    version,
+    auditEntries,
+    consoleFiles,
+    builds: buildsIn(home),
+  };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
   const { logRetentionMs, logSizeKib } = options;
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
   parts.use(
-    startControlPlane({ ...common, keptLogs, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
+    startControlPlane({
+      ...common,
+      ...ofVolumes,
+      keptLogs,
+      plugins,
+      pressure,
+      daemon: daemons,
+      lastActive,
+      clusterID: localClusterID,
+      adoptPools,
+      checkpoints: node.checkpoints,
+    }),
   );
-  await cache.run();
+  await Promise.all([cache.run(), ofVolumes.volumes.run()]);
+  services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;
@@ -143,6 +176,10 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+function buildsIn({ buildsFolder: folder }: HomeFolder): BuildsOptions {
+  return { folder, usualImages: readImageMap({ data: { images: usualBaseImages } }), builderEnv: "base" };
 }
 
 /** A pool that the cache does not have, or not yet, is of no known team. */
