@@ -112,9 +112,9 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
-  const ofVolumes = { volumes: new VolumeCache(common), volumeData: node.runtime.volumes };
-  parts.defer(() => ofVolumes.volumes.stop());
+  const basis = { client: store, cache, history, clock, log, metrics };
+  const volumes = parts.adopt(new VolumeCache(basis), (followed) => followed.stop());
+  const common = { ...basis, publicKey, maxUses, digests: node.digests, abilities, volumes, volumeData: node.runtime.volumes };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
   const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
@@ -122,38 +122,16 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const consoleFiles = dashboardFiles(log);
-  const offered = {
-    ...common,
-    ...ofVolumes,
-    ...access,
-    plugins,
-    activity,
-    tracer,
-    queueSize,
-    maxTimeoutMs,
-    version,
-    auditEntries,
-    consoleFiles,
-  };
+  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, auditEntries, consoleFiles };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
   const { logRetentionMs, logSizeKib } = options;
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
   parts.use(
-    startControlPlane({
-      ...common,
-      ...ofVolumes,
-      keptLogs,
-      plugins,
-      pressure,
-      daemon: daemons,
-      lastActive,
-      clusterID: localClusterID,
-      adoptPools,
-    }),
+    startControlPlane({ ...common, keptLogs, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
   );
-  await Promise.all([cache.run(), ofVolumes.volumes.run()]);
+  await Promise.all([cache.run(), volumes.run()]);
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;

@@ -8,6 +8,7 @@ import type { ApiFace } from "#api/http/api-server.ts";
 import { type ConsoleDeps, consoleFace } from "#api/console/console-face.ts";
 import type { ConsoleFiles } from "#api/console/console-files.ts";
 import { e2bFace, volumeContentFace } from "#api/e2b/e2b-face.ts";
+import type { VolumeContents } from "#api/e2b/volume-content-routes.ts";
 import { mcpFace } from "#api/mcp/mcp-face.ts";
 import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
@@ -68,7 +69,7 @@ import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbo
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import { openVolume } from "#services/volumes/volume-contents.ts";
-import { volumeService } from "#services/volumes/volume-service.ts";
+import { type VolumeService, volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
@@ -153,14 +154,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
-  const { volumes: volumeCache, volumeData: engine } = options;
-  if (volumeCache !== undefined)
-    guard.countVolumes(
-      (...of) => volumeCache.count(...of),
-      (...of) => volumeCache.sizeMiB(...of),
-    );
-  const ofVolumes = { tokenOf: volumeTokens(privateKey), volumes: volumeCache, engine };
-  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
+  const { volumes, contents } = openVolumes(options);
   const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const onOomKills = oomTeller(options);
@@ -189,7 +183,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
       e2bFace({ sandboxes, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
-      volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
+      volumeContentFace(contents),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
     refuseCreates,
@@ -201,6 +195,21 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       await refuseCreates();
       await audit[Symbol.asyncDispose]();
     },
+  };
+}
+
+function openVolumes(options: SandboxServicesOptions): { readonly volumes: VolumeService; readonly contents: VolumeContents } {
+  const { volumes, volumeData: engine, guard, poolNamespace: namespace = "default", privateKey } = options;
+  if (volumes !== undefined) {
+    guard.countVolumes(
+      (...of) => volumes.count(...of),
+      (...of) => volumes.sizeMiB(...of),
+    );
+  }
+  const deps = { tokenOf: volumeTokens(privateKey), volumes, engine };
+  return {
+    volumes: volumeService({ ...options, ...deps, namespace }),
+    contents: { openVolume: (id, token) => openVolume(deps, id, token) },
   };
 }
 
