@@ -117,7 +117,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const common = { ...basis, publicKey, maxUses, digests: node.digests, abilities, volumes, volumeData: node.runtime.volumes };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
+  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries, logRetentionMs, logSizeKib } = options;
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
@@ -126,7 +126,6 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
   const lastActive = joinedSources([activity, traffic]);
-  const { logRetentionMs, logSizeKib } = options;
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
   parts.use(
     startControlPlane({ ...common, keptLogs, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }),
