@@ -76,7 +76,7 @@ test("a terminal runs commands in the sandbox, and a file can be edited, as the 
   await page.goto(`${url}/console/sandboxes/${id}?tab=terminal`);
   await page.locator(".xterm-helper-textarea").waitFor();
   await page.locator(".xterm-screen").click();
-  await expect.poll(() => shownIn(page)).toContain("#");
+  await expect.poll(() => shownIn(page)).toMatch(/[#$]/);
   await page.keyboard.type("mkdir -p /tmp/w; echo one > /tmp/w/note.txt; echo si$((40+2))ze\n");
   await expect.poll(() => shownIn(page)).toContain("si42ze");
   await page.goto(`${url}/console/sandboxes/${id}?tab=files&folder=/tmp/w&file=/tmp/w/note.txt`);
@@ -86,6 +86,27 @@ test("a terminal runs commands in the sandbox, and a file can be edited, as the 
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
   expect((await client.sandboxes.exec(id, { command: ["cat", "/tmp/w/note.txt"] })).stdout).toBe("one and two\n");
+});
+
+test("a terminal outlives a reload of its page, and one of an SDK can be joined", async () => {
+  const id = await aSandbox();
+  const page = await signedIn();
+  await page.goto(`${url}/console/sandboxes/${id}?tab=terminal`);
+  await page.locator(".xterm-screen").click();
+  await expect.poll(() => shownIn(page)).toMatch(/[#$]/);
+  await page.keyboard.type("kept=yes; echo be$((1+1))fore\n");
+  await expect.poll(() => shownIn(page)).toContain("be2fore");
+  await page.reload();
+  await page.locator(".xterm-screen").click();
+  await expect.poll(() => shownIn(page)).toContain("be2fore");
+  await page.keyboard.type("echo still-$kept\n");
+  await expect.poll(() => shownIn(page)).toContain("still-yes");
+  const pid = await client.sandboxes.startTerminal(id, { command: ["sh", "-c", "echo from-afar; exec sleep 600"], rows: 24, cols: 80 });
+  await page.reload();
+  await page.getByRole("button", { name: `Join terminal ${pid}` }).click();
+  await expect.poll(() => shownIn(page)).toContain("from-afar");
+  await page.getByRole("button", { name: "End shell 2" }).click();
+  await expect.poll(async () => (await client.sandboxes.terminals(id)).map((one) => one.pid)).not.toContain(pid);
 });
 
 test("what a sandbox writes into names of files is text on the page, and never runs", async () => {
@@ -123,7 +144,9 @@ test("the log of a sandbox stays readable after its end, and the audit log says 
   await client.sandboxes.exec(id, { command: ["sh", "-c", "echo the last words > /proc/1/fd/1"] });
   await client.sandboxes.end(id);
   const page = await signedIn();
-  await expect.poll(async () => (await client.sandboxes.logs(id).catch(() => undefined))?.lines, { timeout: 30_000 }).toContain("the last words");
+  await expect
+    .poll(async () => (await client.sandboxes.logs(id).catch(() => undefined))?.lines, { timeout: 30_000 })
+    .toContain("the last words");
   await page.goto(`${url}/console/sandboxes/${id}?tab=logs`);
   await page.getByText("the last words").waitFor();
   await page.goto(`${url}/console/audit?target=${id}`);

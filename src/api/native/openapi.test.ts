@@ -46,6 +46,7 @@ test("the whole API is in it", () => {
       "delete /v1/pools/{poolName}",
       "delete /v1/sandboxes/{sandboxId}",
       "delete /v1/sandboxes/{sandboxId}/files",
+      "delete /v1/sandboxes/{sandboxId}/terminals/{pid}",
       "delete /v1/templates/{templateName}",
       "delete /v1/volumes/{volume}",
       "get /v1/audit",
@@ -77,6 +78,8 @@ test("the whole API is in it", () => {
       "get /v1/sandboxes/{sandboxId}/logs",
       "get /v1/sandboxes/{sandboxId}/logs/stream",
       "get /v1/sandboxes/{sandboxId}/terminal",
+      "get /v1/sandboxes/{sandboxId}/terminals",
+      "get /v1/sandboxes/{sandboxId}/terminals/{pid}/join",
       "get /v1/sandboxes/{sandboxId}/usage",
       "get /v1/sandboxes/{sandboxId}/watch",
       "get /v1/statistics/creates",
@@ -105,6 +108,8 @@ test("the whole API is in it", () => {
       "post /v1/sandboxes/{sandboxId}/files/move",
       "post /v1/sandboxes/{sandboxId}/pause",
       "post /v1/sandboxes/{sandboxId}/resume",
+      "post /v1/sandboxes/{sandboxId}/terminals",
+      "post /v1/sandboxes/{sandboxId}/terminals/{pid}/token",
       "post /v1/templates",
       "post /v1/volumes",
       "put /v1/envs/{envName}",
@@ -162,7 +167,7 @@ test("operations have names of their own", () => {
 
 test("only routes without a key requirement are public", () => {
   const open = operations.filter(({ operation }) => operation.security.length === 0).map(({ what }) => what);
-  expect(open).toEqual(["get /v1/sandboxes/{sandboxId}/terminal"]);
+  expect(open.sort()).toEqual(["get /v1/sandboxes/{sandboxId}/terminal", "get /v1/sandboxes/{sandboxId}/terminals/{pid}/join"]);
 });
 
 test("every error code is documented, except the one that no client reads", () => {

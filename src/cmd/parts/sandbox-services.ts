@@ -8,7 +8,6 @@ import type { ApiFace } from "#api/http/api-server.ts";
 import { type ConsoleDeps, consoleFace } from "#api/console/console-face.ts";
 import type { ConsoleFiles } from "#api/console/console-files.ts";
 import { e2bFace, volumeContentFace } from "#api/e2b/e2b-face.ts";
-import type { VolumeContents } from "#api/e2b/volume-content-routes.ts";
 import { mcpFace } from "#api/mcp/mcp-face.ts";
 import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
@@ -35,6 +34,7 @@ import { type ClaimQueueOptions, defaultQueueLimits } from "#scheduling/claim-qu
 import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import type { JoinTerminal } from "#services/inside/kept-terminals.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -69,7 +69,7 @@ import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbo
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import { openVolume } from "#services/volumes/volume-contents.ts";
-import { type VolumeService, volumeService } from "#services/volumes/volume-service.ts";
+import { volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
@@ -154,7 +154,9 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
-  const { volumes, contents } = openVolumes(options);
+  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
+  const ofVolumes = volumeParts(options);
+  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
   const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
   const read = podUse ?? daemonUse({ http: options.http, tokens });
   const onOomKills = oomTeller(options);
@@ -180,10 +182,10 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     faces: (domain, apiHost, sandboxUrl) => [
       nativeFace({ sandboxes, execTokens, clock, log }),
       fleetFace(fleet),
-      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, ...reports }),
+      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
       e2bFace({ sandboxes, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
-      volumeContentFace(contents),
+      volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
     refuseCreates,
@@ -198,19 +200,14 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   };
 }
 
-function openVolumes(options: SandboxServicesOptions): { readonly volumes: VolumeService; readonly contents: VolumeContents } {
-  const { volumes, volumeData: engine, guard, poolNamespace: namespace = "default", privateKey } = options;
-  if (volumes !== undefined) {
+/** What the uses of volumes and their content share. Limits count the volumes that there are. */
+function volumeParts({ guard, volumes, volumeData: engine, privateKey }: SandboxServicesOptions) {
+  if (volumes !== undefined)
     guard.countVolumes(
       (...of) => volumes.count(...of),
       (...of) => volumes.sizeMiB(...of),
     );
-  }
-  const deps = { tokenOf: volumeTokens(privateKey), volumes, engine };
-  return {
-    volumes: volumeService({ ...options, ...deps, namespace }),
-    contents: { openVolume: (id, token) => openVolume(deps, id, token) },
-  };
+  return { tokenOf: volumeTokens(privateKey), volumes, engine };
 }
 
 function consoleFaces(

@@ -285,4 +285,13 @@ export const edgeMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  bugsIn(
+    "src/services/usage/team-rings.ts",
+    ["src/services/usage/team-rings.test.ts"],
+    [
+      ["what is remembered of a team grows without end", "if (ring.length >= 2 * this.#bounds.ofTeam)", "if (false)"],
+      ["what is remembered of all teams grows without end", "if (this.#size > this.#bounds.ofAll)", "if (false)"],
+      ["a busy team pushes out what is remembered of others", "one[1].length > most[1].length", "one[1].length < most[1].length"],
+    ],
+  ),
 ].flat();
