@@ -201,13 +201,13 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
 }
 
 /** What the uses of volumes and their content share. Limits count the volumes that there are. */
-function volumeParts({ guard, volumes, volumeData: engine, privateKey }: SandboxServicesOptions) {
+function volumeParts({ guard, volumes, volumeData: engine, privateKey, clock }: SandboxServicesOptions) {
   if (volumes !== undefined)
     guard.countVolumes(
       (...of) => volumes.count(...of),
       (...of) => volumes.sizeMiB(...of),
     );
-  return { tokenOf: volumeTokens(privateKey), volumes, engine };
+  return { tokenOf: volumeTokens(privateKey), volumes, engine, clock };
 }
 
 function consoleFaces(
