@@ -65,7 +65,6 @@ import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { createOfBuilt } from "#services/builds/create-built.ts";
 import type { BuildBook } from "#services/builds/build-book.ts";
-import type { TemplateBuilds } from "#services/builds/template-builds.ts";
 import { isLoopback } from "./serve-api.ts";
 import { bookOver, type BuildsOptions, type OpenedBuilds, openTemplateBuilds, type TemplateBuildParts } from "./template-builds.ts";
 import { envService } from "#services/envs/env-service.ts";
@@ -227,13 +226,13 @@ function usageSampler(options: SandboxServicesOptions, live: LiveSandboxes, toke
 }
 
 /** What the uses of volumes and their content share. Limits count the volumes that there are. */
-function volumeParts({ guard, volumes, volumeData: engine, privateKey }: SandboxServicesOptions) {
+function volumeParts({ guard, volumes, volumeData: engine, privateKey, clock }: SandboxServicesOptions) {
   if (volumes !== undefined)
     guard.countVolumes(
       (...of) => volumes.count(...of),
       (...of) => volumes.sizeMiB(...of),
     );
-  return { tokenOf: volumeTokens(privateKey), volumes, engine };
+  return { tokenOf: volumeTokens(privateKey), volumes, engine, clock };
 }
 
 /** A create may name a template that was built. */
