@@ -17,10 +17,11 @@ import type { Requeue } from "#kube/controller/work-queue.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { endSandbox, type EndDeps } from "#life/end/write-end.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Place } from "#lib/lanes.ts";
 import { type Checkpoint, Checkpoints, type CheckpointStatus } from "#model/checkpoint.ts";
 import { checkpointIdOf } from "#model/checkpoint-image.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
-import { finalizers } from "#model/keys.ts";
+import { finalizers, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { formatTime } from "#sandbox/annotation-values.ts";
@@ -36,8 +37,18 @@ export interface CheckpointControllerDeps extends ControllerDeps, EndDeps {
   readonly checkpoints?: CheckpointImages | undefined;
 }
 
-/** A copy is work for the disk: more at once would only make each sandbox stand still for longer. */
-const takenAtOnce = 2;
+/**
+ * A copy is work for the disk: more at once would only make each sandbox stand still for longer. The last place is for an owner that has none, so large
+ * sandboxes of one team do not hold up the others.
+ */
+function placesOf({ cache }: CheckpointControllerDeps, key: Key): readonly Place[] {
+  const checkpoint = cache.checkpoints.objects.get(key);
+  const own = `team ${checkpoint?.metadata.labels?.[labelKeys.team] ?? ""}`;
+  return [
+    { name: "all", most: 4, kept: { count: 2, unless: own } },
+    { name: own, most: 2 },
+  ];
+}
 
 export function startCheckpointController(deps: CheckpointControllerDeps): Controller {
   const { checkpoints } = deps;
@@ -46,7 +57,7 @@ export function startCheckpointController(deps: CheckpointControllerDeps): Contr
     name: "checkpoint",
     reconcile: (key, signal) => reconcileCheckpoint(deps, key, signal),
     sources: [changesOf(deps.cache.checkpoints)],
-    concurrency: takenAtOnce,
+    places: (key) => placesOf(deps, key),
     following: sweep === undefined ? [] : [() => sweep.cancel()],
   });
 }
