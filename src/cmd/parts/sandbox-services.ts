@@ -174,7 +174,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
       nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
-      fleetFace(fleet),
+      fleetFace({ ...fleet, builds }),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
       e2bFace({ sandboxes, checkpoints, sources, builds, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
