@@ -1,5 +1,4 @@
 /** Template builds: ask for one, send its files, start it, follow it; and the templates that were built. */
-import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "#model/error-codes.ts";
 import { uploadUrl } from "#api/http/upload-url.ts";
 import { type Route, route } from "#api/native/route.ts";
@@ -70,7 +69,7 @@ function files(builds: Builds): Route {
     handle: async ({ caller, params, request: asked }) => {
       const { templateId } = builds().build(caller(), { buildId: params.buildId });
       const { present, token } = await builds().uploadLink(caller(), templateId, params.hash);
-      return { present, url: uploadUrl(asked as FastifyRequest, token) };
+      return { present, url: uploadUrl(asked, token) };
     },
   });
 }
