@@ -116,6 +116,19 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Resume paused sandboxes",
     load: async () => (await import("./commands/resume.ts")).resume,
   },
+  {
+    name: "checkpoint",
+    aliases: ["snapshot"],
+    group: "sandboxes",
+    summary: "Keep the files of sandboxes, and make sandboxes from them",
+    load: async () => (await import("./commands/checkpoint.ts")).checkpoint,
+  },
+  {
+    name: "fork",
+    group: "sandboxes",
+    summary: "Make sandboxes that begin with the files of another one",
+    load: async () => (await import("./commands/fork.ts")).fork,
+  },
   { name: "rm", aliases: ["kill"], group: "sandboxes", summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
   {
     name: "envs",

@@ -5,12 +5,14 @@
  * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` their types
  * - `pools.ts`        pools           - `limits.ts`         limits
  * - `templates.ts`    templates       - `volumes.ts`        volumes
+ * - `checkpoints.ts`  checkpoints and forks
  * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
  * - `reports.ts`        the audit log, usage over time
  * - `mcp-bridge.ts`   MCP on standard input and output
  */
+import { CheckpointsClient } from "./checkpoints.ts";
 import { EnvsClient } from "./envs.ts";
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
 import { KeysClient } from "./keys.ts";
@@ -26,6 +28,7 @@ import { TemplatesClient } from "./templates.ts";
 export class AgentBoxClient {
   readonly keys: KeysClient;
   readonly sandboxes: SandboxesClient;
+  readonly checkpoints: CheckpointsClient;
   readonly pools: PoolsClient;
   readonly limits: LimitsClient;
   readonly templates: TemplatesClient;
@@ -47,6 +50,7 @@ export class AgentBoxClient {
     this.metrics = new MetricsClient(http);
     this.reports = new ReportsClient(http);
     this.sandboxes = new SandboxesClient(http);
+    this.checkpoints = new CheckpointsClient(http);
   }
 
   /** Serves MCP to the client that started this program, until the client disconnects. */

@@ -9,6 +9,10 @@ export type Ability = { readonly able: true } | { readonly able: false; readonly
 export interface EngineAbilities {
   /** Freezes all processes of a sandbox in place and lets them go on. On this node; without a name: on any node. */
   pause(nodeName?: string): Ability;
+  /** Keeps the files of a sandbox as an image (checkpoint-images.ts). On this node; without a name: on any node. */
+  checkpoint(nodeName?: string): Ability;
+  /** Keeps the memory of a sandbox, with its processes. */
+  memoryCheckpoint(): Ability;
   /** Holds the connections of single sandboxes to their egress policies. */
   egress(): Ability;
   /** Keeps volumes and mounts them into sandboxes (volumes.ts). */

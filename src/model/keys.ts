@@ -28,6 +28,8 @@ export const labelKeys = {
   scalingGroup: "agentbox.navix.sh/scaling-group",
   /** On a ConfigMap: it remembers an idempotency key. */
   idempotencyKey: "agentbox.navix.sh/idempotency-key",
+  /** On a checkpoint: one of checkpointPurposes; a snapshot when left out. */
+  checkpointPurpose: "agentbox.navix.sh/checkpoint-purpose",
   /** On a Lease: which sort of process it is kept by. */
   processPart: "agentbox.navix.sh/process-part",
   /** Where an object came from; see syncSourceGlobal. */
@@ -35,6 +37,8 @@ export const labelKeys = {
 } as const;
 
 export const annotationKeys = {
+  /** On a SandboxTemplate and a SandboxEnv that a template build made: the id of the built template. */
+  builtTemplate: "agentbox.navix.sh/built-template",
   /** The sandbox id again, kept on a pod that is being recycled until its history is written. */
   sandboxId: "agentbox.navix.sh/sandbox-id",
   /** RFC 3339: when a request took the pod. */
@@ -159,6 +163,8 @@ export const finalizers = {
   pool: "agentbox.navix.sh/finalizer",
   /** On a template that pools name: holds it until none does. */
   templateInUse: "agentbox.navix.sh/template-in-use",
+  /** On a checkpoint: holds it until its image is gone, which waits until nothing names it. */
+  checkpointImage: "agentbox.navix.sh/checkpoint-image",
   /** On an Env: holds it until its pools are gone, or given back. */
   envMembers: "agentbox.navix.sh/env-members",
   /** On a volume: holds it until its data is gone. */

@@ -76,6 +76,9 @@ export interface CreateSandbox {
   /** Whether the daemon asks for the sandbox's access token. */
   readonly secure?: boolean;
   readonly postStartHooks?: readonly PostStartHook[];
+  /** User and folder of commands that name none; left out: those of the image. */
+  readonly defaultUser?: string;
+  readonly defaultWorkdir?: string;
   /** The same key again, from the same caller: the same sandbox. */
   readonly idempotencyKey?: string;
 }

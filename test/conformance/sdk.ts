@@ -26,6 +26,20 @@ export interface SandboxClass {
   setTimeout(sandboxId: string, timeoutMs: number): Promise<void>;
   updateNetwork(sandboxId: string, network: NetworkUpdate): Promise<void>;
   list(options?: ListOptions): Paginator;
+  createSnapshot(sandboxId: string): Promise<Snapshot>;
+  listSnapshots(options?: { readonly sandboxId?: string; readonly limit?: number }): Paginator<Snapshot>;
+  deleteSnapshot(snapshotId: string): Promise<boolean>;
+  fork(sandboxId: string, options?: ForkOptions): Promise<(Sandbox | Error)[]>;
+}
+
+export interface Snapshot {
+  readonly snapshotId: string;
+  readonly names?: readonly string[];
+}
+
+interface ForkOptions {
+  readonly count?: number;
+  readonly timeoutMs?: number;
 }
 
 export interface VolumeClass {
@@ -97,10 +111,10 @@ export interface ListOptions {
   readonly nextToken?: string;
 }
 
-export interface Paginator {
+export interface Paginator<Item = SandboxInfo> {
   readonly hasNext: boolean;
   readonly nextToken?: string;
-  nextItems(): Promise<SandboxInfo[]>;
+  nextItems(): Promise<Item[]>;
 }
 
 export interface SandboxInfo {
@@ -143,7 +157,8 @@ export interface Sandbox {
   updateNetwork(network: NetworkUpdate): Promise<void>;
   getInfo(): Promise<SandboxInfo>;
   getMetrics(): Promise<Metrics[]>;
-  createSnapshot(): Promise<unknown>;
+  createSnapshot(options?: { readonly name?: string }): Promise<Snapshot>;
+  fork(options?: ForkOptions): Promise<(Sandbox | Error)[]>;
   uploadUrl(path?: string, options?: UrlOptions): Promise<string>;
   downloadUrl(path: string, options?: UrlOptions): Promise<string>;
 }

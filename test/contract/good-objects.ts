@@ -98,6 +98,11 @@ const envs: readonly GoodObject[] = [
 const checkpoints: readonly GoodObject[] = [
   checkpoint("checkpoint of a sandbox and nothing else", smallest.checkpoint),
   checkpoint("checkpoint of a sandbox whose id has 63 characters", { sandboxID: "a".repeat(63) }),
+  checkpoint("checkpoint with a name, a tag and another start", {
+    ...smallest.checkpoint,
+    alias: "base.next_1:V1.0",
+    config: { env: { A: "1" }, user: "1000:1000", workingDir: "/srv", entrypoint: [], cmd: ["run", "-x"] },
+  }),
   checkpoint("checkpoint of a sandbox of another cluster", { sandboxID: "west.0198c5a0_7f3e", keepRunning: false, ttlAfterFinished: "0s" }),
 ];
 

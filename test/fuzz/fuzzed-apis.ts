@@ -12,6 +12,8 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { createSources } from "#services/creating/create-sources.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import { unable } from "#engine-port/abilities.ts";
+import { openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
@@ -50,6 +52,9 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   const { log } = logged;
   const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims, abilities });
   const pools = poolService(scene);
+  // There is no node here that could take any: a request would wait.
+  const unableToTake = { checkpoint: () => unable("no node"), memoryCheckpoint: () => unable("no node") };
+  const checkpoints = openCheckpointService({ client, cache, history, clock, log, claims, abilities: unableToTake });
   const execTokens = new ExecTokens<ExecRequest>({
     clock,
     privateKey: generateKeyPairSync("ed25519").privateKey,
@@ -58,6 +63,7 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   const sampler = { ask: async () => {}, log: new UsageLog(), limitsOf: () => undefined };
   const e2bServices = {
     sandboxes,
+    checkpoints,
     sources: createSources(scene),
     usage: sandboxUsage({ cache, sampler }),
     statistics: (caller: Caller, wanted: { readonly since?: string }) => sandboxStatistics(scene, caller, wanted),
@@ -74,7 +80,7 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
     metrics: prometheusMetrics(new Registry()),
     rateLimit: { perSecond: 0, burst: 0 },
     faces: [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace({
         pools,
         envs: envService({ client, cache, namespace: scene.namespace, cluster: { engine: "embedded", id: "local" } }),

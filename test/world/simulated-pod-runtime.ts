@@ -11,6 +11,7 @@ import type {
   ContainerSignal,
   ContainerStarted,
   ContainerStateOnNode,
+  CopiedChanges,
   PodPlan,
   PodRuntime,
   PodState,
@@ -28,7 +29,8 @@ export type RuntimeOperation =
   | "signalContainer"
   | "removeContainer"
   | "freezePod"
-  | "thawPod";
+  | "thawPod"
+  | "copyChanges";
 
 /** What a container does by itself. The default runs until it is told to stop, and then ends at once and well. */
 export interface Behaviour {
@@ -266,6 +268,13 @@ export class SimulatedPodRuntime implements PodRuntime {
 
   thawPod(uid: string): Promise<void> {
     return this.#call("thawPod", () => this.#thaw(this.#pods.get(uid)));
+  }
+
+  copyChanges(id: string): Promise<CopiedChanges> {
+    return this.#call("copyChanges", () => {
+      if (this.#find(id).container === undefined) throw new Error(`there is no container ${id} on this node`);
+      return { frozenMs: 0 };
+    });
   }
 
   async usage(): Promise<PodUsage> {

@@ -6,8 +6,10 @@
  * - `list-routes.ts`      lists and their pages                 - `create-command.ts` a create as a command
  * - `template-reference.ts` what a templateID means            - `metadata-wishes.ts` options in metadata keys
  * - `template-routes.ts`  what sandboxes can be created from    - `log-routes.ts`    logs of sandboxes
+ * - `build-routes.ts`   building templates                - `build-status.ts`  how a build stands · `tag-routes.ts` tags
  * - `log-entry.ts`        level and time of a log line
  * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
+ * - `snapshot-routes.ts`  snapshots and forks of sandboxes
  * - `other-routes.ts`     teams, health, and what is missing
  * - `volume-routes.ts`    volumes                        - `volume-content-routes.ts`  their files, a face of their own
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
@@ -17,17 +19,22 @@
 import type { ApiFace } from "../http/api-server.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import type { Caller } from "#services/caller.ts";
+import type { CheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { CreateSources } from "#services/creating/create-sources.ts";
 import type { PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
+import type { TemplateBuilds } from "#services/builds/template-builds.ts";
+import { buildRoutes } from "./build-routes.ts";
 import { e2bErrors } from "./error-shape.ts";
 import { listRoutes } from "./list-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { metricRoutes } from "./metric-routes.ts";
 import { otherRoutes } from "./other-routes.ts";
 import { sandboxRoutes } from "./sandbox-routes.ts";
+import { snapshotRoutes } from "./snapshot-routes.ts";
+import { tagRoutes } from "./tag-routes.ts";
 import { templateRoutes } from "./template-routes.ts";
 import { volumeRoutes } from "./volume-routes.ts";
 import { volumeContentRoutes, type VolumeContents } from "./volume-content-routes.ts";
@@ -35,7 +42,10 @@ import type { VolumeService } from "#services/volumes/volume-service.ts";
 
 export interface E2bServices {
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   readonly sources: CreateSources;
+  /** Left out where templates cannot be built. */
+  readonly builds?: TemplateBuilds | undefined;
   readonly usage: SandboxUsage;
   readonly volumes: VolumeService;
   /** Counts of live and ended sandboxes. */
@@ -61,7 +71,12 @@ export function e2bFace(services: E2bServices): ApiFace {
       metricRoutes(app, services);
       templateRoutes(app, services);
       volumeRoutes(app, services.volumes);
-      otherRoutes(app);
+      snapshotRoutes(app, services);
+      if (services.builds !== undefined) {
+        buildRoutes(app, services.builds);
+        tagRoutes(app, services.builds);
+      }
+      otherRoutes(app, { hasBuilds: services.builds !== undefined });
     },
   };
 }

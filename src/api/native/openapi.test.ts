@@ -39,6 +39,7 @@ test("docs/openapi.json is current (node tools/generate-openapi.ts)", () => {
 test("the whole API is in it", () => {
   expect(operations.map(({ what }) => what).sort()).toMatchInlineSnapshot(`
     [
+      "delete /v1/checkpoints/{checkpointId}",
       "delete /v1/envs/{envName}",
       "delete /v1/envs/{envName}/groups/{groupName}",
       "delete /v1/envs/{envName}/members/{memberName}",
@@ -52,6 +53,8 @@ test("the whole API is in it", () => {
       "get /v1/audit",
       "get /v1/audit/csv",
       "get /v1/auth/whoami",
+      "get /v1/checkpoints",
+      "get /v1/checkpoints/{checkpointId}",
       "get /v1/clusters",
       "get /v1/envs",
       "get /v1/envs/{envName}",
@@ -102,10 +105,12 @@ test("the whole API is in it", () => {
       "post /v1/pools",
       "post /v1/sandboxes",
       "post /v1/sandboxes/batch",
+      "post /v1/sandboxes/{sandboxId}/checkpoints",
       "post /v1/sandboxes/{sandboxId}/exec",
       "post /v1/sandboxes/{sandboxId}/exec-token",
       "post /v1/sandboxes/{sandboxId}/files/folder",
       "post /v1/sandboxes/{sandboxId}/files/move",
+      "post /v1/sandboxes/{sandboxId}/fork",
       "post /v1/sandboxes/{sandboxId}/pause",
       "post /v1/sandboxes/{sandboxId}/resume",
       "post /v1/sandboxes/{sandboxId}/terminals",

@@ -17,8 +17,9 @@ import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import { startRecycleController } from "#life/recycle/recycle-loop.ts";
 import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
-import { startUnattended } from "#controllers/unattended/tell-unattended.ts";
 import { startVolumeController } from "#controllers/volume/reconcile-volume.ts";
+import { startCheckpointController } from "#controllers/checkpoint/reconcile-checkpoint.ts";
+import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { Volumes } from "#engine-port/volumes.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
@@ -54,11 +55,13 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes">;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes" | "checkpoint">;
   /** Objects of volumes, run and stopped by the caller; nothing acts on them when left out. */
   readonly volumes?: VolumeCache | undefined;
   /** Where the engine has volumes. */
   readonly volumeData?: Volumes | undefined;
+  /** Left out where the ability is missing. */
+  readonly checkpoints?: CheckpointImages | undefined;
   /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
   /** Tells which sandbox a container serves: whether a sandbox was armed, and whether a pod may become idle. */
@@ -111,8 +114,8 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
       recycleTimeoutMs: defaultRecycleTimeoutMs,
     }),
     startRecycleController(common),
-    startUnattended(common),
     ...(volumes === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
+    startCheckpointController(common),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }

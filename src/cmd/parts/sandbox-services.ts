@@ -35,6 +35,7 @@ import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
 import type { JoinTerminal } from "#services/inside/kept-terminals.ts";
+import { type CheckpointService, openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -62,7 +63,11 @@ import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
 import { usageOverTime } from "#services/usage/usage-over-time.ts";
 import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
+import { createOfBuilt } from "#services/builds/create-built.ts";
+import type { BuildBook } from "#services/builds/build-book.ts";
+import type { TemplateBuilds } from "#services/builds/template-builds.ts";
 import { isLoopback } from "./serve-api.ts";
+import { bookOver, type BuildsOptions, type OpenedBuilds, openTemplateBuilds, type TemplateBuildParts } from "./template-builds.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
@@ -103,7 +108,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
   /** Where the engine has volumes: their objects, run and stopped by the caller, and their data. */
   readonly volumes?: VolumeCache | undefined;
   readonly volumeData?: Volumes | undefined;
@@ -113,6 +118,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly maxTimeoutMs?: number | undefined;
   /** Entries that the audit log keeps of each team; as usual when left out. */
   readonly auditEntries?: number | undefined;
+  /** Where template builds keep their files; builds are not offered when left out. */
+  readonly builds?: BuildsOptions | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
   /** Of AgentBox, for clients that ask; not told when left out. */
@@ -126,6 +133,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
 export interface SandboxServices extends AsyncDisposable {
   readonly claims: SandboxClaims;
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
   /** Of the server; the API tells it. */
@@ -136,31 +144,30 @@ export interface SandboxServices extends AsyncDisposable {
    * out: anywhere.
    */
   readonly faces: (domain: string, apiHost?: string, sandboxUrl?: string) => readonly ApiFace[];
+  /** Takes up template builds that an ended process has left, once the cache has everything. */
+  readonly openBuilds: () => void;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
 }
 
 export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
-  const { cache, clock, log, privateKey, podUse, guard, processes } = options;
-  const rate = new CreateRate({ limits: guard, clock, processes });
+  const { cache, clock, log, privateKey, guard } = options;
   const creates = new CreateLog(clock);
-  const onMiss = (team: string): void => creates.miss(team);
-  const opened = openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss });
-  const claims = { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+  const book = options.builds && bookOver(options);
+  const claims = loggedClaims(options, book, creates);
   const refuseCreates = once(claims);
   const live = new LiveSandboxes(cache.pods);
   guard.countSandboxes(countSandboxes(live), countTaken(live));
   const tokens = sandboxTokens(privateKey);
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
   const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
   const ofVolumes = volumeParts(options);
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
   const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
-  const read = podUse ?? daemonUse({ http: options.http, tokens });
-  const onOomKills = oomTeller(options);
-  const sampler = new UsageSampler({ ...options, live, read, onOomKills, sampled: podUse === undefined ? "asked" : "all" });
+  const sampler = usageSampler(options, live, tokens);
   const usage = sandboxUsage({ cache, sampler });
   const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
   const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
@@ -173,23 +180,27 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
   const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
   return {
     claims,
     sandboxes,
+    checkpoints,
     sessions,
     audit,
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, checkpoints, sources, builds: built?.builds, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
       volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
+    openBuilds: () => built?.open(),
     refuseCreates,
     [Symbol.asyncDispose]: async () => {
+      await built?.[Symbol.asyncDispose]();
       changes[Symbol.dispose]();
       sizes[Symbol.dispose]();
       sampler[Symbol.dispose]();
@@ -200,6 +211,21 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   };
 }
 
+/** Creates and ends of sandboxes. Each create is counted, and so is one that found no idle pod. */
+function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
+  const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
+  const onMiss = (team: string): void => creates.miss(team);
+  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+}
+
+/** Where the node is in another process, daemons are asked, and only when a caller wants to know. */
+function usageSampler(options: SandboxServicesOptions, live: LiveSandboxes, tokens: SandboxTokens): UsageSampler {
+  const { podUse } = options;
+  const read = podUse ?? daemonUse({ http: options.http, tokens });
+  return new UsageSampler({ ...options, live, read, onOomKills: oomTeller(options), sampled: podUse === undefined ? "asked" : "all" });
+}
+
 /** What the uses of volumes and their content share. Limits count the volumes that there are. */
 function volumeParts({ guard, volumes, volumeData: engine, privateKey, clock }: SandboxServicesOptions) {
   if (volumes !== undefined)
@@ -208,6 +234,24 @@ function volumeParts({ guard, volumes, volumeData: engine, privateKey, clock }: 
       (...of) => volumes.sizeMiB(...of),
     );
   return { tokenOf: volumeTokens(privateKey), volumes, engine, clock };
+}
+
+/** A create may name a template that was built. */
+function withBuilt(book: BuildBook | undefined, claims: SandboxClaims): SandboxClaims {
+  if (book === undefined) return claims;
+  return {
+    ...claims,
+    create: async (caller, command, options) => await claims.create(caller, createOfBuilt(book, caller, command), options),
+    createMany: async (caller, command, options) => await claims.createMany(caller, createOfBuilt(book, caller, command), options),
+  };
+}
+
+type BuildServices = Pick<TemplateBuildParts, "sandboxes" | "checkpoints" | "inside" | "sources" | "envs">;
+
+function openBuilds(options: SandboxServicesOptions, book: BuildBook | undefined, services: BuildServices): OpenedBuilds | undefined {
+  const { builds } = options;
+  if (builds === undefined || book === undefined) return undefined;
+  return openTemplateBuilds({ ...options, ...services, options: builds, book });
 }
 
 function consoleFaces(

@@ -7,8 +7,13 @@ const noVolumes = unable(
   "this machine cannot keep volumes: they need loop devices (/dev/loop-control) and mkfs.ext4 (apt-get install e2fsprogs)",
 );
 
+/** It takes CRIU on the machine, which this version does not use. */
+const memory = unable("this version keeps the files of a sandbox and not its memory: ask for a checkpoint without memory");
+
 export const embeddedAbilities: EngineAbilities = {
   pause: () => able,
+  checkpoint: () => able,
+  memoryCheckpoint: () => memory,
   egress: () => able,
   volumes: () => (canKeepVolumes() ? able : noVolumes),
   userNamespaces: () => users,

@@ -13,6 +13,8 @@ export interface ClusterFacts {
 export function kubernetesAbilities(facts: ClusterFacts): EngineAbilities {
   return {
     pause: (nodeName) => (facts.freezes(nodeName) ? able : cannotPause(facts, nodeName)),
+    checkpoint: () => noCheckpoints,
+    memoryCheckpoint: () => noCheckpoints,
     egress: () => noEgress,
     volumes: () => noVolumes,
     userNamespaces: () => (facts.userNamespaces() ? able : noUsers),
@@ -27,6 +29,9 @@ function cannotPause({ freezes }: ClusterFacts, nodeName: string | undefined): A
   );
 }
 
+const noCheckpoints = unable(
+  "checkpoints of sandboxes are not taken on a cluster by this version: copy files out of the sandbox, or run AgentBox on one machine (agentbox up)",
+);
 const noEgress = unable(
   "this cluster cannot enforce egress rules of single sandboxes: close networks for all of them with NetworkPolicies",
 );

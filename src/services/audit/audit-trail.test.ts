@@ -65,12 +65,28 @@ describe("the audit trail", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("more than 10,000 waiting entries are dropped and counted", async () => {
+  test("more than 2,500 waiting entries of a team are dropped and counted, and so are more than 10,000 of all", async () => {
     const { trail, clock, dropped } = open({ failures: Infinity });
-    const notes = Array.from({ length: 10_003 }, (_, index) => trail.note(entry(String(index))));
-    await clock.step(1000);
-    await Promise.all(notes);
-    expect(await dropped()).toBe(3);
+    const note = async (count: number, team: string): Promise<number> => {
+      const notes = Array.from({ length: count }, (_, index) => trail.note(entry(String(index), team)));
+      await clock.step(1000);
+      await Promise.all(notes);
+      return dropped();
+    };
+    expect(await note(2503, "red")).toBe(3);
+    expect(await note(2500, "blue")).toBe(3);
+    for (const team of ["green", "white"]) expect(await note(2500, team)).toBe(3);
+    expect(await note(1, "grey")).toBe(4);
+  });
+
+  test("a team may wait again for as many when its entries are stored", async () => {
+    const { trail, clock, dropped } = open({ failures: 1 });
+    for (let round = 0; round < 2; round++) {
+      const notes = Array.from({ length: 2500 }, (_, index) => trail.note(entry(String(index))));
+      await clock.step(60_000);
+      await Promise.all(notes);
+    }
+    expect(await dropped()).toBe(0);
   });
 
   test("its end waits for the last entries, five seconds at most, and counts those that are lost", async () => {

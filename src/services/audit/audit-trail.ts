@@ -25,6 +25,8 @@ export type NewEntry = Omit<AuditEntry, "id" | "at">;
 export const defaultEntriesPerTeam = 100_000;
 
 const maxWaiting = 10_000;
+/** What one team sends while the database is away leaves room for entries of the others. */
+const maxWaitingOfTeam = maxWaiting / 4;
 const groupSize = 500;
 const patienceMs = 1000;
 const retry = { baseMs: 200, maxMs: 10_000, jitter: "equal" } as const;
@@ -41,6 +43,7 @@ export class AuditTrail implements AsyncDisposable {
   readonly #keep: number;
   readonly #dropped: Counter<never>;
   readonly #waiting: Waiting[] = [];
+  readonly #waitingOf = new Map<string, number>();
   readonly #added = new Map<string, number>();
   readonly #stop = new AbortController();
   #writing: Promise<void> | undefined;
@@ -58,10 +61,11 @@ export class AuditTrail implements AsyncDisposable {
   /** Resolves when the entry is stored, or after a second. Never rejects. */
   async note(noted: NewEntry): Promise<void> {
     if (this.#keep === 0) return;
-    if (this.#waiting.length >= maxWaiting || this.#stop.signal.aborted) return this.#drop(1);
+    if (this.#isFullFor(noted.team) || this.#stop.signal.aborted) return this.#drop(1);
     const { clock } = this.#deps;
     const entry: AuditEntry = { ...noted, id: randomUUID(), at: new Date(clock.now()).toISOString() };
     const stored = new Promise<void>((done) => this.#waiting.push({ entry, done }));
+    this.#waitingOf.set(entry.team, (this.#waitingOf.get(entry.team) ?? 0) + 1);
     this.#writing ??= this.#writeAll().finally(() => (this.#writing = undefined));
     await endsWithin(stored, clock, patienceMs);
   }
@@ -77,7 +81,7 @@ export class AuditTrail implements AsyncDisposable {
       const group = this.#waiting.slice(0, groupSize);
       try {
         await this.#deps.store.add(group.map(({ entry }) => entry));
-        this.#waiting.splice(0, group.length);
+        this.#take(group.length);
         failures = 0;
         for (const { done } of group) done();
         await this.#trim(group);
@@ -89,13 +93,27 @@ export class AuditTrail implements AsyncDisposable {
     }
   }
 
+  #isFullFor(team: string): boolean {
+    return this.#waiting.length >= maxWaiting || (this.#waitingOf.get(team) ?? 0) >= maxWaitingOfTeam;
+  }
+
+  #take(count: number): readonly Waiting[] {
+    const taken = this.#waiting.splice(0, count);
+    for (const { entry } of taken) {
+      const left = (this.#waitingOf.get(entry.team) ?? 1) - 1;
+      if (left > 0) this.#waitingOf.set(entry.team, left);
+      else this.#waitingOf.delete(entry.team);
+    }
+    return taken;
+  }
+
   async #pause(failures: number): Promise<void> {
     const { clock, random = Math.random } = this.#deps;
     await sleep(clock, backoffMs(retry, failures, random), this.#stop.signal).catch(() => {});
   }
 
   #giveUp(): void {
-    const rest = this.#waiting.splice(0);
+    const rest = this.#take(this.#waiting.length);
     for (const { done } of rest) done();
     this.#drop(rest.length);
   }

@@ -252,12 +252,12 @@ class Create {
 
   #order({ pod, pool }: ClaimedPod): InitBody {
     const { imageCommand } = this.#offerOf(pool);
-    const { envVars, secure = true } = this.#request.command;
+    const { envVars, secure = true, defaultUser, defaultWorkdir } = this.#request.command;
     const { tokens } = this.#deps;
     const id = this.#sandboxId;
     return {
       ...(secure ? { accessToken: tokens.accessTokenOf(id), trafficToken: tokens.trafficTokenOf(id) } : {}),
-      ...(envVars === undefined ? {} : { envVars }),
+      ...withoutUndefined({ envVars, defaultUser, defaultWorkdir }),
       ...(imageCommand !== undefined && runsImageCommand(pod) ? { imageCommand } : {}),
     };
   }

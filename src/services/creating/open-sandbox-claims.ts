@@ -33,6 +33,7 @@ import { endForCaller } from "./end-sandbox.ts";
 import { findCreated } from "./find-created.ts";
 import { KeysToForget } from "./forget-keys.ts";
 import { createOnce, type IdempotencyDeps } from "./idempotent-create.ts";
+import { meantCreate } from "#services/checkpoints/meant-checkpoint.ts";
 import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "#services/sandbox-service.ts";
@@ -129,11 +130,12 @@ async function createChecked(
   const volumeMounts = resolveMounts(context, caller, command.volumeMounts ?? []);
   context.rate?.take(caller.team, caller.user);
   // Before anything is noted: a request that means nothing is no use of its key.
-  const meant = resolveCreate(context, caller, command);
+  const wanted = await meantCreate(context, caller, command);
+  const meant = resolveCreate(context, caller, wanted);
   const { startupTimeoutMs: timeoutMs } = meant;
   using time = new CreateTime({ clock, timeoutMs, waitMs: command.waitMs, caller: options.signal, stopped });
   const once: IdempotencyDeps = { client, clock, keysNamespace, longestCreateMs: timeoutMs + marginMs, onNoted: context.onKeyNoted };
-  const request = { wait: options.wait, time, caller, command, volumeMounts };
+  const request = { wait: options.wait, time, caller, command: wanted, volumeMounts };
   return await createOnce(once, caller, command, {
     create: (sandboxId, nextId) => createSandbox(context, { ...request, meant, sandboxId, nextId }),
     find: (sandboxId) => findCreated(context, { ...request, sandboxId }),

@@ -31,13 +31,14 @@ export type Counted =
   | "keys"
   | "templates"
   | "volumes"
-  | "volumeMiB";
+  | "volumeMiB"
+  | "checkpoints";
 
 /** What live sandboxes take, which the service that makes them knows. */
 type OfSandboxes = "sandboxes" | "cpu" | "memoryMiB";
 
 /** Where nothing is counted, only what is being made is. */
-type Uncounted = "idlePods" | "envs" | "volumes" | "volumeMiB";
+type Uncounted = "idlePods" | "envs" | "volumes" | "volumeMiB" | "checkpoints";
 
 /** What is known of a team beside it, and kept inside the limit elsewhere: by the node, which brings images. */
 export type Seen = Counted | "imageMiB";
@@ -229,6 +230,9 @@ const words = {
   templates: "templates",
   volumes: "volumes",
   volumeMiB: "MiB in volumes",
+  checkpoints: "checkpoints",
+  builds: "builds under way",
+  buildFilesMiB: "MiB of files for builds",
   waitingCreates: "creates that wait",
   connections: "requests and connections open",
   createsPerMinute: "creates a minute",

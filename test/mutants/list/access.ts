@@ -233,7 +233,7 @@ export const accessMutants: readonly Mutant[] = [
   bugsIn(
     "src/api/console/console-face.ts",
     ["src/api/console/console-face.test.ts"],
-    [["sign-ins have no rate", "    enterAs(caller, reply);\n    const { text", "    const { text"]],
+    [["sign-ins have no rate", "    enterAs(caller, reply);\n    setCaller", "    setCaller"]],
   ),
   bugsIn(
     "src/envd/armed/access-token.ts",
@@ -255,6 +255,52 @@ export const accessMutants: readonly Mutant[] = [
         'sandboxPhase: "agentbox.navix.sh/phase"',
       ],
       ["a finalizer of the specification has another name", 'pool: "agentbox.navix.sh/finalizer"', 'pool: "agentbox.navix.sh/pool"'],
+    ],
+  ),
+  bugsIn(
+    "src/services/checkpoints/find-checkpoint.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [
+      [
+        "every caller finds every checkpoint",
+        "owns(caller, checkpoint) && checkpoint.metadata.deletionTimestamp === undefined;\n  const byId",
+        "checkpoint.metadata.deletionTimestamp === undefined;\n  const byId",
+      ],
+      [
+        "a checkpoint that the cache does not show is found by every caller",
+        "return items.find((checkpoint) => owns(caller, checkpoint) && ",
+        "return items.find((checkpoint) => ",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/services/checkpoints/list-checkpoints.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [["a list shows the checkpoints of all teams", "owns(caller, checkpoint) &&\n", ""]],
+  ),
+  bugsIn(
+    "src/services/checkpoints/meant-checkpoint.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [
+      ["the name of an image is a right to it", "await checkImages(deps, caller, command);", ""],
+      [
+        "an admin uses a team's checkpoint for nobody",
+        'if (team === "" || team === caller.team) return;',
+        "if (team !== undefined) return;",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/controllers/checkpoint/plan-checkpoint.ts",
+    ["src/controllers/checkpoint/reconcile-checkpoint.test.ts"],
+    [
+      ["a checkpoint is taken of another team's sandbox", " || !isOfOwner(checkpoint, pod)) {", ") {"],
+      [
+        "an image goes while a sandbox runs from it",
+        'return facts.isNamed ? { kind: "look-again", afterMs: namedEveryMs } : { kind: "remove" };',
+        'return { kind: "remove" };',
+      ],
+      ["a checkpoint is kept for ever", 'return left <= 0 ? { kind: "delete" }', 'return left === null ? { kind: "delete" }'],
     ],
   ),
 ].flat();

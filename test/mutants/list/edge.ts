@@ -294,4 +294,12 @@ export const edgeMutants: readonly Mutant[] = [
       ["a busy team pushes out what is remembered of others", "one[1].length > most[1].length", "one[1].length < most[1].length"],
     ],
   ),
+  bugsIn(
+    "src/services/audit/audit-trail.ts",
+    ["src/services/audit/audit-trail.test.ts"],
+    [
+      ["one team's changes push others out of the audit log", " || (this.#waitingOf.get(team) ?? 0) >= maxWaitingOfTeam", ""],
+      ["entries that were stored count as waiting", "this.#waitingOf.set(entry.team, left);", "{}"],
+    ],
+  ),
 ].flat();

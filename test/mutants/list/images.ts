@@ -117,4 +117,15 @@ export const imageMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  bugsIn(
+    "src/images/image-store.ts",
+    ["src/images/checkpoint/save-checkpoint.test.ts"],
+    [
+      [
+        "a pod of any team gets a checkpoint by its name",
+        "record.team !== undefined && record.team !== options.budget?.team",
+        "record.team === null",
+      ],
+    ],
+  ),
 ].flat();

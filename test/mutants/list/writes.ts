@@ -221,7 +221,7 @@ export const writeMutants: readonly Mutant[] = [
         "await endsWithin(stored, clock, patienceMs);",
         "void endsWithin(stored, clock, patienceMs);",
       ],
-      ["entries in memory have no bound", "if (this.#waiting.length >= maxWaiting || ", "if ("],
+      ["entries in memory have no bound", "this.#waiting.length >= maxWaiting || ", ""],
     ],
   ),
   bugsIn(

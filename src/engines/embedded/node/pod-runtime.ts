@@ -48,10 +48,21 @@ export interface PodRuntime {
   freezePod(uid: string): Promise<void>;
   thawPod(uid: string): Promise<void>;
 
+  /**
+   * Copies what a container has changed in its root file system into an empty folder of the machine, while its pod stands still; a pod that was frozen
+   * before stays frozen. Owners are as the container sees them. Ends early, with the pod as it was, when the pod or the container is to be removed.
+   */
+  copyChanges(id: string, folder: string, signal: AbortSignal): Promise<CopiedChanges>;
+
   usage(uid: string): Promise<PodUsage>;
 
   /** Lets go of watchers and handles; containers go on running. */
   close(): Promise<void>;
+}
+
+export interface CopiedChanges {
+  /** How long the pod stood still for it. */
+  readonly frozenMs: number;
 }
 
 /** SIGKILL, and what images name as the signal that asks them to stop. */

@@ -27,12 +27,14 @@ import type {
   ContainerPlan,
   ContainerSignal,
   ContainerStarted,
+  CopiedChanges,
   PodPlan,
   PodRuntime,
   PodState,
   PodUsage,
   PodVolumes,
 } from "./pod-runtime.ts";
+import { CopiesUnderWay, copyUpper } from "./pods/copy-upper.ts";
 import { prepareExec } from "./pods/prepare-exec.ts";
 import { CommandSession } from "./runtime/exec-session.ts";
 import { type NodeOptions, openNode } from "./pods/open-node.ts";
@@ -76,6 +78,7 @@ class RuncPodRuntime implements MachineRuntime {
   readonly #exits: ExitReports;
   readonly #closeNode: () => Promise<void>;
   readonly #serial = new SerialByKey();
+  readonly #copies = new CopiesUnderWay();
 
   constructor(context: NodeContext, pods: Map<string, NodePod>, exits: ExitReports, closeNode: () => Promise<void>) {
     this.#context = context;
@@ -119,6 +122,7 @@ class RuncPodRuntime implements MachineRuntime {
   }
 
   removePod(uid: string): Promise<void> {
+    this.#copies.end(uid);
     return this.#serial.run(uid, async () => {
       const pod = this.#pods.get(uid);
       if (pod !== undefined) await this.#removePod(pod);
@@ -155,6 +159,7 @@ class RuncPodRuntime implements MachineRuntime {
   async removeContainer(id: string): Promise<void> {
     const container = this.#find(id);
     if (container === undefined) return;
+    this.#copies.end(container.pod.uid);
     await this.#serial.run(container.pod.uid, async () => {
       if (!container.pod.containers.has(id)) return;
       await container.remove();
@@ -180,6 +185,17 @@ class RuncPodRuntime implements MachineRuntime {
     return this.#serial.run(uid, () => this.#context.cgroups.thaw(uid));
   }
 
+  copyChanges(id: string, folder: string, signal: AbortSignal): Promise<CopiedChanges> {
+    const { pod } = this.#require(id);
+    return this.#serial.run(pod.uid, () =>
+      this.#copies.run(pod.uid, signal, async (ended) => {
+        const container = this.#require(id);
+        const frozenMs = await pod.standStill(() => copyUpper(container.writableFolder, folder, ended));
+        return { frozenMs };
+      }),
+    );
+  }
+
   async usage(uid: string): Promise<PodUsage> {
     const pod = this.#pods.get(uid);
     if (pod === undefined) throw new Error(`there is no pod ${uid} on this node`);
@@ -188,6 +204,7 @@ class RuncPodRuntime implements MachineRuntime {
 
   async close(): Promise<void> {
     const { clock, commands, log } = this.#context;
+    this.#copies.endAll();
     const isIdle = this.#serial.idle();
     // What an action leaves unfinished is found and removed by the next life, as after a kill -9.
     if (!(await endsWithin(isIdle, clock, closingMs))) {

@@ -20,6 +20,8 @@ export class NodePod {
   #egress: EgressElements;
   /** False for a pod of an earlier life: it may have died before everything was in place. */
   #complete = false;
+  /** It stands still for a copy, and is not to count as frozen. */
+  #isHeld = false;
   /** Whether a container may have been in the slot's namespaces. */
   #isUsed: boolean;
 
@@ -52,7 +54,7 @@ export class NodePod {
       name,
       ip: this.slot.ip,
       slot: this.slot.index,
-      frozen: this.#context.cgroups.isFrozen(uid),
+      frozen: !this.#isHeld && this.#context.cgroups.isFrozen(uid),
       egress,
       volumes: this.#record.volumes,
       containers: [...this.containers.values()].map(({ state }) => state),
@@ -109,6 +111,25 @@ export class NodePod {
     const isShared = [...this.containers.values()].some(({ state }) => state.state !== "exited");
     if (this.#isUsed && !isShared) await renewSlot(this.#context.paths.slots, this.slot.index, this.#context.network);
     this.#isUsed = true;
+  }
+
+  /** Does the work while no process of the pod runs, and says how long that was. A pod that is frozen already stays so. */
+  async standStill(work: () => Promise<void>): Promise<number> {
+    const { cgroups, clock } = this.#context;
+    if (cgroups.isFrozen(this.uid)) {
+      await work();
+      return 0;
+    }
+    const since = clock.now();
+    this.#isHeld = true;
+    try {
+      await cgroups.freeze(this.uid);
+      await work();
+    } finally {
+      await cgroups.thaw(this.uid);
+      this.#isHeld = false;
+    }
+    return clock.now() - since;
   }
 
   /** Also called before each container: the one before it may have written into these files, as another user. */
