@@ -184,6 +184,11 @@ bench-growth: $(STAMP) ## Measure 30 creates at once on a fresh server, and crea
 	@$(NODE_PACKAGES)
 	@node bench/growth/run.ts
 
+.PHONY: bench-checkpoints
+bench-checkpoints: $(STAMP) ## Measure snapshots and forks of sandboxes beside cp and tar of the same files (needs root)
+	@$(NODE_PACKAGES)
+	@node bench/checkpoints/run.ts
+
 .PHONY: bench-images
 bench-images: $(STAMP) ## Measure pulling and unpacking images
 	@$(TEST_PACKAGES)

@@ -105,7 +105,8 @@ test("other tools read it, and a store that gets it back from them has the same 
   execFileSync("skopeo", ["--insecure-policy", "copy", "-q", `oci:${layout}:${record.name}`, `oci-archive:${archive}:copied`]);
   const other = await newStore("two");
   const [copied] = await other.import(archive, { name: "copied:1" });
-  expect(copied?.digest).toBe(record.digest);
+  // They may compress layers, so manifests differ; what the layers are does not.
+  expect(copied?.id).toBe(record.id);
   const [mine, theirs] = [
     await store.ensure(record.name, { pullPolicy: "Never" }),
     await other.ensure("copied:1", { pullPolicy: "Never" }),
