@@ -14,6 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   scheduling: ["sandbox", "model", "lib"],
   autoscaling: ["sandbox", "model", "lib"],
   "daemon-client": ["envd-protocol", "sandbox", "model", "lib"],
+  volumes: ["engine-port", "sandbox", "read-model", "kube", "model", "lib"],
   pools: ["sandbox", "read-model", "kube", "images", "plugins", "model", "lib"],
   life: [
     "engine-port",
@@ -32,6 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   controllers: [
     "engine-port",
     "life",
+    "volumes",
     "pools",
     "daemon-client",
     "scheduling",
@@ -48,6 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   services: [
     "engine-port",
     "life",
+    "volumes",
     "pools",
     "daemon-client",
     "envd-protocol",

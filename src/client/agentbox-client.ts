@@ -4,11 +4,13 @@
  * - `http-caller.ts`  one request     - `client-error.ts`   how it fails
  * - `keys.ts`         API keys        - `sandboxes.ts`      sandboxes; `sandbox-types.ts` their types
  * - `pools.ts`        pools           - `limits.ts`         limits
- * - `templates.ts`    templates       - `checkpoints.ts`    checkpoints and forks
+ * - `templates.ts`    templates       - `volumes.ts`        volumes
+ * - `checkpoints.ts`  checkpoints and forks
  * - `builds.ts`       template builds
  * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
+ * - `reports.ts`        the audit log, usage over time
  * - `mcp-bridge.ts`   MCP on standard input and output
  */
 import { BuildsClient } from "./builds.ts";
@@ -20,7 +22,9 @@ import { LimitsClient } from "./limits.ts";
 import { McpBridge, type McpBridgeOptions } from "./mcp-bridge.ts";
 import { MetricsClient } from "./metrics.ts";
 import { PoolsClient } from "./pools.ts";
+import { ReportsClient } from "./reports.ts";
 import { SandboxesClient } from "./sandboxes.ts";
+import { VolumesClient } from "./volumes.ts";
 import { TemplatesClient } from "./templates.ts";
 
 export class AgentBoxClient {
@@ -33,6 +37,8 @@ export class AgentBoxClient {
   readonly templates: TemplatesClient;
   readonly envs: EnvsClient;
   readonly metrics: MetricsClient;
+  readonly volumes: VolumesClient;
+  readonly reports: ReportsClient;
   readonly #http: HttpCaller;
 
   constructor(options: ClientOptions) {
@@ -44,7 +50,9 @@ export class AgentBoxClient {
     this.limits = new LimitsClient(http);
     this.templates = new TemplatesClient(http);
     this.envs = new EnvsClient(http);
+    this.volumes = new VolumesClient(http);
     this.metrics = new MetricsClient(http);
+    this.reports = new ReportsClient(http);
     this.sandboxes = new SandboxesClient(http);
     this.checkpoints = new CheckpointsClient(http);
   }

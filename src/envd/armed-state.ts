@@ -9,10 +9,16 @@ export class ArmedState {
   #armed: { readonly sandboxId: string; readonly init: InitBody } | undefined;
   #isRetired = false;
   readonly #onArmed: (() => void)[] = [];
+  readonly #onRetired: (() => void)[] = [];
 
   /** Called once, at the first arming. */
   onArmed(heard: () => void): void {
     this.#onArmed.push(heard);
+  }
+
+  /** Called once, before anything of the sandbox is ended. */
+  onRetired(heard: () => void): void {
+    this.#onRetired.push(heard);
   }
 
   get isRetired(): boolean {
@@ -41,6 +47,7 @@ export class ArmedState {
     if (this.#armed !== undefined && this.#armed.sandboxId !== sandboxId) return "taken";
     this.#armed = { sandboxId, init: {} };
     this.#isRetired = true;
+    for (const heard of this.#onRetired.splice(0)) heard();
     return "retired";
   }
 }

@@ -11,6 +11,7 @@ import { interpreterServer } from "./interpreter-server.ts";
 import { OwnSockets } from "./ports/socket-count.ts";
 import { rehearseCommand } from "./rehearsal.ts";
 import { envdServer } from "./server.ts";
+import { startSwerexProcess, swerexServer } from "./swerex-server.ts";
 
 function required(name: string): string {
   const value = process.env[name];
@@ -30,6 +31,7 @@ const identity = {
 const port = Number(process.env["AGENTBOX_ENVD_PORT"] ?? envdPort);
 const program = { given: process.argv.slice(2), ofImage: process.env["AGENTBOX_IMAGE_ENTRYPOINT"] === "true" };
 const interpreterPort = process.env["AGENTBOX_INTERPRETER_PORT"];
+const swerexPort = process.env["AGENTBOX_SWEREX_PORT"];
 const helper = join(import.meta.dirname, "helper");
 const state = new ArmedState();
 const own = new OwnSockets();
@@ -65,6 +67,16 @@ if (interpreterPort !== undefined) {
   interpreter.on("error", (error) => console.error(`envd: no code interpreter: ${error.message}`));
   own.add(interpreter);
   servers.push([Number(interpreterPort), interpreter]);
+}
+if (swerexPort !== undefined && process.env["AGENTBOX_SWEREX_MODE"] === "process") {
+  const user = process.env["AGENTBOX_SWEREX_USER"] ?? "root";
+  state.onArmed(() => void setImmediate(() => void startSwerexProcess(state, Number(swerexPort), user)));
+} else if (swerexPort !== undefined) {
+  const swerex = swerexServer({ state, helper, user: process.env["AGENTBOX_SWEREX_USER"] ?? "root" });
+  // The sandbox works without it.
+  swerex.on("error", (error) => console.error(`envd: no runtime swerex: ${error.message}`));
+  own.add(swerex);
+  servers.push([Number(swerexPort), swerex]);
 }
 const doors = heldDoors(process.env["AGENTBOX_DOORS"]);
 const listen = (): void => {

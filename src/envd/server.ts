@@ -2,14 +2,16 @@
  * The daemon inside every sandbox. Each idle sandbox pays for a waiting daemon in memory, so a waiting daemon loads only `node:` modules.
  * - `helper/`: answers while it waits,
  * - `armed-state.ts`: the sandbox that it serves, - `init-request.ts`: arms it, - `retire-request.ts`, `end-processes.ts`: its end,
+ * - `open-answers.ts`: broken off at the end,
  * - `own-program.ts`: the program that the container would run without it, - `idle-memory.ts`: keeps it small while it waits,
- * - `interpreter-server.ts`: the port of the code interpreter, - `main.ts`: the process.
+ * - `part-server.ts`, `interpreter-server.ts`, `swerex-server.ts`: ports of the code interpreter and of SWE-ReX, - `main.ts`: the process.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { header } from "#envd-protocol/arming.ts";
 import type { ArmedOptions } from "./armed/armed-server.ts";
 import type { ArmedState } from "./armed-state.ts";
 import { answerInit, type Answer, type Identity } from "./init-request.ts";
+import { breakOffAtEnd } from "./open-answers.ts";
 import { answerRetire, type EndProcesses } from "./retire-request.ts";
 
 /** Clients and gateways keep connections open, and streams may be silent for long. */
@@ -49,6 +51,7 @@ export function envdServer(identity: Identity, options: EnvdOptions): Server {
     // A client that disconnects during its request needs no handling.
     serve(request, response).catch(() => response.destroy());
   });
+  breakOffAtEnd(server, state, (request) => pathOf(request) === "/retire" || pathOf(request) === "/health");
   return server;
 }
 

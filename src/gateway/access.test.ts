@@ -14,8 +14,10 @@ interface Request {
   readonly method?: string;
 }
 
+type Door = "daemon" | "interpreter" | "swerex";
+
 /** Requests without access: each is refused, or told only public facts. */
-const strangers: readonly (readonly [string, "daemon" | "interpreter", Request])[] = [
+const strangers: readonly (readonly [string, Door, Request])[] = [
   ["no token", "daemon", { path: "/process.Process/List", method: "POST" }],
   ["a token of another sandbox", "daemon", { path: "/envs", headers: { "x-access-token": "access-xyz" } }],
   ["the traffic token instead of the access token", "daemon", { path: "/envs", headers: { "e2b-traffic-access-token": "traffic-abc" } }],
@@ -27,28 +29,31 @@ const strangers: readonly (readonly [string, "daemon" | "interpreter", Request])
   ["a signature on another route", "daemon", { path: signed("/x", "read").replace("/files", "/envs") }],
   ["no token", "interpreter", { path: "/execute", method: "POST" }],
   ["a wrong token", "interpreter", { path: "/contexts", headers: { "x-access-token": "access-xyz" } }],
+  ["no key", "swerex", { path: "/is_alive" }],
+  ["a wrong key", "swerex", { path: "/execute", method: "POST", headers: { "x-api-key": "access-xyz" } }],
   ["a wrong traffic token", "interpreter", { path: "/contexts", headers: { "e2b-traffic-access-token": "traffic-xyz" } }],
 ];
 
-const owners: readonly (readonly [string, "daemon" | "interpreter", Request])[] = [
+const owners: readonly (readonly [string, Door, Request])[] = [
   ["its access token", "daemon", { path: "/envs", headers: { "x-access-token": "access-abc" } }],
   ["a signature of a read", "daemon", { path: signed("/x", "read") }],
   ["a signature of a write", "daemon", { path: signed("/x", "write"), method: "POST" }],
   ["its access token", "interpreter", { path: "/execute", method: "POST", headers: { "x-access-token": "access-abc" } }],
+  ["its access token as key", "swerex", { path: "/execute", method: "POST", headers: { "x-api-key": "access-abc" } }],
   ["its traffic token", "interpreter", { path: "/contexts", headers: { "e2b-traffic-access-token": "traffic-abc" } }],
 ];
 
 interface DaemonWorld extends AsyncDisposable {
   readonly world: GatewayWorld;
   readonly woken: string[];
-  readonly ask: (door: "daemon" | "interpreter", request: Request) => Promise<number | undefined>;
+  readonly ask: (door: Door, request: Request) => Promise<number | undefined>;
   readonly is: (state: "paused" | "running", annotations?: Record<string, string>) => void;
 }
 
 /** The sandbox `abc`. Its daemon refuses every request: the tests look at what the gateway does first. */
 async function daemonWorld(): Promise<DaemonWorld> {
   const woken: string[] = [];
-  const ports = { daemonPort: 0, interpreterPort: 0 };
+  const ports = { daemonPort: 0, interpreterPort: 0, swerexPort: 0 };
   const world = await gatewayWorld({
     wake: async (id) => {
       woken.push(id);
@@ -56,7 +61,7 @@ async function daemonWorld(): Promise<DaemonWorld> {
     },
   });
   const program = (): Promise<number> => world.program((_, response) => void response.writeHead(401).end());
-  [ports.daemonPort, ports.interpreterPort] = [await program(), await program()];
+  [ports.daemonPort, ports.interpreterPort, ports.swerexPort] = [await program(), await program(), await program()];
   const paused = { [annotationKeys.paused]: "2026-01-01T00:00:00Z", [annotationKeys.autoResume]: "true" };
   return {
     world,
@@ -64,7 +69,7 @@ async function daemonWorld(): Promise<DaemonWorld> {
     is: (state, annotations = {}) =>
       world.sandbox("abc", { ...ports, annotations: { ...(state === "paused" ? paused : {}), ...annotations } }),
     ask: async (door, { path = "/", headers = {}, method = "GET" }) => {
-      const at = to("abc", door === "daemon" ? daemonPort : ports.interpreterPort);
+      const at = to("abc", { daemon: daemonPort, interpreter: ports.interpreterPort, swerex: ports.swerexPort }[door]);
       const [response] = await send(world, { path, method, headers: { ...at, ...headers } });
       await text(response);
       return response.statusCode;
@@ -115,6 +120,13 @@ describe("a request with access resumes it, and counts as its use", () => {
     expect(await scene.ask(door, request)).toBe(401);
     expect(scene.woken).toEqual(["abc"]);
     expect(scene.world.traffic.of("abc")).toMatchObject({ open: 0 });
+  });
+
+  test("with the key of SWE-ReX, where its ports are private", async () => {
+    await using scene = await daemonWorld();
+    scene.is("running", { [annotationKeys.privateTraffic]: "true" });
+    const asked = (key: string) => scene.ask("swerex", { path: "/is_alive", headers: { "x-api-key": key } });
+    expect([await asked("access-abc"), await asked("access-xyz")]).toEqual([401, 403]);
   });
 
   test("without any token, where the sandbox was made without one", async () => {

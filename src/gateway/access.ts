@@ -7,7 +7,7 @@ import { fileQuery, refusal } from "#envd-protocol/file-access.ts";
 import type { Clock } from "#lib/clock.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
-import { daemonPortOf, interpreterPortOf } from "#sandbox/pods/runtimes.ts";
+import { daemonPortOf, interpreterPortOf, swerexPortOf } from "#sandbox/pods/runtimes.ts";
 import { publicDaemonPort } from "./daemon-port.ts";
 import type { Target } from "./target.ts";
 
@@ -22,6 +22,8 @@ export interface Shown {
   readonly method: string;
   readonly trafficToken?: string | undefined;
   readonly accessToken?: string | undefined;
+  /** The access token, as clients of SWE-ReX send it. */
+  readonly apiKey?: string | undefined;
 }
 
 /**
@@ -33,21 +35,38 @@ export type Access = "admitted" | "stranger" | "forbidden";
 
 export function accessOf(deps: AccessDeps, pod: Pod, target: Target, shown: Shown): Access {
   const { annotations = {} } = pod.metadata;
-  const hasTrafficToken = (): boolean => isSame(shown.trafficToken, deps.trafficTokenOf(target.sandboxId));
-  const isPrivate = target.port !== publicDaemonPort && annotations[annotationKeys.privateTraffic] === "true";
-  if (isPrivate && !hasTrafficToken()) return "forbidden";
   const door = doorAt(pod, target.port);
+  const isPrivate = target.port !== publicDaemonPort && annotations[annotationKeys.privateTraffic] === "true";
+  if (isPrivate && !hasTrafficToken(deps, target, shown) && !hasApiKey(deps, door, target, shown)) return "forbidden";
   if (door === "program" || annotations[annotationKeys.openDaemon] === "true") return "admitted";
+  return isOwner(deps, door, target, shown) ? "admitted" : "stranger";
+}
+
+type Door = "daemon" | "interpreter" | "swerex" | "program";
+
+function isOwner(...[deps, door, target, shown]: Asked): boolean {
+  if (door === "swerex") return hasApiKey(deps, door, target, shown);
   const accessToken = deps.accessTokenOf(target.sandboxId);
-  if (isSame(shown.accessToken, accessToken)) return "admitted";
+  if (isSame(shown.accessToken, accessToken)) return true;
   // The only token that clients of the interpreter send with all requests.
-  if (door === "interpreter") return hasTrafficToken() ? "admitted" : "stranger";
-  return isSignedFile(deps, target.url, shown, accessToken) ? "admitted" : "stranger";
+  return door === "interpreter" ? hasTrafficToken(deps, target, shown) : isSignedFile(deps, target.url, shown, accessToken);
+}
+
+type Asked = [deps: AccessDeps, door: Door, target: Target, shown: Shown];
+
+function hasTrafficToken({ trafficTokenOf }: AccessDeps, { sandboxId }: Target, { trafficToken }: Shown): boolean {
+  return isSame(trafficToken, trafficTokenOf(sandboxId));
+}
+
+/** The only token that clients of SWE-ReX can send, and the one that the daemon asks them for. */
+function hasApiKey(...[{ accessTokenOf }, door, { sandboxId }, { apiKey }]: Asked): boolean {
+  return door === "swerex" && isSame(apiKey, accessTokenOf(sandboxId));
 }
 
 /** The program on the port: the daemon, on one of its ports, or a program of the sandbox's user. */
-function doorAt(pod: Pod, port: number): "daemon" | "interpreter" | "program" {
+function doorAt(pod: Pod, port: number): Door {
   if (port === publicDaemonPort || port === daemonPortOf(pod)) return "daemon";
+  if (port === swerexPortOf(pod)) return "swerex";
   return port === interpreterPortOf(pod) ? "interpreter" : "program";
 }
 

@@ -52,8 +52,11 @@ export function tooManyOfTeam(limit: number, team: string): Answer {
   return { status: 429, body: { message, code: 429 }, headers: { "retry-after": "1" } };
 }
 
-export function apiUnreachable(): Answer {
-  return { status: 503, body: { message: "The API is not available now", code: 503 }, headers: { "retry-after": "1" } };
+/** E2B's SDKs try every request again after a 503; one that may have been served, such as a create, would then be done twice. */
+export function apiUnreachable(mayRetry = true): Answer {
+  const headers = mayRetry ? { "retry-after": "1" } : { "should-retry": "false" };
+  const message = mayRetry ? "The API is not available now" : "The connection to the API broke off; the request may have been served";
+  return { status: 503, body: { message, code: 503 }, headers };
 }
 
 export function forbidden(sandboxId: string, message: string): Answer {
@@ -64,9 +67,24 @@ export function noSuchRoute(path: string): Answer {
   return { status: 404, body: { message: `unknown path ${path}`, code: 404 } };
 }
 
-/** True for a browser navigation: programs that accept any type get JSON. */
-export function isForPeople(method: string, accept: string | undefined): boolean {
-  return method === "GET" && accept !== undefined && accept.split(",").some((kind) => kind.trim().startsWith("text/html"));
+/** Headers that tell a person at a browser from a program. */
+export interface Reader {
+  readonly method: string;
+  readonly accept?: string | undefined;
+  readonly userAgent?: string | undefined;
+  /** `Sec-Fetch-Dest`: what a browser wants the answer for. */
+  readonly destination?: string | undefined;
+}
+
+const browsers = /mozilla|chrome|safari|firefox|edge|opera|msie/i;
+const documents: ReadonlySet<string> = new Set(["document", "frame", "iframe"]);
+
+/** True for a browser navigation. Programs get JSON, also those that run in a page. */
+export function isForPeople({ method, accept, userAgent = "", destination = "document" }: Reader): boolean {
+  if (method !== "GET" && method !== "HEAD") return false;
+  const kinds = new Set((accept ?? "").split(",").map((kind) => kind.split(";", 1)[0]?.trim() ?? ""));
+  if (kinds.has("text/html")) return true;
+  return browsers.test(userAgent) && documents.has(destination) && !kinds.has("application/json");
 }
 
 export interface Encoded {

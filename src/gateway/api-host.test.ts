@@ -58,6 +58,20 @@ describe("the host api.<domain> is the API", () => {
     address = { host: "127.0.0.1", port: 1 };
     expect(await ask()).toEqual(away);
   });
+
+  test.each([
+    ["POST", {}, "false"],
+    ["POST", { "idempotency-key": "k" }, undefined],
+    ["GET", {}, undefined],
+  ])("and where its answer to a %s with %j is lost, SDKs are told whether they may ask again", async (method, headers, shouldRetry) => {
+    let address: ApiAddress | undefined;
+    await using world = await withApi(() => address);
+    address = { host: "127.0.0.1", port: await world.program((request) => request.socket.destroy()) };
+    const [response] = await send(world, { method, path: "/v2/sandboxes", headers: { host, ...headers } });
+    await text(response);
+    expect([response.statusCode, response.headers["should-retry"]]).toEqual([503, shouldRetry]);
+    expect(response.headers["retry-after"] === undefined).toBe(shouldRetry === "false");
+  });
 });
 
 test("without an API, api.<domain> names no sandbox", async () => {

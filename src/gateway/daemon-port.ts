@@ -1,5 +1,5 @@
 /** Rules for the daemon's port: some routes belong to the control plane, and pages of any origin may call it. */
-import { defaultDaemonPort } from "#sandbox/pods/runtimes.ts";
+import { defaultDaemonPort } from "#sandbox/runtimes/known-runtimes.ts";
 
 /** Clients always use this port, whatever port a template's daemon listens on. */
 export const publicDaemonPort = defaultDaemonPort;

@@ -1,7 +1,7 @@
 /** One request over HTTP/1.1 or HTTP/2. Node gives both the same interface except for a few differences, which are handled here. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
-import { type Answer, encode, isForPeople } from "./answers.ts";
+import { type Answer, encode, isForPeople, type Reader } from "./answers.ts";
 import { headerMap } from "./headers.ts";
 
 export type GatewayRequest = IncomingMessage | Http2ServerRequest;
@@ -27,6 +27,15 @@ export function hasBody(request: GatewayRequest): boolean {
   return request.headers["transfer-encoding"] !== undefined || (request.headers["content-length"] ?? "0") !== "0";
 }
 
+function readerOf(request: GatewayRequest): Reader {
+  return {
+    method: request.method ?? "",
+    accept: oneHeader(request, "accept"),
+    userAgent: oneHeader(request, "user-agent"),
+    destination: oneHeader(request, "sec-fetch-dest"),
+  };
+}
+
 export function sendAnswer(
   request: GatewayRequest,
   response: GatewayResponse,
@@ -37,7 +46,7 @@ export function sendAnswer(
     response.destroy();
     return;
   }
-  const { type, text } = encode(answer, isForPeople(request.method ?? "", oneHeader(request, "accept")));
+  const { type, text } = encode(answer, isForPeople(readerOf(request)));
   const headers = {
     "content-type": type,
     "content-length": String(Buffer.byteLength(text)),

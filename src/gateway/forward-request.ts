@@ -40,7 +40,8 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
     // An upgrade without a request for it: no client could understand the answer.
     outgoing.on("upgrade", (_, socket) => socket.destroy());
     outgoing.on("error", (error) => {
-      if (answered === undefined) sendAnswer(request, response, failureOf(forwarding.upstream, error), forwarding.added);
+      if (answered === undefined)
+        sendAnswer(request, response, failureOf(forwarding.upstream, error, isRepeatable(request)), forwarding.added);
       else cutShort(response);
     });
     response.on("close", () => {
@@ -50,6 +51,11 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
       resolve(response.headersSent ? response.statusCode : 0);
     });
   });
+}
+
+/** Sent twice, it does no more than once. */
+function isRepeatable({ method, headers }: GatewayRequest): boolean {
+  return method !== "POST" || headers["idempotency-key"] !== undefined;
 }
 
 function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwarding): ClientRequest {

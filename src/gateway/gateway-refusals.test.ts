@@ -28,6 +28,17 @@ describe("answers of the gateway itself", () => {
     expect(await page.text()).toContain("It ended at 2026-01-01T00:00:00.000Z (IdleTimeout).");
   });
 
+  test.each([
+    ["a browser that takes anything", { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0" }, "text/html"],
+    ["a browser's page that asks for itself", { "user-agent": "Mozilla/5.0", "sec-fetch-dest": "empty" }, "application/json"],
+    ["a browser that asks for JSON", { "user-agent": "Mozilla/5.0", accept: "application/json" }, "application/json"],
+    ["a program", { "user-agent": "python-httpx/0.28" }, "application/json"],
+  ])("%s gets %o as it can read it", async (_, headers, type) => {
+    await using world = await gatewayWorld({ ended: async () => undefined });
+    const answer = await fetch(world.url, { headers: { ...to("gone", 80), ...headers } });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([502, expect.stringContaining(type)]);
+  });
+
   test("a port on which nothing listens", async () => {
     await using world = await gatewayWorld();
     const daemonPort = await world.program((_, response) => response.writeHead(404).end());

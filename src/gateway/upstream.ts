@@ -20,8 +20,9 @@ export interface UpstreamRequest extends ClientRequestArgs {
 }
 
 /** Answer to the client if the sandbox did not answer. */
-export function failureOf({ sandboxId, port }: Upstream, error: unknown): Answer {
-  if (sandboxId === "") return apiUnreachable();
+/** `isRepeatable`: the request may be sent again whatever became of it. */
+export function failureOf({ sandboxId, port }: Upstream, error: unknown, isRepeatable = true): Answer {
+  if (sandboxId === "") return apiUnreachable(error instanceof PortClosed || isRepeatable);
   return error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port);
 }
 

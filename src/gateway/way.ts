@@ -60,6 +60,7 @@ async function intoSandbox(deps: WayDeps, request: GatewayRequest, target: Targe
     method: request.method ?? "GET",
     trafficToken: oneHeader(request, "e2b-traffic-access-token"),
     accessToken: oneHeader(request, "x-access-token"),
+    apiKey: oneHeader(request, "x-api-key"),
   });
   if (admission.kind === "answered") return admission;
   const { sandboxId, url } = target;

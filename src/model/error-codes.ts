@@ -49,6 +49,8 @@ export interface ErrorDetails {
   readonly limit?: ReachedLimit;
   /** How the pool stood when there was no pod to be had. */
   readonly pool?: PoolStanding;
+  /** What is the matter with the idempotency key: used for another request, or for one that is under way. */
+  readonly idempotency?: "mismatch" | "in_progress";
   /** The Env that was asked for a pod: then `pool` is the sum of its pools. */
   readonly env?: string;
 }

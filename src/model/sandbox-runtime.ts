@@ -16,7 +16,8 @@ const runtimeSchema = Type.Object(
     config: Type.Optional(
       Type.Unsafe<JsonObject>({
         type: "object",
-        description: "Settings of this runtime, in its own form. Not checked here.",
+        description:
+          "Settings of this runtime, in its own form: those that AgentBox serves check them, others get them in RUNTIME_<NAME>_CONFIG.",
         "x-kubernetes-preserve-unknown-fields": true,
       }),
     ),

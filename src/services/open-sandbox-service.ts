@@ -1,7 +1,7 @@
 /**
  * Composes all use cases of sandboxes. Creating and ending them is in `sandbox-claims.ts`; reading and changing live ones is here:
  *
- * - `get-sandbox.ts`, `list-sandboxes.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  read them; `sandbox-view.ts` is the result
+ * - `get-sandbox.ts`, `list-sandboxes.ts`, `count-live.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  read them; `sandbox-view.ts` is the result
  * - `set-timeouts.ts`, `pause-sandbox.ts`, `set-egress.ts`  change them, with one conditional write each (`change-sandbox.ts`)
  * - `sandbox-logs.ts`, `runtime-logs.ts`, `exec-in-sandbox.ts`  logs and commands; `exec-tokens.ts` later access, `exec-activity.ts` counts it as use
  * - `find-sandbox.ts`, `carried-pod.ts`  find the sandbox, in the cache and on the server; `caller.ts` the caller
@@ -16,6 +16,7 @@ import type { Logger } from "#lib/log.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import type { ExecActivity } from "./inside/exec-activity.ts";
 import { type ExecDeps, execInSandbox } from "./inside/exec-in-sandbox.ts";
+import { countLive } from "./reading/count-live.ts";
 import { getSandbox, viewSandbox } from "./reading/get-sandbox.ts";
 import { listSandboxes } from "./reading/list-sandboxes.ts";
 import type { LiveSandboxes } from "./reading/live-sandboxes.ts";
@@ -53,6 +54,7 @@ export function openSandboxService(deps: SandboxServiceDeps): SandboxService {
     get: (caller, sandboxId) => getSandbox(deps, caller, sandboxId),
     view: (caller, sandboxId) => viewSandbox(deps, caller, sandboxId),
     list: (caller, query) => listSandboxes(deps, caller, query),
+    countLive: (caller, filter) => countLive(deps.live, caller, filter),
     setTimeouts: (caller, sandboxId, change) => setTimeouts(deps, caller, sandboxId, change),
     pause: (caller, sandboxId, signal) => pauseSandbox(deps, caller, sandboxId, signal),
     resume: (caller, sandboxId, signal) => resumeSandbox(deps, caller, sandboxId, signal),

@@ -20,6 +20,8 @@ export interface SandboxService {
   /** As `get`, without what is wrong with it, which costs a question to the object server. */
   view(caller: Caller, sandboxId: string): Promise<SandboxView>;
   list(caller: Caller, query: ListSandboxes): Promise<SandboxPage>;
+  /** How many of the live ones fit, of all pages; undefined if too many would have to be looked at. */
+  countLive(caller: Caller, filter: LiveFilter): number | undefined;
   /** Ending a sandbox that has ended is a success; one that there never was is not_found. */
   end(caller: Caller, sandboxId: string): Promise<void>;
   setTimeouts(caller: Caller, sandboxId: string, change: TimeoutChange): Promise<SandboxView>;
@@ -63,6 +65,8 @@ export interface CreateSandbox {
   readonly autoResume?: boolean;
   /** Where it may connect to; left out: the Internet, and nothing private. */
   readonly egress?: EgressPolicy;
+  /** Volumes of the caller by name or id, and where they are mounted. */
+  readonly volumeMounts?: readonly MountWish[];
   /** Requests to its ports, except the daemon's, need its traffic token. */
   readonly privateTraffic?: boolean;
   /** What its programs see as the host of a request; `${PORT}` stands for the port. */
@@ -77,6 +81,13 @@ export interface CreateSandbox {
   readonly defaultWorkdir?: string;
   /** The same key again, from the same caller: the same sandbox. */
   readonly idempotencyKey?: string;
+}
+
+export interface MountWish {
+  /** Name or id of a volume. */
+  readonly name: string;
+  readonly path: string;
+  readonly readOnly?: boolean;
 }
 
 /** Run in order once the sandbox is armed. Each is tried again for a while; the first that fails for good fails the create. */
@@ -160,6 +171,9 @@ export interface ListSandboxes {
   /** Oldest first is for lists of live ones only. A cursor is good for the order that it came from. */
   readonly order?: "newest" | "oldest";
 }
+
+/** Of live sandboxes: an end is no part of it. */
+export type LiveFilter = Omit<ListSandboxes, "limit" | "cursor" | "order" | "endedAfter" | "endedBefore">;
 
 /** A page may be short and still have a next one. */
 export interface SandboxPage {

@@ -17,6 +17,8 @@ export const pythonVersions = ["2.63.0", "2.7.0"] as const;
 export const interpreterVersions = { js: "2.8.0", python: "2.11.5" } as const;
 
 const cliVersion = "2.19.0";
+/** With what its client needs and does not ask for. */
+const swerexPackages = ["swe-rex==1.4.0", "aiohttp"];
 /** What the code that is run in sandboxes draws and computes with. */
 const science = ["matplotlib", "pandas"];
 
@@ -55,6 +57,11 @@ export function pythonProgram(version: PythonVersion): string {
   return join(folder, `e2b-python-${version}`, "bin", "python");
 }
 
+/** Python with SWE-ReX's client. */
+export function swerexProgram(): string {
+  return join(folder, "swe-rex-1.4.0", "bin", "python");
+}
+
 export async function installSdks(): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, `e2b@${version}`));
@@ -64,6 +71,7 @@ export async function installSdks(): Promise<void> {
   await once(`e2b-interpreter-js-${js}`, (into) => installJs(into, `@e2b/code-interpreter@${js}`, `e2b@${jsVersions[0]}`));
   const packages = [`e2b-code-interpreter==${python}`, `e2b==${pythonVersions[0]}`];
   await once(`e2b-interpreter-python-${python}`, (into) => installPython(into, ...packages));
+  await once("swe-rex-1.4.0", (into) => installPython(into, ...swerexPackages));
   await installScience();
 }
 

@@ -114,11 +114,20 @@ describeInterpreters("tables and charts", (use) => {
     },
   );
 
+  test("an image that is saved to a file is shown, and a figure that is saved is not shown twice", async ({ skip }) => {
+    skip(!hasScience, noScience);
+    const saved = await use.sandbox.runCode("from PIL import Image\nImage.new('RGB', (4, 4)).save('image.png')");
+    expect(saved.results.map(({ png }) => png?.slice(0, 5))).toEqual(["iVBOR"]);
+    const inMemory = await use.sandbox.runCode("import io\nImage.new('RGB', (4, 4)).save(io.BytesIO(), 'png')");
+    expect(inMemory.results).toEqual([]);
+    expect((await use.sandbox.runCode("plt.plot([1, 2]); plt.savefig('figure.png'); plt.show()")).results).toHaveLength(1);
+  });
+
   test.for([
     {
       type: "line",
       code: "plt.plot([1, 2, 3], [1, 4, 9], label='squares'); plt.title('T'); plt.xlabel('Time (s)'); plt.ylabel('Size'); plt.show()",
-      chart: { title: "T", x_label: "Time", x_unit: "s", y_label: "Size", y_unit: null, x_scale: "linear" },
+      chart: { title: "T", x_label: "Time (s)", x_unit: "s", y_label: "Size", y_unit: null, x_scale: "linear" },
       elements: [
         {
           label: "squares",
@@ -181,13 +190,34 @@ describeInterpreters("tables and charts", (use) => {
       code: "plt.pie([1, 3], labels=['small', 'large']); plt.show()",
       chart: {},
       elements: [
-        { label: "small", angle: expect.closeTo(90, 3), radius: 1 },
-        { label: "large", angle: expect.closeTo(270, 3) },
+        { label: "small", angle: 90, radius: 1 },
+        { label: "large", angle: 270 },
       ],
+    },
+    {
+      type: "pie",
+      code: "plt.pie([1, 2, 4], startangle=90); plt.show()",
+      chart: {},
+      elements: [{ angle: expect.closeTo(360 / 7, 9) }, { angle: expect.closeTo(720 / 7, 9) }, { angle: expect.closeTo(1440 / 7, 9) }],
     },
     {
       type: "box_and_whisker",
       code: "plt.boxplot([[1, 2, 3, 4, 5, 20]]); plt.show()",
+      chart: {},
+      elements: [{ label: "1", min: 1, median: 3.5, max: 5, first_quartile: 2.25, third_quartile: 4.75, outliers: [20] }],
+    },
+    {
+      type: "box_and_whisker",
+      code: "plt.boxplot([[1, 2, 3, 4, 5, 20], [2, 2, 2]], patch_artist=True, notch=True); plt.xlabel('Class [c]'); plt.show()",
+      chart: { x_label: "Class [c]", x_unit: "c" },
+      elements: [
+        { label: "1", min: 1, median: 3.5, max: 5, first_quartile: 2.25, third_quartile: 4.75, outliers: [20] },
+        { label: "2", min: 2, median: 2, max: 2 },
+      ],
+    },
+    {
+      type: "box_and_whisker",
+      code: "plt.boxplot([[1, 2, 3, 4, 5, 20]], vert=False, patch_artist=True); plt.show()",
       chart: {},
       elements: [{ label: "1", min: 1, median: 3.5, max: 5, first_quartile: 2.25, third_quartile: 4.75, outliers: [20] }],
     },

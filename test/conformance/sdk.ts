@@ -4,6 +4,10 @@ export interface Sdk {
   readonly Template?: TemplateFactory;
   readonly BuildError: ErrorClass;
   readonly Sandbox: SandboxClass;
+  /** Only in later versions. */
+  readonly Volume: VolumeClass;
+  readonly VolumeError: ErrorClass;
+  readonly VolumePathNotFoundError: ErrorClass;
   readonly CommandExitError: ErrorClass;
   readonly TimeoutError: ErrorClass;
   readonly NotFoundError: ErrorClass;
@@ -41,7 +45,48 @@ interface ForkOptions {
   readonly timeoutMs?: number;
 }
 
+export interface VolumeClass {
+  create(name: string): Promise<Volume>;
+  connect(volumeId: string): Promise<Volume>;
+  list(): Promise<readonly { readonly volumeId: string; readonly name: string }[]>;
+  destroy(volumeId: string): Promise<boolean>;
+}
+
+export interface Volume {
+  readonly volumeId: string;
+  readonly name: string;
+  readonly token: string;
+  list(path: string, options?: { readonly depth?: number }): Promise<VolumeEntry[]>;
+  makeDir(path: string, options?: VolumeWrite): Promise<VolumeEntry>;
+  getInfo(path: string): Promise<VolumeEntry>;
+  exists(path: string): Promise<boolean>;
+  updateMetadata(path: string, change: VolumeWrite): Promise<VolumeEntry>;
+  readFile(path: string): Promise<string>;
+  readFile(path: string, options: { readonly format: "stream" }): Promise<ReadableStream<Uint8Array>>;
+  writeFile(path: string, data: string | ReadableStream<Uint8Array>, options?: VolumeWrite): Promise<VolumeEntry>;
+  remove(path: string): Promise<void>;
+}
+
+interface VolumeWrite {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly mode?: number;
+  readonly force?: boolean;
+}
+
+interface VolumeEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly type: string;
+  readonly size: number;
+  readonly uid: number;
+  readonly mode: number;
+  readonly mtime: Date;
+  readonly target?: string;
+}
+
 export interface CreateOptions {
+  readonly volumeMounts?: Readonly<Record<string, string | Volume>>;
   readonly timeoutMs?: number;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly envs?: Readonly<Record<string, string>>;
@@ -86,6 +131,7 @@ export interface SandboxInfo {
   readonly cpuCount: number;
   readonly memoryMB: number;
   readonly envdVersion: string;
+  readonly volumeMounts?: readonly { readonly name: string; readonly path: string }[];
 }
 
 export interface Metrics {

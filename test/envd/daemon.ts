@@ -8,7 +8,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
 import { schemaRegistry } from "#envd/connect/descriptors.ts";
-import { header, publicKeyText, signInit, type InitBody } from "#envd-protocol/arming.ts";
+import { header, publicKeyText, signInit, signRetire, type InitBody } from "#envd-protocol/arming.ts";
 import { daemonFlags } from "#model/daemon-command.ts";
 import { freePort } from "../world/free-port.ts";
 
@@ -98,6 +98,14 @@ interface Signer {
 export async function armDaemon(url: string, body: InitBody, by: Signer): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
   const answer = await fetch(`${url}/init`, { method: "POST", headers: await signedHeaders(url, bytes, by), body: bytes });
+  if (answer.status !== 204) throw new Error(`${answer.status}: ${await answer.text()}`);
+}
+
+/** Ends the sandbox, as the control plane does. */
+export async function retireDaemon(url: string, by: Signer): Promise<void> {
+  const signature = signRetire(by.privateKey, { podUid: by.podUid, sandboxId });
+  const headers = { [header.sandboxId]: sandboxId, [header.signature]: signature };
+  const answer = await fetch(`${url}/retire`, { method: "POST", headers });
   if (answer.status !== 204) throw new Error(`${answer.status}: ${await answer.text()}`);
 }
 

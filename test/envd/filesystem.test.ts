@@ -149,7 +149,19 @@ describe.each([
     expect(await codeOf(calls.getWatcherEvents({ watcherId }))).toBe(Code.NotFound);
   });
 
-  test("a watched upload is a file created and written, or written, and nothing else", async () => {
+  test("events of a finished write are there when they are asked for next, also in a folder made a moment ago", async () => {
+    const { watcherId } = await calls.createWatcher({ path: folder, recursive: true });
+    for (let n = 0; n < 20; n++) {
+      mkdirSync(join(folder, `d${n}`));
+      writeFileSync(join(folder, `d${n}/f`), "x");
+      const { events } = await calls.getWatcherEvents({ watcherId });
+      const names = events.map((event: { name: string }) => event.name);
+      expect(names).toEqual(expect.arrayContaining([`d${n}`, `d${n}/f`]));
+    }
+    await calls.removeWatcher({ watcherId });
+  });
+
+  test("a watched upload is a file created, given to its user and written, or without the first, and nothing else", async () => {
     const leaving = new AbortController();
     const seen: string[] = [];
     const path = join(folder, "up");
@@ -161,12 +173,12 @@ describe.each([
           if (event.case === "start") await put();
           if (event.case !== "filesystem") continue;
           seen.push(`${event.value.name}:${event.value.type}`);
-          if (seen.length === 2) await put();
-          if (seen.length === 3) leaving.abort();
+          if (seen.length === 3) await put();
+          if (seen.length === 5) leaving.abort();
         }
       })(),
     );
-    expect(seen).toEqual(["up:1", "up:2", "up:2"]);
+    expect(seen).toEqual(["up:1", "up:5", "up:2", "up:5", "up:2"]);
   });
 
   test("what cannot be watched says so", async () => {

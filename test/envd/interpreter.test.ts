@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRealNode, type RealNode } from "../world/real-node.ts";
-import { armDaemon } from "./daemon.ts";
+import { armDaemon, retireDaemon } from "./daemon.ts";
 import { Interpreter } from "./interpreter-client.ts";
 
 /** In a real sandbox of the image `host`, as the template code-interpreter-v1 makes them. */
@@ -8,6 +8,7 @@ let node: RealNode;
 let interpreter: Interpreter;
 const token = "secret";
 let whileWaiting = 0;
+let by: Parameters<typeof retireDaemon>[1];
 beforeAll(async () => {
   node = await startRealNode();
   const readinessProbe = { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 1 };
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const address = `http://${pod.status?.podIP}`;
   interpreter = new Interpreter(`${address}:49999`, token);
   whileWaiting = (await interpreter.ask("/health")).status;
-  const by = { podUid: pod.metadata.uid ?? "", privateKey: node.privateKey };
+  by = { podUid: pod.metadata.uid ?? "", privateKey: node.privateKey };
   await armDaemon(`${address}:49983`, { accessToken: token, envVars: { GIVEN: "1" } }, by);
 });
 afterAll(() => node[Symbol.asyncDispose]());
@@ -98,6 +99,39 @@ Shown()`;
   test("awaits, and does what notebooks do with lines that begin with !", async () => {
     expect((await interpreter.run("import asyncio\nawait asyncio.sleep(0, 'waited')")).text).toBe("waited");
     expect((await interpreter.run("for n in [1]:\n    !echo from the shell")).stdout).toBe("from the shell\n");
+  });
+
+  test("indented code runs, and texts in it keep what is left of them", async () => {
+    const { id } = await interpreter.context();
+    const run = (code: string) => interpreter.run(code, { context_id: id });
+    expect((await run('\n    x = 5\n    if x:\n        y = """a\n  b"""\n    (x, y)')).text).toBe("(5, 'a\\n  b')");
+    expect((await run("  x = 1\n y = 2")).error).toMatchObject({ name: "IndentationError" });
+  });
+
+  test("magic lines and cells do what they do in notebooks, and an unknown one is an error", async () => {
+    const { id } = await interpreter.context();
+    const run = (code: string) => interpreter.run(code, { context_id: id });
+    expect(await run("%time 6 * 7")).toMatchObject({ text: "42", stdout: expect.stringMatching(/CPU times: .*\nWall time: .*\n/) });
+    expect((await run("a = %time 'assigned'\na")).text).toBe("assigned");
+    expect((await run("%timeit -n 3 -r 2 a.upper()")).stdout).toMatch(/ per loop \(mean ± std\. dev\. of 2 runs, 3 loops each\)\n$/);
+    expect((await run("%env NAME=value")).stdout).toBe("env: NAME=value\n");
+    expect((await run("%env NAME")).text).toBe("value");
+    expect((await run("b = 5\n%who")).stdout).toBe("a\t b\t \n");
+    expect((await run("%who int")).stdout).toBe("b\t \n");
+    expect((await run("%%time\nc = 7\nc")).text).toBe("7");
+    expect((await run("%%writefile kept.txt\n%who is no magic here")).stdout).toBe("Writing kept.txt\n");
+    expect((await run("lines = !cat kept.txt\nlines")).text).toBe("['%who is no magic here']");
+    expect((await run('text = """\n%who\n"""\n!echo {b} $a $HOME\ntext')).text).toBe("\\n%who\\n");
+    const unknown = await run("%nothing here");
+    expect(unknown.error).toMatchObject({ name: "UsageError", value: "Line magic function `%nothing` not found." });
+    expect(unknown.error?.["traceback"]).not.toMatch(/python_|__agentbox/);
+  });
+
+  test("what is no number in JSON is nothing there, and floats stay floats", async () => {
+    const response = await interpreter.ask("/execute", "POST", {
+      code: "from IPython.display import JSON\nJSON({'f': 1.0, 'n': [float('nan'), 2, 10 ** 20]})",
+    });
+    expect(await response.text()).toContain('"json":{"f":1.0,"n":[null,2,100000000000000000000]}');
   });
 
   test("code that reads finds nothing to read, and what it closes is open for the next", async () => {
@@ -225,4 +259,25 @@ test("executions in one context come one after the other, and a silent one is to
   const quick = interpreter.run("'quick'");
   expect((await quick).text).toBe("quick");
   expect(await slow).toMatchObject({ text: "slow", events: expect.arrayContaining([{ type: "keepalive" }]) });
+});
+
+test("code that runs when its sandbox is ended breaks off: nothing that it still says is a result", async () => {
+  await interpreter.context({ language: "bash" });
+  const codes = ["import time; print('in', flush=True); time.sleep(600)", "print('in', flush=True)\n!sleep 600"];
+  const inEach = codes.map(async (code) => {
+    const { id } = await interpreter.context();
+    const seen: unknown[] = [];
+    const ended = (async () => {
+      for await (const event of interpreter.events(code, { context_id: id })) {
+        seen.push(event["type"]);
+        if (event["type"] === "stdout") running.push(id);
+      }
+    })();
+    await expect(ended).rejects.toThrow("terminated");
+    expect(seen).toEqual(["number_of_executions", "stdout"]);
+  });
+  const running: string[] = [];
+  await expect.poll(() => running.length, { timeout: 10_000 }).toBe(codes.length);
+  await retireDaemon(interpreter.url.replace("49999", "49983"), by);
+  await Promise.all(inEach);
 });

@@ -9,6 +9,7 @@ import { ImageStore } from "#images/image-store.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import { systemClock } from "#lib/clock.ts";
+import { setXattr } from "#lib/native/files.ts";
 import { checkpointImage } from "#model/checkpoint-image.ts";
 import { loopbackRegistries } from "../world/fake-registry.ts";
 import { plainConfig } from "../world/image-fixture.ts";
@@ -48,7 +49,7 @@ function changed(upper: string, size = 10): void {
   writeFileSync(join(upper, "etc/new"), "n".repeat(size));
   chmodSync(join(upper, "etc/new"), 0o4711);
   execFileSync("mknod", [join(upper, "etc/old"), "c", "0", "0"]);
-  execFileSync("setfattr", ["-n", "trusted.overlay.opaque", "-v", "y", join(upper, "etc/conf")]);
+  setXattr(Buffer.from(join(upper, "etc/conf")), "trusted.overlay.opaque", Buffer.from("y"));
   writeFileSync(join(upper, "etc/conf/own"), "own");
   execFileSync("mkfifo", [join(upper, "fifo")]);
   execFileSync("mknod", [join(upper, "disk"), "b", "8", "0"]);
@@ -104,7 +105,8 @@ test("other tools read it, and a store that gets it back from them has the same 
   execFileSync("skopeo", ["--insecure-policy", "copy", "-q", `oci:${layout}:${record.name}`, `oci-archive:${archive}:copied`]);
   const other = await newStore("two");
   const [copied] = await other.import(archive, { name: "copied:1" });
-  expect(copied?.digest).toBe(record.digest);
+  // They may compress layers, so manifests differ; what the layers are does not.
+  expect(copied?.id).toBe(record.id);
   const [mine, theirs] = [
     await store.ensure(record.name, { pullPolicy: "Never" }),
     await other.ensure("copied:1", { pullPolicy: "Never" }),

@@ -14,7 +14,7 @@ import { RunningPart } from "./running-part.ts";
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred", values: ["sandboxes.onlyNamespace=true"] };
 const { namespace, sandboxNamespace } = places;
 const others = "of-others";
-/** A digest is asked of nobody. */
+/** No registry is asked for a digest. */
 const image = `registry.invalid/app@sha256:${"a".repeat(64)}`;
 const spec = { replicas: 1, template: { spec: { containers: [{ name: "main", image }] } } };
 

@@ -29,7 +29,7 @@ import { nodeName, RunningPart } from "./running-part.ts";
 
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred" };
 const { namespace, sandboxNamespace } = places;
-/** A digest is asked of nobody. */
+/** No registry is asked for a digest. */
 const image = `registry.invalid/app@sha256:${"a".repeat(64)}`;
 const template = { spec: { containers: [{ name: "main", image }] } };
 
@@ -233,7 +233,7 @@ describe("what nobody needs is refused", () => {
     { verb: "delete", of: "secrets", ...inOwn, by: ["controllers", "gateway", "node"] },
     { verb: "update", of: "secrets", ...inOwn },
     { verb: "get", of: "secrets", ...inPools, name: "regcred", by: ["gateway", "node"] },
-    // Becoming somebody else.
+    // Impersonating another user.
     { verb: "create", of: "serviceaccounts/token", ...inOwn },
     { verb: "impersonate", of: "users" },
     { verb: "create", of: "rolebindings.rbac.authorization.k8s.io", ...inOwn },

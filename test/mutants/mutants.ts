@@ -9,6 +9,7 @@ import { isolationMutants } from "./list/isolation.ts";
 import { lifeMutants } from "./list/life.ts";
 import { writeMutants } from "./list/writes.ts";
 import type { Mutant } from "./mutant.ts";
+import { volumeMutants } from "./list/volumes.ts";
 
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
@@ -18,6 +19,7 @@ export const mutants: readonly Mutant[] = [
   ...edgeMutants,
   ...imageMutants,
   ...isolationMutants,
+  ...volumeMutants,
   ...lifeMutants,
   ...writeMutants,
 ];

@@ -8,6 +8,7 @@ import type {
   CreateSandbox,
   EgressChange,
   ListSandboxes,
+  LiveFilter,
   SandboxDetail,
   SandboxService,
   TimeoutChange,
@@ -23,6 +24,7 @@ import { only } from "./native-api.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { SteppedClock } from "./stepped-clock.ts";
 import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { noVolumes } from "./no-volumes.ts";
 
 export const running: SandboxDetail = {
   sandboxId: "abc",
@@ -58,6 +60,8 @@ const sample: UsageSample = {
 /** E2B's face over use cases that note what they are asked. */
 export class E2bScene {
   readonly asked: unknown[] = [];
+  /** What counts were asked for. */
+  readonly counted: LiveFilter[] = [];
   detail = running;
   source: ShownSource = { kind: "pool", object: pool, pools: [pool], defaultPool: pool };
 
@@ -74,6 +78,10 @@ export class E2bScene {
     list: async (_: Caller, query: ListSandboxes) => {
       this.asked.push(query);
       return { sandboxes: [running], next: "more" };
+    },
+    countLive: (_: Caller, filter: LiveFilter) => {
+      this.counted.push(filter);
+      return 7;
     },
     setTimeouts: async (_: Caller, id: string, change: TimeoutChange) => {
       this.asked.push([id, change]);
@@ -154,6 +162,7 @@ export class E2bScene {
           checkpoints: this.checkpoints,
           sources: { get: () => this.source, list: () => [this.source] },
           usage: this.usage,
+          volumes: noVolumes,
           statistics: async () => ({
             live: { total: 1, byStatus: [], byPool: [{ key: "base", count: 1 }] },
             since: "2000-01-01T00:00:00.000Z",

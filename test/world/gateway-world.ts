@@ -37,6 +37,7 @@ export interface SandboxOptions {
   readonly daemonPort?: number;
   /** Where its daemon serves the interpreter; left out: it does not. */
   readonly interpreterPort?: number;
+  readonly swerexPort?: number;
 }
 
 export async function gatewayWorld(over: Partial<GatewayDeps> = {}, listening: Partial<Listening> = {}): Promise<GatewayWorld> {
@@ -88,6 +89,7 @@ export async function gatewayWorld(over: Partial<GatewayDeps> = {}, listening: P
 function podOf(id: string, { phase = "running", ip = "127.0.0.1", annotations = {}, ...ports }: SandboxOptions = {}): Pod {
   const env = [
     ...(ports.daemonPort === undefined ? [] : [{ name: "AGENTBOX_ENVD_PORT", value: String(ports.daemonPort) }]),
+    ...(ports.swerexPort === undefined ? [] : [{ name: "AGENTBOX_SWEREX_PORT", value: String(ports.swerexPort) }]),
     ...(ports.interpreterPort === undefined ? [] : [{ name: "AGENTBOX_INTERPRETER_PORT", value: String(ports.interpreterPort) }]),
   ];
   return {

@@ -7,6 +7,12 @@ test("a create that is named by an idempotency key is passed on with it", async 
   expect(scene.asked).toMatchObject([{ from: "base", idempotencyKey: "k1" }]);
 });
 
+test.each(["", "Key", "a b", "a".repeat(256)])("the idempotency key %j is refused", async (key) => {
+  const scene = new E2bScene();
+  expect(await scene.ask("POST /v2/sandboxes", { templateID: "base" }, { "idempotency-key": key })).toMatchObject({ status: 400 });
+  expect(scene.asked).toEqual([]);
+});
+
 test.each(["/sandboxes", "/v2/sandboxes"])("W29: POST %s answers with what SDKs need to reach the sandbox", async (path) => {
   const scene = new E2bScene();
   const { status, json } = await scene.ask(`POST ${path}`, { templateID: "base", unknownField: 1, secure: true });
@@ -56,6 +62,17 @@ describe("a list", () => {
     expect(json).toMatchObject([{ sandboxID: "abc" }]);
     expect(headers["x-next-token"]).toBe("more");
     expect(scene.asked).toEqual([{ limit: 5, status: ["Paused"], order: "newest", cursor: "here" }]);
+  });
+
+  test("says how many run that fit, of all pages, unless only paused ones are asked for", async () => {
+    const scene = new E2bScene();
+    const of = async (path: string) => (await scene.ask(`GET ${path}`)).headers["x-total-running"];
+    expect([await of("/v2/sandboxes?limit=1&metadata=a%3Db"), await of("/sandboxes"), await of("/v2/sandboxes?state=paused")]).toEqual([
+      "7",
+      "7",
+      undefined,
+    ]);
+    expect(scene.counted[0]).toEqual({ metadata: { a: "b" }, status: ["Starting", "Running"] });
   });
 
   test("shows when each sandbox ends and how big it is, in the order that is asked for", async () => {
@@ -175,12 +192,16 @@ test("a sandbox of an Env is shown with the Env as its template", async () => {
   expect((await scene.ask("GET /sandboxes/abc")).json).toMatchObject({ templateID: "base", alias: "base" });
 });
 
+test("default templates are those of the server, which all callers see, in order", async () => {
+  expect((await new E2bScene().ask("GET /default-templates")).json).toMatchObject([{ templateID: "base" }]);
+});
+
 test("templates are what the caller may create from", async () => {
   expect((await new E2bScene().ask("GET /templates")).json).toMatchObject([{ templateID: "base", aliases: ["base"], public: true }]);
   expect((await new E2bScene().ask("GET /templates/aliases/base")).json).toEqual({ templateID: "base", public: true });
 });
 
-test.each(["POST /v3/templates", "GET /volumes", "GET /secrets"])("%s says what is missing", async (line) => {
+test.each(["POST /v3/templates", "GET /secrets"])("%s says what is missing", async (line) => {
   expect(await new E2bScene().ask(line)).toMatchObject({
     status: 501,
     json: { code: 501, message: expect.stringContaining("AgentBox does not have this yet: ") as string },
@@ -227,7 +248,7 @@ test.each([
   expect((json as { logs: { message: string }[] }).logs.map(({ message }) => message)).toEqual(messages);
 });
 
-test.each(["GET /volumes/x", "PUT /volumecontent/x/file", "DELETE /secrets/x", "GET /events/sandboxes", "GET /templates/a/builds/b/logs"])(
+test.each(["DELETE /secrets/x", "GET /events/sandboxes", "GET /templates/a/builds/b/logs"])(
   "%s is answered in E2B's form",
   async (line) => {
     expect(await new E2bScene().ask(line)).toMatchObject({

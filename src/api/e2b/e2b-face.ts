@@ -11,7 +11,9 @@
  * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
  * - `snapshot-routes.ts`  snapshots and forks of sandboxes
  * - `other-routes.ts`     teams, health, and what is missing
+ * - `volume-routes.ts`    volumes                        - `volume-content-routes.ts`  their files, a face of their own
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
+ * - `just-done.ts`        pauses and resumes at once
  * - `error-shape.ts`      failures in E2B's form
  */
 import type { ApiFace } from "../http/api-server.ts";
@@ -34,6 +36,9 @@ import { sandboxRoutes } from "./sandbox-routes.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
 import { tagRoutes } from "./tag-routes.ts";
 import { templateRoutes } from "./template-routes.ts";
+import { volumeRoutes } from "./volume-routes.ts";
+import { volumeContentRoutes, type VolumeContents } from "./volume-content-routes.ts";
+import type { VolumeService } from "#services/volumes/volume-service.ts";
 
 export interface E2bServices {
   readonly sandboxes: SandboxService;
@@ -42,6 +47,7 @@ export interface E2bServices {
   /** Left out where templates cannot be built. */
   readonly builds?: TemplateBuilds | undefined;
   readonly usage: SandboxUsage;
+  readonly volumes: VolumeService;
   /** Counts of live and ended sandboxes. */
   readonly statistics: (caller: Caller, wanted: { readonly since?: string }) => Promise<SandboxStatistics>;
   /** Usage of a pool's sandboxes. */
@@ -64,6 +70,7 @@ export function e2bFace(services: E2bServices): ApiFace {
       logRoutes(app, services);
       metricRoutes(app, services);
       templateRoutes(app, services);
+      volumeRoutes(app, services.volumes);
       snapshotRoutes(app, services);
       if (services.builds !== undefined) {
         buildRoutes(app, services.builds);
@@ -72,4 +79,9 @@ export function e2bFace(services: E2bServices): ApiFace {
       otherRoutes(app, { hasBuilds: services.builds !== undefined });
     },
   };
+}
+
+/** Apart from the other routes: the caller is a volume's token instead of an API key. */
+export function volumeContentFace(contents: VolumeContents): ApiFace {
+  return { errors: e2bErrors, routes: (app) => volumeContentRoutes(app, contents) };
 }

@@ -6,7 +6,7 @@ import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxRecordStatus } from "#model/sandbox-record.ts";
 import type { Caller } from "#services/caller.ts";
 import type { CreateSources } from "#services/creating/create-sources.ts";
-import type { ListSandboxes } from "#services/sandbox-service.ts";
+import type { ListSandboxes, LiveFilter } from "#services/sandbox-service.ts";
 import { isServiceError, ServiceError } from "#services/service-error.ts";
 import type { E2bServices } from "./e2b-face.ts";
 import { listedBody } from "./sandbox-body.ts";
@@ -27,21 +27,21 @@ const statusesOf: Readonly<Record<string, readonly SandboxRecordStatus[]>> = { r
 
 export function listRoutes(app: FastifyInstance, { sandboxes, sources }: E2bServices): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, status: readonly SandboxRecordStatus[]): Promise<unknown> => {
-    const { metadata, order = "desc", startedAfter, template, limit = 100, nextToken } = request.query as ListQuery;
+    const { order = "desc", limit = 100, nextToken } = request.query as ListQuery;
     if (order !== "asc" && order !== "desc") throw invalid("order", `must be asc or desc, not ${JSON.stringify(order)}`);
-    if (template?.includes(":") === true) throw invalid("template", "takes a template without a tag");
     const caller = callerOf(request);
+    const filter = filterOf(sources, caller, request.query as ListQuery);
     const page = await sandboxes.list(caller, {
       limit,
       status,
       order: order === "asc" ? "oldest" : "newest",
-      ...withoutUndefined({
-        cursor: nextToken,
-        claimedAfter: startedAfter,
-        ...(template === undefined ? {} : madeFrom(sources, caller, template)),
-        metadata: metadata === undefined ? undefined : metadataIn(metadata),
-      }),
+      ...filter,
+      ...withoutUndefined({ cursor: nextToken }),
     });
+    // Of all pages; where only paused ones are asked for, none that runs is meant.
+    const counted = running.filter((one) => status.includes(one));
+    const count = counted.length === 0 ? undefined : sandboxes.countLive(caller, { ...filter, status: counted });
+    if (count !== undefined) reply.header("x-total-running", count);
     if (page.next !== undefined) reply.header("x-next-token", page.next);
     return page.sandboxes.map((record) => listedBody(record));
   };
@@ -49,6 +49,15 @@ export function listRoutes(app: FastifyInstance, { sandboxes, sources }: E2bServ
   app.get("/v2/sandboxes", { schema: { querystring: listQuery } }, (request, reply) =>
     list(request, reply, wantedStatus(request.query as ListQuery)),
   );
+}
+
+function filterOf(sources: CreateSources, caller: Caller, { metadata, startedAfter, template }: ListQuery): LiveFilter {
+  if (template?.includes(":") === true) throw invalid("template", "takes a template without a tag");
+  return withoutUndefined({
+    claimedAfter: startedAfter,
+    ...(template === undefined ? {} : madeFrom(sources, caller, template)),
+    metadata: metadata === undefined ? undefined : metadataIn(metadata),
+  });
 }
 
 /** A template is an Env or a pool. One that does not exist has no sandboxes. */

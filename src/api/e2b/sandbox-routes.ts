@@ -9,6 +9,7 @@ import { ServiceError } from "#services/service-error.ts";
 import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-command.ts";
 import type { E2bServices } from "./e2b-face.ts";
 import { egressOf, type NetworkBody, networkBody, refuseMissingNetwork } from "./network-body.ts";
+import { JustDone } from "./just-done.ts";
 import { notYet } from "./not-yet.ts";
 import { alive, type BodyOptions, createdBody, detailBody } from "./sandbox-body.ts";
 
@@ -26,6 +27,7 @@ const generations = [
 const defaultRefreshSeconds = 60;
 
 export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void {
+  const done = new JustDone();
   for (const { base, ...defaults } of generations) {
     app.post(`${base}/sandboxes`, { schema: { body: createBody } }, async (request, reply) => {
       const { command, wait } = createCommand(request.body as CreateBody, { ...defaults, maxTimeoutSeconds: services.maxTimeoutSeconds });
@@ -45,7 +47,10 @@ export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void
   app.post("/sandboxes/:sandboxID/resume", { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
     const { timeout } = request.body as Static<typeof connectBody>;
     const { view, isResumed } = await connected(services, { request, reply }, timeout ?? 15);
-    if (!isResumed) throw new ServiceError("conflict", `sandbox ${view.sandboxId} is already running`);
+    if (isResumed) done.note("resume", view.sandboxId);
+    else if (!done.isSince("resume", view.sandboxId, reply)) {
+      throw new ServiceError("conflict", `sandbox ${view.sandboxId} is already running`);
+    }
     return reply.code(201).send(createdBody(view, optionsOf(services, view)));
   });
   app.get("/sandboxes/:sandboxID", { schema: { params: idParams } }, async (request) => {
@@ -64,10 +69,10 @@ export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void
     await services.sandboxes.setEgress(callerOf(request), sandboxId, { egress: egressOf(body), signal: requestSignal(reply) });
     return reply.code(204).send();
   });
-  timeRoutes(app, services);
+  timeRoutes(app, services, done);
 }
 
-function timeRoutes(app: FastifyInstance, services: E2bServices): void {
+function timeRoutes(app: FastifyInstance, services: E2bServices, done: JustDone): void {
   app.post("/sandboxes/:sandboxID/timeout", { schema: { params: idParams, body: timeoutBody } }, async (request, reply) => {
     const { timeout } = request.body as Static<typeof timeoutBody>;
     const { sandboxId } = await aliveOne(services, request);
@@ -86,8 +91,11 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
   app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams } }, async (request, reply) => {
     if ((request.body as { readonly memory?: unknown } | null | undefined)?.memory === false) throw notYet("a pause without memory");
     const { sandboxId, status } = await aliveOne(services, request);
-    if (status === "Paused") throw new ServiceError("conflict", `sandbox ${sandboxId} is already paused`);
+    if (status === "Paused" && !done.isSince("pause", sandboxId, reply)) {
+      throw new ServiceError("conflict", `sandbox ${sandboxId} is already paused`);
+    }
     await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply));
+    done.note("pause", sandboxId);
     return reply.code(204).send();
   });
 }
@@ -95,7 +103,10 @@ function timeRoutes(app: FastifyInstance, services: E2bServices): void {
 /** SDKs that repeat a create after a failure send an idempotency key, so that only one sandbox is created. */
 function idempotencyOf({ headers }: FastifyRequest): Pick<CreateSandbox, "idempotencyKey"> {
   const key = headers["idempotency-key"];
-  return typeof key === "string" ? { idempotencyKey: key } : {};
+  if (key === undefined) return {};
+  if (typeof key === "string" && /^[a-z0-9-]{1,255}$/.test(key)) return { idempotencyKey: key };
+  const field = "header.idempotency-key";
+  throw new ServiceError("invalid_request", `${field}: must have 1 to 255 lower-case letters, digits and hyphens`, { field });
 }
 
 interface Exchange {

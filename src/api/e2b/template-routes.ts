@@ -37,6 +37,14 @@ export function templateRoutes(app: FastifyInstance, services: E2bServices): voi
   };
   app.get("/templates", list);
   app.get("/v2/templates", list);
+  app.get("/default-templates", async (request) => {
+    const caller = callerOf(request);
+    const open = services.sources.list(caller).filter((source) => isPublic(source));
+    return shown(
+      caller,
+      open.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1)),
+    );
+  });
   app.get("/templates/aliases/:alias", async (request) => {
     const { alias } = request.params as { readonly alias: string };
     const built = services.builds?.template(callerOf(request), alias);

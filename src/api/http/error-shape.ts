@@ -8,6 +8,8 @@ export type ErrorShape = (failure: Failure, requestId: string) => ErrorBody;
 export interface ErrorBody {
   readonly contentType: string;
   readonly body: object;
+  /** Beside those that every face has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The failure that was answered, for the audit line and other code that runs after the answer. */
@@ -31,7 +33,8 @@ export function useErrorShape(app: FastifyInstance, shape: ErrorShape, log: Logg
 export function answerFailure(reply: FastifyReply, failure: Failure, shape: ErrorShape): FastifyReply {
   const { request } = reply;
   failures.set(request, failure);
-  const { contentType, body } = shape(failure, request.id);
+  const { contentType, body, headers = {} } = shape(failure, request.id);
+  reply.headers(headers);
   if (failure.status === 401) reply.header("www-authenticate", "Bearer");
   if (failure.details.retryAfterSeconds !== undefined) {
     reply.header("retry-after", String(Math.max(1, Math.ceil(failure.details.retryAfterSeconds))));

@@ -6,6 +6,7 @@
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
  * - `builds/build-routes.ts`  template builds
+ * - `volume-routes.ts`   volumes
  * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
@@ -22,15 +23,24 @@ import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 import { poolRoutes, type PoolRoutesDeps } from "./pool-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { type Route, route } from "./route.ts";
+import { volumeRoutes, type VolumeRoutesDeps } from "./volume-routes.ts";
 import { templateRoutes, type TemplateRoutesDeps } from "./template-routes.ts";
 import type { Caller } from "#services/caller.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { statisticsQuery, statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 
-export interface FleetServices extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, BuildRoutesDeps {}
+export interface FleetServices
+  extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps, BuildRoutesDeps {}
 
 export function fleetRoutes(services: FleetServices): readonly Route[] {
-  return [...poolRoutes(services), ...templateRoutes(services), ...envRoutes(services), ...buildRoutes(services), ...aboutRoutes(services)];
+  return [
+    ...poolRoutes(services),
+    ...templateRoutes(services),
+    ...envRoutes(services),
+    ...buildRoutes(services),
+    ...volumeRoutes(services),
+    ...aboutRoutes(services),
+  ];
 }
 
 /** Also serves the OpenAPI document of the whole API. It needs no key, because it contains no tenant's data. */

@@ -12,7 +12,8 @@ export function runEntrypoint([command = "", ...args]: readonly string[], state:
   if (state.isRetired) return;
   const sandbox = sandboxVariables(state.sandboxId ?? "", state.init.envVars);
   const env = commandEnvironment({ own: process.env, account, sandbox });
-  const child = spawn(command, args, { env, stdio: ["ignore", "inherit", "inherit"], detached: true });
+  const own = process.getuid?.() === account.uid ? {} : { uid: account.uid, gid: account.gid };
+  const child = spawn(command, args, { ...own, env, stdio: ["ignore", "inherit", "inherit"], detached: true });
   child.on("error", (error) => console.error(`envd: the entrypoint cannot be started: ${error.message}`));
   child.on("exit", (code, signal) => console.error(`envd: the entrypoint has ended: ${signal ?? `exit status ${code}`}`));
 }

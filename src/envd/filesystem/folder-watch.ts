@@ -30,6 +30,8 @@ export class FolderWatch {
   readonly #folders = new Map<number, string>();
   /** The renames of our own uploads: watchers should see a written file, not how it was written. */
   readonly #uploads = new Map<number, "create" | "replace">();
+  /** New folders that are not watched yet. */
+  readonly #following = new Set<Promise<void>>();
   #inotify: Inotify | undefined;
 
   private constructor(options: WatchOptions, tell: (event: FolderEvent) => void) {
@@ -46,6 +48,14 @@ export class FolderWatch {
     });
     await watch.#follow("", false);
     return watch;
+  }
+
+  /** Resolves when all that has happened until now was told, also in new folders. */
+  async caughtUp(): Promise<void> {
+    do {
+      await this.#inotify?.caughtUp();
+      await Promise.all(this.#following);
+    } while (this.#following.size > 0);
   }
 
   close(): void {
@@ -66,6 +76,12 @@ export class FolderWatch {
     }
   }
 
+  #followNew(folder: string): void {
+    const following = this.#follow(folder, true).catch(() => {});
+    this.#following.add(following);
+    void following.then(() => this.#following.delete(following));
+  }
+
   #take({ watch, mask, cookie, name }: RawEvent): void {
     const folder = this.#folders.get(watch);
     if ((mask & bits.ignored) !== 0) this.#folders.delete(watch);
@@ -76,7 +92,7 @@ export class FolderWatch {
       return;
     }
     for (const type of this.#typesOf(mask, cookie)) this.#tell({ name: path, type });
-    if (this.#options.isRecursive && isNewFolder(mask)) this.#follow(path, true).catch(() => {});
+    if (this.#options.isRecursive && isNewFolder(mask)) this.#followNew(path);
   }
 
   #typesOf(mask: number, cookie: number): readonly EventType[] {
@@ -86,9 +102,10 @@ export class FolderWatch {
   }
 }
 
+/** What a program would cause that creates or opens the file, gives it to its user and writes it. */
 const uploadTypes: Readonly<Record<"create" | "replace", readonly EventType[]>> = {
-  create: ["EVENT_TYPE_CREATE", "EVENT_TYPE_WRITE"],
-  replace: ["EVENT_TYPE_WRITE"],
+  create: ["EVENT_TYPE_CREATE", "EVENT_TYPE_CHMOD", "EVENT_TYPE_WRITE"],
+  replace: ["EVENT_TYPE_CHMOD", "EVENT_TYPE_WRITE"],
 };
 
 function typesOf(mask: number): EventType[] {

@@ -23,6 +23,7 @@ export interface RawEvent {
 export class Inotify {
   readonly #child: HelperChild;
   #rest: Buffer = Buffer.alloc(0);
+  readonly #catchingUp: (() => void)[] = [];
 
   private constructor(child: HelperChild) {
     this.#child = child;
@@ -33,7 +34,10 @@ export class Inotify {
     child.process.on("error", () => {});
     const inotify = new Inotify(child);
     child.process.stdout?.on("data", (chunk: Buffer) => {
-      for (const event of inotify.#parse(chunk)) onEvent(event);
+      for (const event of inotify.#parse(chunk)) {
+        if (event.watch === 0) inotify.#catchingUp.shift()?.();
+        else onEvent(event);
+      }
     });
     const opened = await child.answer();
     if (opened === undefined || new FrameFields(opened).number() !== 0) {
@@ -48,6 +52,15 @@ export class Inotify {
     const answer = await this.#child.ask(frameOf([path]));
     const number = answer === undefined ? 0 : new FrameFields(answer).number();
     return number === 0 ? undefined : number;
+  }
+
+  /** Resolves when all that has happened until now was reported. */
+  async caughtUp(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#catchingUp.push(resolve);
+    // The helper has ended: nothing more is reported.
+    if ((await this.#child.ask(frameOf([""]))) === undefined) resolve();
+    await promise;
   }
 
   close(): void {

@@ -41,7 +41,9 @@ export function watchHandlers(deps: FilesystemDeps): Pick<Handlers, "unary" | "s
         return { watcherId };
       },
       "filesystem.Filesystem/GetWatcherEvents": async (request: WatcherRequest) => {
-        const { events } = find(request);
+        const { watch, events } = find(request);
+        // A client that has just written asks for what that caused.
+        await watch.caughtUp();
         return { events: await Promise.all(events.splice(0)) };
       },
       "filesystem.Filesystem/RemoveWatcher": async (request: WatcherRequest) => {

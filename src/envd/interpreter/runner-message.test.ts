@@ -33,3 +33,10 @@ test("a shell command that failed is an error, one that succeeded is nothing to 
 test.each(["", "{", "null", "5", '{"type":"else"}', '{"type":"result"}'])("%j is no message of a runner", (text) => {
   expect(parseMessage(text)).toBeUndefined();
 });
+
+test.each(["1.0", "-0.0", "1e3", "12345678901234567890"])("the number %s reaches the client as it was written", (number) => {
+  const message = parseMessage(`{"type":"result","bundle":{"application/json":{"a":[${number},2]}},"main":true}`);
+  expect(message?.type === "result" && JSON.stringify(resultEvent(message.bundle, true))).toBe(
+    `{"type":"result","json":{"a":[${number},2]},"is_main_result":true}`,
+  );
+});

@@ -26,7 +26,7 @@ const formats: Readonly<Record<string, string>> = {
 /** Undefined if it is no message of a runner: then the code has written it. */
 export function parseMessage(text: string): RunnerMessage | undefined {
   try {
-    const message = JSON.parse(text) as Partial<RunnerMessage> | null;
+    const message = JSON.parse(text, asWritten) as Partial<RunnerMessage> | null;
     const isOurs =
       message?.type === "end" || message?.type === "error" || (message?.type === "result" && typeof message.bundle === "object");
     return isOurs ? (message as RunnerMessage) : undefined;
@@ -34,6 +34,14 @@ export function parseMessage(text: string): RunnerMessage | undefined {
     return undefined;
   }
 }
+
+/** Numbers that JavaScript would write otherwise keep their text: `1.0` is a float for Python's clients, and long integers are exact. */
+function asWritten(_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
+  return typeof value === "number" && source !== undefined && String(value) !== source ? rawJson(source) : value;
+}
+
+// TypeScript's library does not have it yet.
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(this: void, text: string): unknown };
 
 /** Undefined if there is nothing to report. */
 export function eventOf(message: RunnerMessage): ExecutionEvent | undefined {

@@ -6,7 +6,8 @@ import { runsImage } from "#sandbox/pools/entrypoint.ts";
 import { type ContainerImages, idleContainerImages } from "#sandbox/images/images.ts";
 import { withSecurity } from "./pod-security.ts";
 import type { PoolTemplate } from "#sandbox/pools/resolve-template.ts";
-import { withRuntimes } from "./runtimes.ts";
+import { runtimeProblem } from "#sandbox/runtimes/known-runtimes.ts";
+import { unaskedProbes, withRuntimes } from "./runtimes.ts";
 
 export interface PodBlueprint {
   readonly labels: Readonly<Record<string, string>>;
@@ -23,7 +24,7 @@ export type BlueprintResult =
   | { readonly kind: "blueprint"; readonly blueprint: PodBlueprint }
   | {
       readonly kind: "refused";
-      readonly code: "no-containers" | "target-image-required" | "no-place-for-daemon";
+      readonly code: "no-containers" | "target-image-required" | "no-place-for-daemon" | "runtime-config";
       readonly message: string;
     };
 
@@ -38,7 +39,7 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
     return { kind: "refused", code: "no-containers", message: "the template has no containers: there is nothing to run" };
   }
   const delivery = deliveryOf(settings);
-  const refusal = imageMissing(spec, images) ?? noPlace(spec, delivery);
+  const refusal = imageMissing(spec, images) ?? noPlace(spec, delivery) ?? badRuntime(template);
   if (refusal !== undefined) return refusal;
   const waiting = (container: Container): Container => ({ ...withoutLiveness(container), image: images[container.name] ?? "" });
   // What a kubelet finds out by asking it tells later than we know it ourselves, with two more writes of the pod's status for every use.
@@ -69,6 +70,11 @@ function noPlace(spec: PodSpec, { kind }: DaemonDelivery): Refused | undefined {
   return message === undefined ? undefined : { kind: "refused", code: "no-place-for-daemon", message };
 }
 
+function badRuntime({ runtimes }: PoolTemplate): Refused | undefined {
+  const problem = runtimeProblem(runtimes);
+  return problem === undefined ? undefined : { kind: "refused", code: "runtime-config", message: problem.message };
+}
+
 /** A sandbox has no identity in the cluster, gets no service variables, and its containers restart after an exchange. */
 const fixed = { automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Always" } as const;
 
@@ -86,12 +92,15 @@ function isLeftOut(key: string): boolean {
   return isReservedKey(key) && !templateKeys.has(key);
 }
 
-function warningsOf({ template }: PoolTemplate): readonly string[] {
+function warningsOf({ template, runtimes }: PoolTemplate): readonly string[] {
   const { metadata, spec } = template ?? {};
   const keys = [...Object.keys(metadata?.labels ?? {}), ...Object.keys(metadata?.annotations ?? {})].filter(isLeftOut);
   return [
     ...keys.map((key) => `the key ${key} is left out: it is reserved for AgentBox`),
     ...(spec === undefined ? [] : specWarnings(spec)),
+    ...unaskedProbes(spec?.containers[0] ?? {}, runtimes).map(
+      (name) => `the readinessProbe of runtime ${name} is not asked: a container has one, and another one was named before`,
+    ),
   ];
 }
 

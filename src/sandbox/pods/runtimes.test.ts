@@ -3,7 +3,8 @@ import { envdPort } from "#envd-protocol/arming.ts";
 import type { Container } from "#model/pod.ts";
 import type { SandboxRuntime } from "#model/sandbox-runtime.ts";
 import { aPoolPod } from "../../../test/world/pool-pods.ts";
-import { daemonPortOf, defaultDaemonPort, withRuntimes } from "./runtimes.ts";
+import { defaultDaemonPort } from "#sandbox/runtimes/known-runtimes.ts";
+import { daemonPortOf, swerexPortOf, unaskedProbes, withRuntimes } from "./runtimes.ts";
 
 function made(runtimes: readonly SandboxRuntime[] | undefined, container: Partial<Container> = {}): Container {
   return withRuntimes({ name: "main", image: "app:1", ...container }, runtimes, { publicKey: "a2V5" });
@@ -29,6 +30,51 @@ describe("the code interpreter", () => {
       "AGENTBOX_INTERPRETER_PORT",
     );
   });
+});
+
+describe("SWE-ReX", () => {
+  const variables = (runtime: SandboxRuntime) =>
+    made([runtime])
+      .env?.filter(({ name }) => name.startsWith("AGENTBOX_SWEREX"))
+      .map(({ name, value }) => `${name}=${value}`);
+
+  test("is served by the daemons of templates that name it, as their settings say", () => {
+    expect(variables({ name: "swerex" })).toEqual(["AGENTBOX_SWEREX_PORT=8000"]);
+    expect(variables({ name: "swerex", port: 9000, config: { user: "user" } })).toEqual([
+      "AGENTBOX_SWEREX_PORT=9000",
+      "AGENTBOX_SWEREX_USER=user",
+    ]);
+  });
+
+  test("is found at its port, unless the image's own server is there", () => {
+    const portOf = (runtime: SandboxRuntime) => swerexPortOf(aPoolPod({ spec: { containers: [made([runtime])] } }));
+    expect([portOf({ name: "swerex" }), portOf({ name: "swerex", config: { mode: "process" } }), portOf({ name: "other" })]).toEqual([
+      8000,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("a runtime that we do not know", () => {
+  test("finds its port and its settings in variables, which no template can replace", () => {
+    const env = [{ name: "RUNTIME_MY_TOOL_PORT", value: "1" }];
+    expect(made([{ name: "my-tool", port: 7000, config: { a: [1] } }], { env }).env).toEqual(
+      expect.arrayContaining([
+        { name: "RUNTIME_MY_TOOL_PORT", value: "7000" },
+        { name: "RUNTIME_MY_TOOL_CONFIG", value: '{"a":[1]}' },
+      ]),
+    );
+    expect(made([{ name: "my-tool", port: 7000 }], { env }).env).toHaveLength(3);
+  });
+});
+
+test("probes that nothing asks are named", () => {
+  const probe = { tcpSocket: { port: 1 } };
+  const runtimes = [{ name: "a" }, { name: "b", readinessProbe: probe }, { name: "c", readinessProbe: probe }];
+  expect(unaskedProbes({}, runtimes)).toEqual(["c"]);
+  expect(unaskedProbes({ readinessProbe: { exec: { command: ["x"] } } }, runtimes)).toEqual(["b", "c"]);
+  expect(unaskedProbes({})).toEqual([]);
 });
 
 describe("a sandbox's container without runtimes", () => {

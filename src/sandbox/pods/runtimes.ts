@@ -4,22 +4,13 @@
  */
 import type { Container, ContainerPort, EnvVar, Pod, Probe } from "#model/pod.ts";
 import type { SandboxRuntime } from "#model/sandbox-runtime.ts";
-
-/** Where the daemon listens unless the runtime `e2b` says otherwise. */
-export const defaultDaemonPort = 49_983;
-
-const daemonRuntime = "e2b";
-
-/** Served by the daemon too, where a template names it. */
-const interpreterRuntime = "code-interpreter";
-/** Where the clients of the interpreter look for it. */
-const defaultInterpreterPort = 49_999;
+import { daemonRuntime, defaultDaemonPort, moduleOf } from "#sandbox/runtimes/known-runtimes.ts";
+import { runtimeVariables } from "#sandbox/runtimes/runtime-module.ts";
 
 const daemonVariables = {
+  ...runtimeVariables,
   podUid: "AGENTBOX_POD_UID",
   publicKey: "AGENTBOX_PUBLIC_KEY",
-  port: "AGENTBOX_ENVD_PORT",
-  interpreterPort: "AGENTBOX_INTERPRETER_PORT",
   imageEntrypoint: "AGENTBOX_IMAGE_ENTRYPOINT",
 } as const;
 
@@ -47,14 +38,26 @@ export function withRuntimes(container: Container, given: readonly SandboxRuntim
 
 /** Where the daemon of this pod listens. */
 export function daemonPortOf(pod: Pod): number {
-  const value = pod.spec.containers[0]?.env?.find(({ name }) => name === daemonVariables.port)?.value;
-  return value === undefined ? defaultDaemonPort : Number(value);
+  return portIn(pod, daemonVariables.daemonPort) ?? defaultDaemonPort;
 }
 
 /** Where the daemon of this pod serves the interpreter; undefined: it does not. */
 export function interpreterPortOf(pod: Pod): number | undefined {
-  const value = pod.spec.containers[0]?.env?.find(({ name }) => name === daemonVariables.interpreterPort)?.value;
+  return portIn(pod, daemonVariables.interpreterPort);
+}
+
+/** Where the daemon of this pod serves SWE-ReX; undefined: it does not, or the image's own server does. */
+export function swerexPortOf(pod: Pod): number | undefined {
+  return variableOf(pod, daemonVariables.swerexMode) === undefined ? portIn(pod, daemonVariables.swerexPort) : undefined;
+}
+
+function portIn(pod: Pod, variable: string): number | undefined {
+  const value = variableOf(pod, variable);
   return value === undefined ? undefined : Number(value);
+}
+
+function variableOf(pod: Pod, variable: string): string | undefined {
+  return pod.spec.containers[0]?.env?.find(({ name }) => name === variable)?.value;
 }
 
 /** Whether the daemon of this pod waits to be told what the image runs: a pod may be older than what its template says now. */
@@ -81,13 +84,9 @@ function withPorts(given: readonly ContainerPort[], runtimes: readonly SandboxRu
   return ports;
 }
 
-const usualPorts: ReadonlyMap<string, number> = new Map([
-  [daemonRuntime, defaultDaemonPort],
-  [interpreterRuntime, defaultInterpreterPort],
-]);
-
-function portOf({ name, port, protocol = "TCP" }: SandboxRuntime): ContainerPort | undefined {
-  const containerPort = port ?? usualPorts.get(name);
+function portOf(runtime: SandboxRuntime): ContainerPort | undefined {
+  const { port, protocol = "TCP" } = runtime;
+  const containerPort = port ?? moduleOf(runtime).usualPort;
   return containerPort === undefined ? undefined : { containerPort, protocol };
 }
 
@@ -106,20 +105,17 @@ function withDaemonVariables(
   runtimes: readonly SandboxRuntime[],
   { publicKey, runsImage = false }: DaemonFacts,
 ): readonly EnvVar[] {
-  const port = portOfDaemon(runtimes);
-  const interpreter = runtimes.find(({ name }) => name === interpreterRuntime);
   const ours: readonly EnvVar[] = [
     { name: daemonVariables.podUid, valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     { name: daemonVariables.publicKey, value: publicKey },
-    ...(port === defaultDaemonPort ? [] : [{ name: daemonVariables.port, value: String(port) }]),
-    ...(interpreter === undefined ? [] : [{ name: daemonVariables.interpreterPort, value: String(portOf(interpreter)?.containerPort) }]),
+    ...runtimes.flatMap((runtime) => moduleOf(runtime).variables(runtime, portOf(runtime)?.containerPort)),
     ...(runsImage ? [{ name: daemonVariables.imageEntrypoint, value: "true" }] : []),
   ];
-  const names: ReadonlySet<string> = new Set(Object.values(daemonVariables));
+  const names: ReadonlySet<string> = new Set([...Object.values(daemonVariables), ...ours.map(({ name }) => name)]);
   return [...ours, ...env.filter(({ name }) => !names.has(name))];
 }
 
-/** A container has one readiness probe, so the first runtime that brings one speaks for all. */
+/** A container has one readiness probe, so the first runtime that brings one speaks for all (`unaskedProbes` names the others). */
 function firstProbe(runtimes: readonly SandboxRuntime[]): Probe | undefined {
   // Checked by the kind's schema, and passed through: the pod's type names only the parts of a probe that we read ourselves.
   return runtimes.find(({ readinessProbe }) => readinessProbe !== undefined)?.readinessProbe as Probe | undefined;
@@ -128,4 +124,10 @@ function firstProbe(runtimes: readonly SandboxRuntime[]): Probe | undefined {
 /** A pod that counts as ready before its daemon answers may be claimed, and its create waits until it does. */
 function healthProbe(runtimes: readonly SandboxRuntime[]): Probe {
   return { httpGet: { path: "/health", port: portOfDaemon(runtimes) }, periodSeconds: 1, failureThreshold: 3 };
+}
+
+/** Runtimes whose readiness probe nothing asks, because another one speaks for the container. */
+export function unaskedProbes(container: Pick<Container, "readinessProbe">, runtimes: readonly SandboxRuntime[] = []): readonly string[] {
+  const probed = runtimes.filter(({ readinessProbe }) => readinessProbe !== undefined).map(({ name }) => name);
+  return container.readinessProbe === undefined ? probed.slice(1) : probed;
 }

@@ -77,6 +77,31 @@ test("a sandbox that was paused by its end time has a while after it is resumed"
   expect(await endOf(scene)).toBe(new Date(scene.clock.now() + leastAfterResumeMs).toISOString());
 });
 
+test("a sandbox that traffic wakes has the time again that it was made with", async () => {
+  await using scene = await ServiceScene.open();
+  const annotations = { [annotationKeys.paused]: scene.now, [annotationKeys.endTime]: scene.now, [annotationKeys.lifetime]: "7200" };
+  await scene.sandbox("i-1", { annotations, status: frozen });
+  await scene.clock.step(hour);
+  const resuming = resumeSandbox(scene, ann, "i-1", signal);
+  await settle();
+  await scene.report("i-1");
+  await resuming;
+  expect(await endOf(scene)).toBe(new Date(scene.clock.now() + 2 * hour).toISOString());
+});
+
+test("five pauses, and then five resumes, at once all succeed", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.sandbox("i-1");
+  const pausing = Array.from({ length: 5 }, () => pauseSandbox(scene, ann, "i-1", signal));
+  await settle();
+  await scene.report("i-1", frozen);
+  expect((await Promise.all(pausing)).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "Paused"));
+  const resuming = Array.from({ length: 5 }, () => resumeSandbox(scene, ann, "i-1", signal));
+  await settle();
+  await scene.report("i-1");
+  expect((await Promise.all(resuming)).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "Running"));
+});
+
 test("of two opposite wishes the second is told of the first, and changes nothing", async () => {
   await using scene = await ServiceScene.open();
   await scene.sandbox("i-1");

@@ -3,7 +3,7 @@
  * the sandbox from before the write, so that of two opposite wishes the second is told of the first.
  *
  * While it is paused no clock of a sandbox runs. Resuming it, the same write gives back what was left of its time, and never less than
- * `leastAfterResumeMs`: one that was paused by its end time would otherwise be ended by it at once. Resuming is use, so the idle
+ * `leastAfterResumeMs`, and of one that traffic wakes what it was made with: one that was paused by its end time would otherwise be ended by it at once. Resuming is use, so the idle
  * timeout begins anew.
  */
 import type { EngineAbilities } from "#engine-port/abilities.ts";
@@ -15,7 +15,7 @@ import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { freezeFailure, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
-import { formatTime, parseTime } from "#sandbox/annotation-values.ts";
+import { formatTime, parseSeconds, parseTime } from "#sandbox/annotation-values.ts";
 import type { PodChange } from "#sandbox/pod-patch.ts";
 import type { Caller } from "#services/caller.ts";
 import type { Wanted } from "#services/inside/carried-pod.ts";
@@ -91,7 +91,9 @@ function planResume(pod: Pod, now: number): PodChange | undefined {
   const wish = pauseWish(pod);
   if (wish === undefined) return undefined;
   const end = parseTime(pod.metadata.annotations?.[annotationKeys.endTime]);
-  const left = end === undefined ? undefined : Math.max(end - (parseTime(wish) ?? now), leastAfterResumeMs);
+  // Traffic that wakes a sandbox says nothing about time: it is given what the sandbox was made with.
+  const made = parseSeconds(pod.metadata.annotations?.[annotationKeys.lifetime]) ?? 0;
+  const left = end === undefined ? undefined : Math.max(end - (parseTime(wish) ?? now), made, leastAfterResumeMs);
   return {
     annotations: {
       [annotationKeys.lastActive]: formatTime(now),

@@ -1,4 +1,5 @@
 /** What is wrong with a request to create a sandbox, before anything is looked up. Each complaint names its field. */
+import { isIPv6 } from "node:net";
 import { formatDuration } from "#model/duration.ts";
 import { checkUserMetadata, type TakenKeys } from "#sandbox/user-metadata.ts";
 import { checkVariable } from "#services/inside/check-command.ts";
@@ -39,13 +40,20 @@ export function checkCreate(command: CreateSandbox): void {
 }
 
 /** It becomes the Host header of every request to the sandbox: a host with or without a port, and nothing that could end a header. */
-const hostText = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+const hostText =
+  /^(?:(?<name>[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_])?)|\[(?<address>[0-9A-Fa-f:.]{2,45})\])(?::(?<port>\d{1,5}))?$/;
 
 /** Throws invalid_request. `field` is what the caller knows it as. */
 export function checkMaskHost(field: string, host: string | undefined): void {
   // The placeholder may also stand inside the name.
-  if (host === undefined || (host.length <= 255 && hostText.test(host.replaceAll("${PORT}", "65535")))) return;
+  if (host === undefined || (host.length <= 255 && isHost(host.replaceAll("${PORT}", "65535")))) return;
   throw invalid(field, "must be a host name or address, with or without a port, such as localhost:${PORT}");
+}
+
+function isHost(text: string): boolean {
+  const { name, address, port = "1" } = hostText.exec(text)?.groups ?? {};
+  const isNamed = name !== undefined && name.split(".").every((label) => label.length > 0 && label.length <= 63 && !/^-|-$/.test(label));
+  return (isNamed || (address !== undefined && isIPv6(address))) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
 /** `taken` are the keys that the pods have from their template (W27). */

@@ -12,6 +12,7 @@ import type { LimitGuard, Place } from "#services/limits/limit-guard.ts";
 import type { PoolName } from "./pool-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { asServiceError } from "#services/service-failure.ts";
+import { checkRuntimes } from "#services/templates/check-runtimes.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
 import { maySee } from "#services/templates/template-visibility.ts";
 import { tenantPoolName } from "./tenant-pool-name.ts";
@@ -45,6 +46,7 @@ export async function createPool(deps: PoolDeps, caller: Caller, body: SandboxPo
   checkTemplate(deps, caller, pool);
   using _ = placeOf(deps, pool, undefined);
   try {
+    checkRuntimes(pool);
     deps.checkPodTemplate?.(SandboxPools, pool);
     return remembered(deps, await deps.client.create(SandboxPools, withoutVersion(pool), strict));
   } catch (error) {
@@ -74,6 +76,7 @@ export async function replacePool(deps: PoolDeps, caller: Caller, wanted: PoolNa
     const pool = storedPool(caller, body, present);
     checkTemplate(deps, caller, pool);
     using _ = placeOf(deps, pool, present);
+    checkRuntimes(pool);
     deps.checkPodTemplate?.(SandboxPools, pool, present);
     return remembered(deps, await deps.client.update(SandboxPools, pool, strict));
   });

@@ -12,6 +12,7 @@ import {
 import { matchesFilter } from "#store/matches-filter.ts";
 import { compareKeys } from "#store/record-key.ts";
 import { type Caller, scopeOf } from "#services/caller.ts";
+import { countLive } from "./count-live.ts";
 import { getSandbox } from "./get-sandbox.ts";
 import { listSandboxes } from "./list-sandboxes.ts";
 import type { ListSandboxes } from "#services/sandbox-service.ts";
@@ -229,4 +230,16 @@ test("a cursor that nobody gave out is refused, whatever it is", async () => {
       expect((await failureOf(listSandboxes(scene, ann, { cursor }))).details.field).toBe("cursor");
     }),
   );
+});
+
+test("a count is of the caller's live sandboxes that fit, and of no others", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.sandbox("i-1");
+  await scene.sandbox("i-2", { phase: "starting" });
+  await scene.record("i-3");
+  const running = ["Starting", "Running"] as const;
+  expect(countLive(scene.live, ann, { status: running })).toBe(2);
+  expect(countLive(scene.live, ann, { status: ["Running"], claimedAfter: "2020-01-01T00:00:00Z" })).toBe(1);
+  expect(countLive(scene.live, ann, { status: running, metadata: { no: "such" } })).toBe(0);
+  expect([countLive(scene.live, eve, { status: running }), countLive(scene.live, nobody, {})]).toEqual([0, 0]);
 });

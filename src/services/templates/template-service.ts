@@ -8,6 +8,7 @@ import type { ObjectMeta } from "#model/meta.ts";
 import { apiVersionOf } from "#model/resource.ts";
 import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.ts";
 import type { Caller } from "#services/caller.ts";
+import { checkRuntimes } from "./check-runtimes.ts";
 import type { CheckPodTemplate } from "./check-pod-template.ts";
 import { checkLocal, checkNotGlobal } from "./global-objects.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
@@ -78,6 +79,7 @@ async function create(deps: TemplateDeps, caller: Caller, body: SandboxTemplate)
   using _ = deps.limits?.reserve("", { templates: 1 });
   try {
     const template = storedTemplate(body, {});
+    checkRuntimes(template);
     deps.checkPodTemplate?.(SandboxTemplates, template);
     return remembered(deps, await deps.client.create(SandboxTemplates, template, strict));
   } catch (error) {
@@ -95,6 +97,7 @@ async function replace(deps: TemplateDeps, caller: Caller, name: string, body: S
     const { resourceVersion = present.metadata.resourceVersion } = body.metadata;
     const metadata = { ...present.metadata, ...withoutUndefined({ resourceVersion }) };
     const template = storedTemplate(body, metadata);
+    checkRuntimes(template);
     deps.checkPodTemplate?.(SandboxTemplates, template, present);
     return remembered(deps, await deps.client.update(SandboxTemplates, template, strict));
   } catch (error) {

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Pods } from "#model/pod.ts";
 import { instanceOf } from "../../../src/cmd/machine/embedded-node.ts";
@@ -77,8 +78,69 @@ test("root of a sandbox becomes its user and back by su and setuid files", async
   expect(await box.mine.says("/tmp/rootshell -p -c 'id -u'", "user")).toBe("0");
 });
 
-test.skipIf(globSync("/usr/bin/sudo").length === 0)("the user of a sandbox becomes its root by sudo", async () => {
+test("the user of a sandbox becomes its root by sudo", async () => {
   expect(await box.mine.says("sudo id -u", "user")).toBe("0");
+});
+
+const isOurSudo = globSync("/usr/bin/sudo").length === 0;
+
+describe.runIf(isOurSudo)("the sudo of the image `host`", () => {
+  test.each([
+    ["sudo -n -u www-data id -un", "www-data"],
+    ["sudo --user=www-data -- id -gn", "www-data"],
+    ["sudo -u '#33' id -u", "33"],
+    ["sudo -g tty id -gn", "tty"],
+    ["sudo id -G", "0"],
+    ["A=1 TERM=x sudo B=2 sh -c 'echo $A-$B-$TERM-$HOME-$USER-$SUDO_USER-$SUDO_UID'", "-2-x-/root-root-user-1000"],
+    ["A=1 sudo -E sh -c 'echo $A'", "1"],
+    ["A=1 C=3 sudo --preserve-env=C sh -c 'echo $A$C'", "3"],
+    ["cd /tmp && sudo -i pwd", "/root"],
+    ["cd /tmp && sudo -s pwd", "/tmp"],
+    ["sudo -D /var pwd", "/var"],
+    ["sudo -i echo 'a  b' '$HOME;x'", "a  b /root;x"],
+    ["sudo sh -c 'exit 7' || echo $?", "7"],
+    ["sudo -v && sudo -k && echo both", "both"],
+  ])("%s", async (line, printed) => {
+    expect(await box.mine.says(line, "user")).toBe(printed);
+  });
+
+  test.each([
+    ["sudo no-such-command", "sudo: no-such-command: command not found"],
+    ["sudo -u nobody-here id", "sudo: unknown user nobody-here"],
+    ["sudo", "usage: sudo"],
+  ])("%s fails in words", async (line, words) => {
+    const { code, stderr } = await box.mine.sh(line, "user");
+    expect([code, stderr]).toEqual([1, expect.stringContaining(words)]);
+  });
+
+  test("gives nothing to users without a line in sudoers, or with one that others could have written", async () => {
+    const asDaemon = "sudo -u www-data sudo id -u";
+    expect(await box.mine.sh(asDaemon, "user")).toMatchObject({ code: 1, stderr: expect.stringContaining("/etc/sudoers has no line") });
+    await box.mine.says("echo '%www-data ALL=(ALL) NOPASSWD: ALL' >> /etc/sudoers");
+    expect(await box.mine.says(asDaemon, "user")).toBe("0");
+    await box.mine.says("echo 'sync ALL=(ALL) NOPASSWD: /bin/ls' >> /etc/sudoers");
+    expect((await box.mine.sh("sudo -u sync sudo id -u", "user")).code).toBe(1);
+    await box.mine.says("chmod 666 /etc/sudoers");
+    expect(await box.mine.sh(asDaemon, "user")).toMatchObject({ code: 1, stderr: expect.stringContaining("only root may write it") });
+    await box.mine.says("chmod 440 /etc/sudoers");
+  });
+
+  test("does nothing on the machine, where only root can reach it", () => {
+    const files = globSync(join(box.world.home, "**/local/bin/sudo"));
+    expect(files).toHaveLength(1);
+    for (const file of files) {
+      expect(spawnSync(file, ["id", "-u"], { encoding: "utf8" })).toMatchObject({
+        status: 1,
+        stdout: "",
+        stderr: "sudo: this program works in sandboxes only\n",
+      });
+      expect(spawnSync(file, ["id", "-u"], { uid: 65_534, gid: 65_534 }).error).toMatchObject({ code: "EACCES" });
+    }
+  });
+});
+
+test("python is the machine's python3", async () => {
+  expect(await box.mine.says("python -c 'import sys; print(sys.version_info[0])'", "user")).toBe("3");
 });
 
 test("a setuid file that a sandbox made cannot be started by anybody outside", async () => {

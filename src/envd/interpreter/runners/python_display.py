@@ -94,7 +94,8 @@ def encoded(kind, shown):
 
 
 def jsonable(value):
-    return json.loads(json.dumps(value, default=str))
+    """As JSON has it, which knows no NaN."""
+    return json.loads(json.dumps(value, default=str), parse_constant=lambda _name: None)
 
 
 def known_bundle(value):
@@ -219,6 +220,7 @@ def fill_figures_module(module):
 
     for name in ("FigureCanvas", "FigureManager"):
         setattr(module, name, getattr(backend_agg, name))
+    own_module("python_charts").remember_angles(sys.modules["matplotlib.axes"].Axes)
     module.show = show_open_figures
 
 
@@ -236,8 +238,30 @@ class Stand:
             filler(module)
 
 
-class RealDisplay(importlib.abc.Loader):
-    """IPython's own module, where `display` would only print because no notebook is running."""
+def show_in_notebook(module):
+    """IPython's own `display` would only print, because no notebook is running."""
+    module.display = display
+
+
+def show_saved_images(module):
+    """Images of Pillow that are saved to a file, or shown, are results."""
+    save = module.Image.save
+
+    def save_and_show(self, fp, format=None, **options):
+        save(self, fp, format, **options)
+        # Figures are saved by this too; they are shown by themselves.
+        by = sys._getframe(1).f_globals.get("__name__", "")
+        if isinstance(fp, (str, os.PathLike)) and by.partition(".")[0] != "matplotlib":
+            display(self)
+
+    module.Image.save = save_and_show
+    module.Image.show = lambda self, *_arguments, **_options: display(self)
+
+
+class Changed(importlib.abc.Loader):
+    """A module of another's, changed once it is loaded."""
+
+    changes = {"IPython.display": show_in_notebook, "PIL.Image": show_saved_images}
 
     def __init__(self, loader):
         self.loader = loader
@@ -247,20 +271,21 @@ class RealDisplay(importlib.abc.Loader):
 
     def exec_module(self, module):
         self.loader.exec_module(module)
-        module.display = display
+        self.changes[module.__name__](module)
 
 
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, _target=None):
-        if name not in Stand.fillers:
+        if name not in Stand.fillers and name not in Changed.changes:
             return None
         real = None if name == FIGURES else importlib.machinery.PathFinder.find_spec(name, path)
         if real is None:
-            return importlib.util.spec_from_loader(name, Stand(), is_package=name == "IPython")
-        if name == "IPython.display":
-            real.loader = RealDisplay(real.loader)
-            return real
-        return None
+            stands_in = name in Stand.fillers
+            return importlib.util.spec_from_loader(name, Stand(), is_package=name == "IPython") if stands_in else None
+        if name not in Changed.changes:
+            return None
+        real.loader = Changed(real.loader)
+        return real
 
 
 sys.meta_path.insert(0, Finder())

@@ -18,6 +18,8 @@ import python_display
 
 # Writes up to this size are not torn apart by what others write to the same pipe.
 PIECE = 4000
+# What is in this folder is not the code's.
+OURS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_")
 
 
 class Channel:
@@ -67,36 +69,12 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-def run_command(text):
-    """What `!command` means in notebooks."""
-    import subprocess
-
-    flush()
-    return_code = subprocess.call(["/bin/sh", "-c", text])
-    if return_code != 0:
-        print(f"the command ended with exit status {return_code}", file=sys.stderr)
-
-
-def without_magic(code):
-    """Notebook lines in plain Python: `!command`, and those `%` commands that mean something here."""
-    if code.lstrip().startswith(("%%bash", "%%sh")):
-        return f"__agentbox_command__({code.lstrip().partition(chr(10))[2]!r})"
-    return "\n".join(plain_line(line) for line in code.split("\n"))
-
-
-def plain_line(line):
-    text = line.lstrip()
-    indent = line[: len(line) - len(text)]
-    word, _, rest = text[1:].partition(" ")
-    if text.startswith("!"):
-        return f"{indent}__agentbox_command__({text[1:]!r})"
-    if not text.startswith("%"):
-        return line
-    if word == "pip":
-        return f"{indent}__agentbox_command__({(sys.executable + ' -m pip ' + rest)!r})"
-    if word == "cd":
-        return f"{indent}__import__('os').chdir(__import__('os').path.expanduser({rest.strip()!r}))"
-    return f"{indent}pass" if word in ("matplotlib", "load_ext", "autoreload", "config") else line
+def without_indent(code):
+    """Indented code runs, as in notebooks: all lines lose what stands before the first."""
+    lines = code.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    return code if indent == "" else "\n".join(line[len(indent) :] if line.startswith(indent) else line for line in lines)
 
 
 class Session:
@@ -104,28 +82,38 @@ class Session:
         self.channel = channel
         self.count = 0
         self.loop = None
+        self.magics = None
+        self.plain = None
+        self.pieces = 0
         module = type(sys)("__main__")
         # What is defined in a run can be found by pickle and the like.
         sys.modules["__main__"] = module
         self.names = module.__dict__
         self.names["__builtins__"] = builtins
         builtins.display = python_display.display
-        builtins.__agentbox_command__ = run_command
         python_display.publish = self.publish
+
+    def flush(self):
+        """Before other programs write to the same outputs."""
+        flush()
 
     def publish(self, bundle, is_main=False):
         self.channel.send({"type": "result", "bundle": bundle, "main": is_main})
 
     def run(self, code):
         self.count += 1
-        name = f"<run {self.count}>"
-        value = self.evaluate(code, name)
+        self.pieces = 0
+        code = without_indent(code)
+        value = self.evaluate(code)
         if value is not None and not code.rstrip().endswith(";"):
             self.names["_"] = value
             python_display.show_main(value)
         python_display.show_open_figures()
 
-    def evaluate(self, code, name):
+    def evaluate(self, code):
+        """Runs code; the value of its last expression."""
+        self.pieces += 1
+        name = f"<run {self.count}>" if self.pieces == 1 else f"<run {self.count}, piece {self.pieces}>"
         tree = self.parse(code, name)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         self.execute(tree, name, "exec")
@@ -133,16 +121,18 @@ class Session:
 
     def parse(self, code, name):
         try:
-            tree = ast.parse(code, name)
+            return ast.parse(code, name)
         except SyntaxError:
-            plain = without_magic(code)
+            if self.magics is None:
+                magics = python_display.own_module("python_magics")
+                self.magics, self.plain = magics.Magics(self, python_display), magics.plain
+            plain = self.plain(code)
             if plain == code:
-                linecache.cache[name] = (len(code), None, code.splitlines(True), name)
                 raise
-            code, tree = plain, ast.parse(plain, name)
-        # Tracebacks show the lines.
-        linecache.cache[name] = (len(code), None, code.splitlines(True), name)
-        return tree
+            return ast.parse(plain, name)
+        finally:
+            # Tracebacks show the lines.
+            linecache.cache[name] = (len(code), None, code.splitlines(True), name)
 
     def execute(self, tree, name, mode):
         compiled = compile(tree, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -161,10 +151,18 @@ class Session:
         frames = error.__traceback__
         while frames is not None and not frames.tb_frame.f_code.co_filename.startswith("<run "):
             frames = frames.tb_next
-        lines = traceback.format_exception(type(error), error, frames)
-        self.channel.send(
-            {"type": "error", "name": type(error).__name__, "value": text_of(error), "traceback": "".join(lines).rstrip("\n")}
-        )
+        told = traceback.TracebackException(type(error), error, frames)
+        keep_frames_of_code(told)
+        lines = "".join(told.format()).rstrip("\n")
+        self.channel.send({"type": "error", "name": type(error).__name__, "value": text_of(error), "traceback": lines})
+
+
+def keep_frames_of_code(told):
+    """Ours say nothing about the code that failed."""
+    while told is not None:
+        told.stack = traceback.StackSummary.from_list([frame for frame in told.stack if not frame.filename.startswith(OURS)])
+        keep_frames_of_code(told.__cause__)
+        told = told.__context__
 
 
 def text_of(error):

@@ -42,6 +42,6 @@ async function orExplained<T>(compiler: string, act: () => Promise<T>): Promise<
   } catch (error) {
     const why = error instanceof CommandError && error.stderr !== "" ? error.stderr : (error as Error).message;
     const install = "apt-get install -y --no-install-recommends gcc libc6-dev libsodium-dev";
-    throw new Error(`the daemon's helper cannot be compiled; what it needs is installed with: ${install}\n${why}`, { cause: error });
+    throw new Error(`a program of sandboxes cannot be compiled; what it needs is installed with: ${install}\n${why}`, { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The image `host`: the machine's own /usr under a clean root, so that a fresh machine has sandboxes without a download.
  * Siblings: etc-files.ts (what is written for /etc), copied-files.ts (what is taken from the machine's), usr-mask.ts
- * (what of /usr is hidden).
+ * (what of /usr is hidden), usual-programs.ts (what programs expect there).
  *
  * The image has one layer. Its `usr` is laid over the machine's /usr in an overlay of its own, because an overlay does
  * not look into other mounts; docs/host-image.md lists what a sandbox can see of the machine through it.
@@ -27,9 +27,10 @@ import { runCommand } from "#engines/embedded/node/linux/run-command.ts";
 import { filesToCopy } from "./copied-files.ts";
 import { basicGroup, basicPasswd, generatedFiles, sandboxUser, searchPath } from "./etc-files.ts";
 import { makeFolder, makeUsrMask } from "./usr-mask.ts";
+import { addUsualPrograms, sudoSource } from "./usual-programs.ts";
 
 /** To be raised whenever the same machine would now get another image. */
-const version = 1;
+const version = 2;
 
 /** What changes whenever packages or libraries of the machine change. */
 const signs = ["/etc/ld.so.cache", "/var/lib/dpkg/status", "/etc/os-release"];
@@ -42,7 +43,7 @@ const varFolders = ["cache", "lib", "log", "mail", "opt", "spool"];
 /** The image as this machine has it now; made if it is not there yet, in about a second. */
 export async function hostImage(folder: string): Promise<ResolvedImage> {
   const key = createHash("sha256")
-    .update([version, ...signs.map(signOf)].join("\n"))
+    .update([version, sudoSource(), ...signs.map(signOf)].join("\n"))
     .digest("hex");
   const layer = join(folder, key.slice(0, 16), "root");
   if (!existsSync(layer)) await buildOnce(folder, dirname(layer));
@@ -85,6 +86,7 @@ async function build(parent: string, target: string): Promise<void> {
   writeGenerated(join(root, "etc"));
   await makeHome(root);
   await makeUsrMask(join(root, "usr"), "/usr");
+  await addUsualPrograms(join(root, "usr"), "/usr");
   renameSync(making, target);
 }
 
