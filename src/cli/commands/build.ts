@@ -16,9 +16,7 @@ import type { Arguments } from "../flags.ts";
 import { pairsOf } from "../sandbox/pairs.ts";
 
 export const build: Command = {
-  usage: [
-    "build -t NAME[:TAG] [-f FILE] [--build-arg NAME=VALUE …] [--start COMMAND] [--ready COMMAND] [--cpu N] [--memory MB] [--no-cache] FOLDER",
-  ],
+  usage: ["build -t NAME[:TAG] [-f FILE] [OPTIONS] FOLDER"],
   about:
     "Builds a template from a Dockerfile of one stage. Each step runs in a sandbox of the server, and a step that was built before is not run again. " +
     "CMD and ENTRYPOINT are the start command, which each sandbox of the template runs. No Docker is needed.",

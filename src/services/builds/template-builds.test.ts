@@ -296,3 +296,19 @@ async function* cutShort(): AsyncGenerator<Buffer, void> {
   yield Buffer.alloc(10);
   throw new Error("the client left");
 }
+
+test("of many builds of a template the newest stay, and those with a tag", async () => {
+  const first = await scene.build("app:keep", [run("one")]);
+  const second = await scene.build("app", [run("two")]);
+  for (let count = 1; count <= 31; count++) await scene.build("app", [run(`more ${count}`)]);
+  const left = scene.builds.list(builder, "app").map(({ buildId }) => buildId);
+  expect(left.length).toBeLessThanOrEqual(33);
+  expect([left.includes(first.buildId), left.includes(second.buildId)]).toEqual([true, false]);
+});
+
+test("a team has as many templates as it may have Envs", async () => {
+  scene.maxBuilds = 1;
+  await scene.build("a", [run("one")]);
+  expect(await codeOf(() => scene.request("b"))).toBe("limit_reached");
+  await scene.build("a", [run("two")]);
+});

@@ -142,7 +142,7 @@ test("the children of a fork have the volumes of their original, which are not i
   };
   await using scene = await CheckpointScene.open({ claims: { create } });
   const text = volumeMountsText([{ uid: "u-1", name: "data", path: "/mnt/data", readOnly: true }]);
-  await scene.sandbox(first, { annotations: { [annotationKeys.volumeMounts]: text } });
+  await scene.services.sandbox(first, { annotations: { [annotationKeys.volumeMounts]: text } });
   await scene.checkpoints.fork(admin, { sandboxId: first }, signal);
   expect(asked[0]?.volumeMounts).toEqual([{ name: "u-1", path: "/mnt/data", readOnly: true }]);
 });
