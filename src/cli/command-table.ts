@@ -67,6 +67,12 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import("./commands/cp.ts")).cp,
   },
   {
+    name: "build",
+    group: "pools",
+    summary: "Build a template from a Dockerfile",
+    load: async () => (await import("./commands/build.ts")).build,
+  },
+  {
     name: "attach",
     group: "sandboxes",
     summary: "Open a shell in an existing sandbox",
@@ -162,12 +168,30 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Show, fetch, import and remove images on this machine",
     load: async () => (await import("./commands/image.ts")).image,
   },
+  {
+    name: "volume",
+    group: "server",
+    summary: "Make, show and delete volumes: files that outlive sandboxes",
+    load: async () => (await import("./commands/volume.ts")).volume,
+  },
   { name: "key", group: "server", summary: "Create, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
   {
     name: "limits",
     group: "pools",
     summary: "Show and set limits of teams and users",
     load: async () => (await import("./commands/limits.ts")).limits,
+  },
+  {
+    name: "usage",
+    group: "pools",
+    summary: "Show usage of teams and users over time",
+    load: async () => (await import("./commands/usage.ts")).usage,
+  },
+  {
+    name: "audit",
+    group: "server",
+    summary: "Show the audit log",
+    load: async () => (await import("./commands/audit.ts")).audit,
   },
   {
     name: "doctor",

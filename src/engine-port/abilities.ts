@@ -15,6 +15,8 @@ export interface EngineAbilities {
   memoryCheckpoint(): Ability;
   /** Holds the connections of single sandboxes to their egress policies. */
   egress(): Ability;
+  /** Keeps volumes and mounts them into sandboxes (volumes.ts). */
+  volumes(): Ability;
   /** Gives a pod that asks for it (`hostUsers: false`) Linux users of its own. */
   userNamespaces(): Ability;
   /** Answers requests for objects now. An engine that does not is expected back soon. */

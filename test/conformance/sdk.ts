@@ -1,6 +1,13 @@
 /** As much of the JavaScript SDK as the cases call: it is not a dependency of ours, so its own types are not at hand. */
 export interface Sdk {
+  /** Undefined in SDKs that build no templates. */
+  readonly Template?: TemplateFactory;
+  readonly BuildError: ErrorClass;
   readonly Sandbox: SandboxClass;
+  /** Only in later versions. */
+  readonly Volume: VolumeClass;
+  readonly VolumeError: ErrorClass;
+  readonly VolumePathNotFoundError: ErrorClass;
   readonly CommandExitError: ErrorClass;
   readonly TimeoutError: ErrorClass;
   readonly NotFoundError: ErrorClass;
@@ -38,7 +45,48 @@ interface ForkOptions {
   readonly timeoutMs?: number;
 }
 
+export interface VolumeClass {
+  create(name: string): Promise<Volume>;
+  connect(volumeId: string): Promise<Volume>;
+  list(): Promise<readonly { readonly volumeId: string; readonly name: string }[]>;
+  destroy(volumeId: string): Promise<boolean>;
+}
+
+export interface Volume {
+  readonly volumeId: string;
+  readonly name: string;
+  readonly token: string;
+  list(path: string, options?: { readonly depth?: number }): Promise<VolumeEntry[]>;
+  makeDir(path: string, options?: VolumeWrite): Promise<VolumeEntry>;
+  getInfo(path: string): Promise<VolumeEntry>;
+  exists(path: string): Promise<boolean>;
+  updateMetadata(path: string, change: VolumeWrite): Promise<VolumeEntry>;
+  readFile(path: string): Promise<string>;
+  readFile(path: string, options: { readonly format: "stream" }): Promise<ReadableStream<Uint8Array>>;
+  writeFile(path: string, data: string | ReadableStream<Uint8Array>, options?: VolumeWrite): Promise<VolumeEntry>;
+  remove(path: string): Promise<void>;
+}
+
+interface VolumeWrite {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly mode?: number;
+  readonly force?: boolean;
+}
+
+interface VolumeEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly type: string;
+  readonly size: number;
+  readonly uid: number;
+  readonly mode: number;
+  readonly mtime: Date;
+  readonly target?: string;
+}
+
 export interface CreateOptions {
+  readonly volumeMounts?: Readonly<Record<string, string | Volume>>;
   readonly timeoutMs?: number;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly envs?: Readonly<Record<string, string>>;
@@ -83,6 +131,7 @@ export interface SandboxInfo {
   readonly cpuCount: number;
   readonly memoryMB: number;
   readonly envdVersion: string;
+  readonly volumeMounts?: readonly { readonly name: string; readonly path: string }[];
 }
 
 export interface Metrics {
@@ -221,4 +270,36 @@ export interface Files {
     onEvent: (event: FileEvent) => void,
     options?: { readonly recursive?: boolean; readonly includeEntry?: boolean; readonly onExit?: (error?: Error) => void },
   ): Promise<{ stop(): Promise<void> }>;
+}
+
+export interface TemplateFactory {
+  (options?: { readonly fileContextPath?: string }): TemplateSteps;
+  build(
+    template: unknown,
+    name: string,
+    options?: TemplateBuildOptions,
+  ): Promise<{ readonly templateId: string; readonly buildId: string }>;
+  exists(name: string): Promise<boolean>;
+  assignTags(target: string, tags: readonly string[]): Promise<{ readonly buildId: string; readonly tags: readonly string[] }>;
+  removeTags(name: string, tags: readonly string[]): Promise<void>;
+  getTags(name: string): Promise<readonly { readonly tag: string; readonly buildId: string }[]>;
+}
+
+export interface TemplateBuildOptions {
+  readonly tags?: readonly string[];
+  readonly skipCache?: boolean;
+  readonly onBuildLogs?: (entry: { readonly message: string }) => void;
+}
+
+export interface TemplateSteps {
+  fromBaseImage(): TemplateSteps;
+  fromImage(image: string): TemplateSteps;
+  fromTemplate(name: string): TemplateSteps;
+  fromDockerfile(text: string): TemplateSteps;
+  copy(source: string, target: string, options?: { readonly mode?: number; readonly user?: string }): TemplateSteps;
+  runCmd(command: string, options?: { readonly user?: string }): TemplateSteps;
+  setEnvs(variables: Readonly<Record<string, string>>): TemplateSteps;
+  setWorkdir(path: string): TemplateSteps;
+  setUser(name: string): TemplateSteps;
+  setStartCmd(start: string, ready: string): unknown;
 }

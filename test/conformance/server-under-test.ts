@@ -24,6 +24,8 @@ export const abilities = {
   interpreter: "a pool code-interpreter-v1",
   metrics: "metrics of sandboxes",
   pausing: "pods that can be frozen where they are",
+  volumes: "volumes, and their files at the API",
+  builds: "builds of templates",
   snapshots: "checkpoints of sandboxes",
 } as const;
 
@@ -91,6 +93,7 @@ export function environment(server: ServerUnderTest, mode: Mode): Readonly<Recor
   return {
     E2B_API_KEY: apiKey,
     ...(mode === "headers" || without.includes("api-host") ? { E2B_API_URL: apiUrl } : {}),
+    ...(mode === "headers" || without.includes("api-host") ? { E2B_VOLUME_API_URL: apiUrl } : {}),
     ...(mode === "headers" ? { E2B_SANDBOX_URL: gatewayUrl } : { E2B_DOMAIN: domain }),
     ...(authorityFile === undefined ? {} : { SSL_CERT_FILE: authorityFile, NODE_EXTRA_CA_CERTS: authorityFile }),
     ...(hostsAt === undefined ? {} : { AGENTBOX_LOCAL_NAMES: `${domain.split(":", 1)[0]}=${hostsAt}` }),

@@ -6,6 +6,7 @@ const template = goodObjectsOf("template");
 const pool = goodObjectsOf("pool");
 const env = goodObjectsOf("env");
 const checkpoint = goodObjectsOf("checkpoint");
+const volume = goodObjectsOf("volume");
 
 const withRuntimes = (...runtimes: readonly Json[]): JsonObject => ({ template: containers, runtimes });
 const withMembers = (...members: readonly Json[]): JsonObject => ({ ...smallest.env, clusters: [{ clusterID: "local", members }] });
@@ -105,4 +106,10 @@ const checkpoints: readonly GoodObject[] = [
   checkpoint("checkpoint of a sandbox of another cluster", { sandboxID: "west.0198c5a0_7f3e", keepRunning: false, ttlAfterFinished: "0s" }),
 ];
 
-export const goodObjects: readonly GoodObject[] = [...templates, ...pools, ...envs, ...checkpoints];
+const volumes: readonly GoodObject[] = [
+  volume("volume of the smallest size", smallest.volume),
+  volume("volume of a tebibyte", { ...smallest.volume, sizeMiB: 1_048_576 }),
+  volume("volume with a name of 128 characters", { ...smallest.volume, name: "Aa_-".repeat(32) }),
+];
+
+export const goodObjects: readonly GoodObject[] = [...templates, ...pools, ...envs, ...checkpoints, ...volumes];

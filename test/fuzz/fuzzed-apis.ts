@@ -25,6 +25,7 @@ import { ServiceError } from "#services/service-error.ts";
 import { templateService } from "#services/templates/template-service.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { ann, ServiceScene } from "../world/service-scene.ts";
+import { noVolumes } from "../world/no-volumes.ts";
 
 /** In all that there is about eve's sandbox, and in nothing that ann may see. */
 export const canary = "only-eve-knows";
@@ -84,9 +85,10 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
         pools,
         envs: envService({ client, cache, namespace: scene.namespace, cluster: { engine: "embedded", id: "local" } }),
         templates: templateService(scene),
+        volumes: noVolumes,
         statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted),
       }),
-      e2bFace(e2bServices),
+      e2bFace({ ...e2bServices, volumes: noVolumes }),
     ],
     ready: () => true,
     metricsText: async () => ({ contentType: "text/plain", text: "" }),

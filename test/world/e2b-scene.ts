@@ -24,6 +24,7 @@ import { only } from "./native-api.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { SteppedClock } from "./stepped-clock.ts";
 import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { noVolumes } from "./no-volumes.ts";
 
 export const running: SandboxDetail = {
   sandboxId: "abc",
@@ -161,6 +162,7 @@ export class E2bScene {
           checkpoints: this.checkpoints,
           sources: { get: () => this.source, list: () => [this.source] },
           usage: this.usage,
+          volumes: noVolumes,
           statistics: async () => ({
             live: { total: 1, byStatus: [], byPool: [{ key: "base", count: 1 }] },
             since: "2000-01-01T00:00:00.000Z",

@@ -16,11 +16,13 @@ import type {
   PodRuntime,
   PodState,
   PodUsage,
+  PodVolumes,
 } from "#engines/embedded/node/pod-runtime.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 
 export type RuntimeOperation =
   | "ensurePod"
+  | "mountVolumes"
   | "removePod"
   | "createContainer"
   | "startContainer"
@@ -63,6 +65,7 @@ interface SimulatedPod {
   plan: PodPlan;
   readonly slot: number;
   frozen: boolean;
+  volumes?: PodVolumes;
   /** What it is sent while it is frozen reaches it when it is thawed. */
   readonly held: (() => void)[];
   readonly containers: Map<string, SimulatedContainer>;
@@ -171,6 +174,14 @@ export class SimulatedPodRuntime implements PodRuntime {
       this.#pods.set(plan.uid, pod);
       pod.plan = { ...pod.plan, egress: plan.egress };
       return this.#stateOf(pod);
+    });
+  }
+
+  mountVolumes(uid: string, volumes: PodVolumes): Promise<void> {
+    return this.#call("mountVolumes", () => {
+      const pod = this.#pods.get(uid);
+      if (pod === undefined) throw new Error(`there is no pod ${uid} to mount volumes into`);
+      pod.volumes = volumes;
     });
   }
 
@@ -316,14 +327,24 @@ export class SimulatedPodRuntime implements PodRuntime {
     return {};
   }
 
-  #stateOf({ plan, slot, frozen, containers }: SimulatedPod): PodState {
+  #stateOf({ plan, slot, frozen, volumes, containers }: SimulatedPod): PodState {
     const states = [...containers.values()].map(({ plan: one, state, startedAt, exit }): ContainerStateOnNode => {
       const { id, name, attempt, image, annotations } = one;
       const times = { ...(startedAt === undefined ? {} : { startedAt }), ...(exit === undefined ? {} : { exit }) };
       return { id, name, attempt, imageId: image.id, imageDigest: image.digest, annotations, state, ...times };
     });
     const { uid, namespace, name, egress } = plan;
-    return { uid, namespace, name, ip: addressOf(slot), slot, frozen, egress, containers: states };
+    return {
+      uid,
+      namespace,
+      name,
+      ip: addressOf(slot),
+      slot,
+      frozen,
+      egress,
+      ...(volumes === undefined ? {} : { volumes }),
+      containers: states,
+    };
   }
 
   #takeSlot(): number {

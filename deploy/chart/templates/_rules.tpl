@@ -31,6 +31,8 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- end -}}
 
 {{- define "agentbox.poolRules.controllers" -}}
+# Logs of ended sandboxes, where they are kept.
+- { apiGroups: [""], resources: [pods/log], verbs: [get] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
 # Claims; and pods that are to go are closed to them.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
@@ -43,6 +45,9 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 # None are taken on a cluster: their status says so, and those that have had their time are deleted.
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints/status], verbs: [patch] }
+# Nor on volumes, and theirs says so too.
+- { apiGroups: [agents.navix.sh], resources: [sandboxvolumes], verbs: [list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxvolumes/status], verbs: [patch] }
 # Snapshots of members and their replicas; adopted pools get an Env.
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs/status], verbs: [patch] }

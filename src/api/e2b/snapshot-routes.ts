@@ -56,6 +56,10 @@ export function snapshotRoutes(app: FastifyInstance, services: E2bServices): voi
     const { templateID } = request.params as Static<typeof templateParams>;
     const { from, templateVersion } = templateReference(templateID);
     const caller = callerOf(request);
+    if (services.builds?.template(caller, templateID) !== undefined) {
+      await services.builds.delete(caller, templateID);
+      return reply.code(204).send();
+    }
     try {
       await checkpoints.delete(caller, templateVersion === undefined ? from : `${from}:${templateVersion}`);
     } catch (error) {

@@ -15,6 +15,7 @@ import type { ExecRequest } from "#services/sandbox-service.ts";
 import { sandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { templateService } from "#services/templates/template-service.ts";
+import { noVolumes } from "../../../test/world/no-volumes.ts";
 import { fleetRoutes, type FleetServices, wholeApi } from "./fleet-routes.ts";
 import { nativeRoutes } from "./native-routes.ts";
 import type { Route } from "./route.ts";
@@ -29,6 +30,7 @@ function servicesOf(scene: ServiceScene): FleetServices {
       cluster: { engine: "embedded", id: "local" },
     }),
     templates: templateService(scene),
+    volumes: noVolumes,
     statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted),
   };
 }

@@ -5,12 +5,15 @@
  * - `key-routes.ts`       API keys                          - `limit-routes.ts`      limits, and how much of them is used
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
+ * - `volume-routes.ts`   volumes
+ * - `builds/build-routes.ts`  template builds
  * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
 import type { ApiFace } from "#api/http/api-server.ts";
 import { problemShape } from "#api/http/problem.ts";
 import { type InstanceTypeRoutesDeps, instanceTypeRouteList } from "./instance-type-routes.ts";
+import { buildRoutes, type BuildRoutesDeps } from "./builds/build-routes.ts";
 import { envRoutes, type EnvRoutesDeps } from "./envs/env-routes.ts";
 import { keyRouteList } from "./key-routes.ts";
 import { limitRouteList } from "./limit-routes.ts";
@@ -20,15 +23,24 @@ import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 import { poolRoutes, type PoolRoutesDeps } from "./pool-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { type Route, route } from "./route.ts";
+import { volumeRoutes, type VolumeRoutesDeps } from "./volume-routes.ts";
 import { templateRoutes, type TemplateRoutesDeps } from "./template-routes.ts";
 import type { Caller } from "#services/caller.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { statisticsQuery, statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 
-export interface FleetServices extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps {}
+export interface FleetServices
+  extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps, BuildRoutesDeps {}
 
 export function fleetRoutes(services: FleetServices): readonly Route[] {
-  return [...poolRoutes(services), ...templateRoutes(services), ...envRoutes(services), ...aboutRoutes(services)];
+  return [
+    ...poolRoutes(services),
+    ...templateRoutes(services),
+    ...envRoutes(services),
+    ...volumeRoutes(services),
+    ...buildRoutes(services),
+    ...aboutRoutes(services),
+  ];
 }
 
 /** Also serves the OpenAPI document of the whole API. It needs no key, because it contains no tenant's data. */

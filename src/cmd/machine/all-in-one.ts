@@ -194,7 +194,7 @@ interface RunningParts {
 }
 
 /** Depends on the user's rights and on the options. */
-interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">, Partial<Pick<StartedSandboxes, "sessions">> {
+interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">, Partial<Pick<StartedSandboxes, "sessions" | "audit">> {
   readonly sandboxes: Sandboxes;
   readonly gateway: StartedSandboxes["gateway"] | undefined;
 }
@@ -203,8 +203,8 @@ interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">,
 async function startParts(options: AllInOneOptions, running: RunningParts, parts: AsyncDisposableStack): Promise<ChosenParts> {
   if (hasSandboxes(options)) {
     const { startSandboxes } = await import("./start-sandboxes.ts");
-    const { faces, sessions, gateway, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
-    return { sandboxes: "running", faces, sessions, gateway, refuseCreates };
+    const { faces, sessions, audit, gateway, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
+    return { sandboxes: "running", faces, sessions, audit, gateway, refuseCreates };
   }
   parts.defer(() => running.cache.stop());
   await running.cache.run();
@@ -336,7 +336,8 @@ function noSandboxesFace(why: string): ApiFace {
   return {
     errors: problemShape,
     routes: (app) => {
-      for (const path of ["/v1/sandboxes", "/v1/sandboxes/*", "/mcp"]) app.all(path, refuse);
+      for (const path of ["/v1/sandboxes", "/v1/sandboxes/*", "/v1/audit", "/v1/audit/csv", "/v1/usage", "/v1/usage/csv", "/mcp"])
+        app.all(path, refuse);
     },
   };
 }

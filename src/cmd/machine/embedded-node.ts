@@ -11,8 +11,7 @@ import { type DiskSpace, startImageSpace } from "#engines/embedded/node/image-sp
 import { hostImage } from "#engines/embedded/node/host-image/host-image.ts";
 import { keepLife, lostBefore, noteDown } from "#engines/embedded/node/node-life.ts";
 import { nodePaths } from "#engines/embedded/node/node-paths.ts";
-import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
-import { erasePodRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
+import { erasePodRuntime, type MachineRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { ImageStore } from "#images/image-store.ts";
 import { CachingCommandReader, type CommandReaderDeps } from "#images/read-command.ts";
@@ -43,7 +42,7 @@ export interface NodeOptions {
 
 export interface EmbeddedNode extends AsyncDisposable {
   readonly agent: NodeAgent;
-  readonly runtime: PodRuntime;
+  readonly runtime: MachineRuntime;
   readonly digests: ImageDigests;
   readonly commands: ImageCommands;
   readonly checkpoints: CheckpointImages;

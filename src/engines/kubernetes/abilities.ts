@@ -16,6 +16,7 @@ export function kubernetesAbilities(facts: ClusterFacts): EngineAbilities {
     checkpoint: () => noCheckpoints,
     memoryCheckpoint: () => noCheckpoints,
     egress: () => noEgress,
+    volumes: () => noVolumes,
     userNamespaces: () => (facts.userNamespaces() ? able : noUsers),
     objects: () => (facts.isServerGone() ? gone : able),
   };
@@ -33,6 +34,9 @@ const noCheckpoints = unable(
 );
 const noEgress = unable(
   "this cluster cannot enforce egress rules of single sandboxes: close networks for all of them with NetworkPolicies",
+);
+const noVolumes = unable(
+  "volumes are not there on Kubernetes yet: name a PersistentVolumeClaim in the SandboxTemplate instead, which every sandbox of the pool then shares",
 );
 const noUsers = unable("not every node of this cluster can give a pod Linux users of its own");
 const gone = unable("the object server does not answer now: sandboxes that run go on, new ones cannot be made");

@@ -40,6 +40,7 @@ import type { CreatedSandbox, CreateOptions, CreateSandbox } from "#services/san
 import { sandboxTokens } from "./sandbox-tokens.ts";
 import { HookSeal } from "#services/hooks/sealed-hooks.ts";
 import { ServiceError } from "#services/service-error.ts";
+import { resolveMounts } from "#services/volumes/resolve-mounts.ts";
 import { startUnfinishedHooks } from "#services/hooks/unfinished-hooks.ts";
 
 const defaultKeysNamespace = "default";
@@ -126,6 +127,7 @@ async function createChecked(
   if (stopped.aborted) throw serverStops();
   const objects = abilities.objects();
   if (!objects.able) throw new ServiceError("unavailable", objects.why, { retryAfterSeconds: 2 });
+  const volumeMounts = resolveMounts(context, caller, command.volumeMounts ?? []);
   context.rate?.take(caller.team, caller.user);
   // Before anything is noted: a request that means nothing is no use of its key.
   const wanted = await meantCreate(context, caller, command);
@@ -133,7 +135,7 @@ async function createChecked(
   const { startupTimeoutMs: timeoutMs } = meant;
   using time = new CreateTime({ clock, timeoutMs, waitMs: command.waitMs, caller: options.signal, stopped });
   const once: IdempotencyDeps = { client, clock, keysNamespace, longestCreateMs: timeoutMs + marginMs, onNoted: context.onKeyNoted };
-  const request = { wait: options.wait, time, caller, command: wanted };
+  const request = { wait: options.wait, time, caller, command: wanted, volumeMounts };
   return await createOnce(once, caller, command, {
     create: (sandboxId, nextId) => createSandbox(context, { ...request, meant, sandboxId, nextId }),
     find: (sandboxId) => findCreated(context, { ...request, sandboxId }),

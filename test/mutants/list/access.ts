@@ -233,7 +233,7 @@ export const accessMutants: readonly Mutant[] = [
   bugsIn(
     "src/api/console/console-face.ts",
     ["src/api/console/console-face.test.ts"],
-    [["sign-ins have no rate", "    enterAs(caller, reply);\n    const { text", "    const { text"]],
+    [["sign-ins have no rate", "    enterAs(caller, reply);\n    setCaller", "    setCaller"]],
   ),
   bugsIn(
     "src/envd/armed/access-token.ts",

@@ -100,7 +100,11 @@ export const decisionMutants: readonly Mutant[] = [
         'if (label !== undefined) return refused("key-taken"',
         'if (false) return refused("key-taken"',
       ],
-      ["egress rules stay on a Lease that no node reads", "return egress !== undefined || !isEmpty(labels)", "return !isEmpty(labels)"],
+      [
+        "egress rules stay on a Lease that no node reads",
+        "return egress !== undefined || volumeMounts.length > 0 || !isEmpty(labels)",
+        "return volumeMounts.length > 0 || !isEmpty(labels)",
+      ],
       [
         "a private sandbox is open",
         "...(privateTraffic === true ? { [annotationKeys.privateTraffic]",

@@ -285,4 +285,21 @@ export const edgeMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  bugsIn(
+    "src/services/usage/team-rings.ts",
+    ["src/services/usage/team-rings.test.ts"],
+    [
+      ["what is remembered of a team grows without end", "if (ring.length >= 2 * this.#bounds.ofTeam)", "if (false)"],
+      ["what is remembered of all teams grows without end", "if (this.#size > this.#bounds.ofAll)", "if (false)"],
+      ["a busy team pushes out what is remembered of others", "one[1].length > most[1].length", "one[1].length < most[1].length"],
+    ],
+  ),
+  bugsIn(
+    "src/services/audit/audit-trail.ts",
+    ["src/services/audit/audit-trail.test.ts"],
+    [
+      ["one team's changes push others out of the audit log", " || (this.#waitingOf.get(team) ?? 0) >= maxWaitingOfTeam", ""],
+      ["entries that were stored count as waiting", "this.#waitingOf.set(entry.team, left);", "{}"],
+    ],
+  ),
 ].flat();

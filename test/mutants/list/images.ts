@@ -6,11 +6,7 @@ export const imageMutants: readonly Mutant[] = [
     "src/engines/embedded/node/linux/inside-root.ts",
     ["src/engines/embedded/node/linux/inside-root.test.ts"],
     [
-      [
-        "links of an image lead to files of the machine",
-        "how.writeBigUInt64LE(resolveInRoot | noMagicLinks, 16);",
-        "how.writeBigUInt64LE(noMagicLinks, 16);",
-      ],
+      ["links of an image lead to files of the machine", "{ flags, resolve: asInRoot }", "{ flags, resolve: 0n }"],
       ["a FIFO of an image is read", "(fstatSync(file).isFile() ? readStart(file, maxBytes) : undefined)", "readStart(file, maxBytes)"],
       ["a FIFO of an image holds the node up", "constants.O_RDONLY | constants.O_NONBLOCK", "constants.O_RDONLY"],
     ],

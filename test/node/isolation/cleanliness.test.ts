@@ -145,11 +145,11 @@ describe("a pod that is given the slot of a removed one", () => {
     if (code !== 0) throw new Error(`no traces were left: ${err}`);
     seen.before = { slot: first.slot, ip: first.ip };
     await world.runtime.removePod(first.uid);
-    const next = await vi.waitFor(() => world.pod(), { timeout: 20_000, interval: 200 });
+    const next = await vi.waitFor(() => world.pod(), { timeout: 100_000, interval: 200 });
     seen.after = { slot: next.slot, ip: next.ip };
     parts.id = (await world.start(next.uid, { image })).id;
-  }, 60_000);
-  afterAll(() => parts.world?.[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => parts.world?.[Symbol.asyncDispose]());
 
   test("has its address", () => {
     expect(seen.after).toEqual(seen.before);

@@ -116,7 +116,7 @@ other_user() {
 }
 
 suite() { # files...
-  vitest run --project node --reporter=default "$@"
+  AGENTBOX_TEST_SLOWNESS=10 vitest run --project node --reporter=default "$@"
 }
 
 suite_step() { # name, files...

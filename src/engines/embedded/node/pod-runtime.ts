@@ -2,6 +2,7 @@ import type { ResolvedImage } from "#images/resolved-image.ts";
 import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
+import type { VolumeMount } from "#model/volume-mounts.ts";
 
 /**
  * What the node agent needs of the machine: a container runtime interface in miniature. The agent decides
@@ -16,6 +17,12 @@ export interface PodRuntime {
 
   /** Gives a pod its slot: address, network and user namespace, cgroup. Of a pod that has one, only the egress policy can change. */
   ensurePod(pod: PodPlan): Promise<PodState>;
+
+  /**
+   * Mounts volumes into the container of that name, if it runs, and into each that is made after it. Of a pod that has them nothing changes. Throws when
+   * one cannot be mounted; then the pod counts as having none.
+   */
+  mountVolumes(uid: string, volumes: PodVolumes): Promise<void>;
 
   /** Removes the pod with all that is left of it. The slot is free for another. */
   removePod(uid: string): Promise<void>;
@@ -73,6 +80,12 @@ export interface PodPlan {
   readonly egress?: EgressPolicy | undefined;
 }
 
+export interface PodVolumes {
+  /** The container that is the sandbox. */
+  readonly container: string;
+  readonly mounts: readonly VolumeMount[];
+}
+
 export interface PodLimits {
   readonly pids: number;
   /** The pod's weight when processors are short, in the kernel's shares: 1,024 for each that is asked for; undefined is its default. */
@@ -90,6 +103,8 @@ export interface PodState {
   readonly frozen: boolean;
   /** As given to ensurePod last. */
   readonly egress?: EgressPolicy | undefined;
+  /** As given to mountVolumes. */
+  readonly volumes?: PodVolumes | undefined;
   readonly containers: readonly ContainerStateOnNode[];
 }
 

@@ -19,6 +19,8 @@ import type { NodeContext } from "./pods/node-context.ts";
 import { NodePod } from "./pods/node-pod.ts";
 import { SerialByKey } from "./pods/serial-by-key.ts";
 import { checkContainerId, checkName } from "./node-paths.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
+import { volumesOf } from "./volumes/volume-files.ts";
 import { noEgress } from "./network/egress.ts";
 import type {
   ContainerExit,
@@ -30,6 +32,7 @@ import type {
   PodRuntime,
   PodState,
   PodUsage,
+  PodVolumes,
 } from "./pod-runtime.ts";
 import { CopiesUnderWay, copyUpper } from "./pods/copy-upper.ts";
 import { prepareExec } from "./pods/prepare-exec.ts";
@@ -45,7 +48,12 @@ export interface PodRuntimeOptions extends NodeOptions {
 const closingMs = 5_000;
 
 /** Takes the machine over: adopts running pods, removes leftovers that no pod owns. One process at a time has an instance. */
-export async function openPodRuntime(options: PodRuntimeOptions): Promise<PodRuntime> {
+/** With the volumes that it mounts. */
+export interface MachineRuntime extends PodRuntime {
+  readonly volumes: Volumes;
+}
+
+export async function openPodRuntime(options: PodRuntimeOptions): Promise<MachineRuntime> {
   const exits = new ExitReports();
   const node = await openNode(options, (id, exit) => exits.report(id, exit));
   try {
@@ -63,7 +71,8 @@ export async function erasePodRuntime(options: PodRuntimeOptions): Promise<void>
   await eraseNode(options);
 }
 
-class RuncPodRuntime implements PodRuntime {
+class RuncPodRuntime implements MachineRuntime {
+  readonly volumes: Volumes;
   readonly #context: NodeContext;
   readonly #pods: Map<string, NodePod>;
   readonly #exits: ExitReports;
@@ -76,6 +85,7 @@ class RuncPodRuntime implements PodRuntime {
     this.#pods = pods;
     this.#exits = exits;
     this.#closeNode = closeNode;
+    this.volumes = volumesOf(context.volumes);
   }
 
   async list(): Promise<readonly PodState[]> {
@@ -100,6 +110,14 @@ class RuncPodRuntime implements PodRuntime {
         throw error;
       }
       return pod.state;
+    });
+  }
+
+  mountVolumes(uid: string, volumes: PodVolumes): Promise<void> {
+    return this.#serial.run(uid, async () => {
+      const pod = this.#pods.get(uid);
+      if (pod === undefined) throw new Error(`there is no pod ${uid} on this node to mount volumes into`);
+      await pod.mountVolumes(volumes);
     });
   }
 

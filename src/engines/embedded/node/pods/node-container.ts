@@ -3,7 +3,7 @@ import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endsWithin } from "#lib/clock.ts";
 import type { ContainerExit, ContainerPlan, ContainerStarted, ContainerStateOnNode } from "#engines/embedded/node/pod-runtime.ts";
-import { identify, type ProcessExit, type Signal } from "#engines/embedded/node/linux/processes.ts";
+import { identify, type ProcessExit, type ProcessIdentity, type Signal } from "#engines/embedded/node/linux/processes.ts";
 import { removeStage } from "#engines/embedded/node/rootfs/stage.ts";
 import { ContainerProcess } from "#engines/embedded/node/runtime/container-process.ts";
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
@@ -52,6 +52,11 @@ export class NodeContainer {
     return this.#exit === undefined ? this.#record.process?.pid : undefined;
   }
 
+  /** Its first process while it runs. */
+  get process(): ProcessIdentity | undefined {
+    return this.#exit === undefined ? this.#record.process : undefined;
+  }
+
   get state(): ContainerStateOnNode {
     const { id, name, attempt, annotations, imageId, imageDigest } = this.#record;
     const common = {
@@ -88,6 +93,7 @@ export class NodeContainer {
         this.#record = { ...this.#record, process };
         folder.writeContainer(this.#record);
         this.#follow(new ContainerProcess(process));
+        await this.pod.mountIn(this);
       } finally {
         stage.clear();
       }

@@ -34,6 +34,8 @@ import { RuntimeCommands } from "#engines/embedded/node/runtime/runtime-commands
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
 import { makeSlot, removeSlot, existingSlots } from "#engines/embedded/node/slots/slot.ts";
+import { MountInside } from "#engines/embedded/node/volumes/mount-inside.ts";
+import { VolumeDisks } from "#engines/embedded/node/volumes/volume-disks.ts";
 import { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
 import { adoptPods } from "./adopt-pods.ts";
 import { type LockedPod, LockWatch } from "./lock-watch.ts";
@@ -203,6 +205,8 @@ async function openParts(
     cgroups: openCgroups({ instance, clock }, mountTable()),
     disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
     trash,
+    volumes: new VolumeDisks({ files: paths.volumes, mounts: paths.volumeMounts }),
+    mountInside: new MountInside(),
     runtime: cachedRuntimes(runtimes, options),
     formerRuntime: (name) => OciRuntime.openAny(name, runtimes),
     commands,
@@ -236,10 +240,10 @@ async function shareConnections(network: SandboxNetwork, records: readonly PodRe
 
 type Pods = ReadonlyMap<string, NodePod>;
 
-async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext, pods: Pods, lock: FileLock): Promise<void> {
+async function closeParts({ slots, disks, trash, idMaps, network, mountInside }: NodeContext, pods: Pods, lock: FileLock): Promise<void> {
   for (const pod of pods.values()) for (const container of pod.containers.values()) container.release();
   await slots.close();
-  await Promise.all([disks.close(), trash.close(), idMaps.close()]);
+  await Promise.all([disks.close(), trash.close(), idMaps.close(), mountInside[Symbol.asyncDispose]()]);
   await network.close();
   lock[Symbol.dispose]();
 }
