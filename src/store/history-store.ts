@@ -13,6 +13,7 @@
  * - `join-live.ts`       live and ended sandboxes in one list
  * - `migrations.ts`      which changes of the schema are due
  * - `retention.ts`       forgets what is old
+ * - `events/`            what happened to sandboxes, and what of it is to be delivered
  * - `open-history.ts`    chooses the database
  * - `sqlite/`, `postgres/`  the two databases, with the same file names: `connection.ts`, `failures.ts` (what their errors mean),
  * `schema.ts`, `migrate.ts`, `put.ts`, `search.ts`, `prune.ts`, and `store.ts`, which puts them behind the port.
@@ -25,6 +26,7 @@
  * - H4: nothing reads everything: every search examines a bounded number of rows, or is ended by the database.
  */
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
+import type { EventStore } from "./events/event-store.ts";
 import type { RecordKey } from "./record-key.ts";
 
 /** Which records the caller sees: an admin all, a tenant those of its team, or of one user in it. */
@@ -113,6 +115,9 @@ export interface HistoryStore {
 
   /** Resolves with how many records went. Several processes may prune at once; they do not wait for each other. */
   prune(request: PruneRequest): Promise<number>;
+
+  /** Events of sandboxes, in the same database. */
+  readonly events: EventStore;
 
   /** Never throws. */
   health(): Promise<HistoryHealth>;

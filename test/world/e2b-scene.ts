@@ -15,6 +15,7 @@ import type {
 } from "#services/sandbox-service.ts";
 import type { ShownSource } from "#services/creating/create-sources.ts";
 import { ServiceError } from "#services/service-error.ts";
+import type { WebhookService } from "#services/webhooks/webhook-service.ts";
 import type { Capacity } from "#services/usage/pod-use.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
 import type { UsageSample } from "#services/usage/usage-log.ts";
@@ -102,6 +103,9 @@ export class E2bScene {
     },
   });
 
+  /** What the next request of webhooks is to have. */
+  webhooks: WebhookService = {} as WebhookService;
+
   readonly usage: SandboxUsage = {
     of: async (_, id, span) => {
       this.asked.push([id, span]);
@@ -126,6 +130,7 @@ export class E2bScene {
       faces: [
         e2bFace({
           sandboxes: this.sandboxes,
+          webhooks: this.webhooks,
           sources: { get: () => this.source, list: () => [this.source] },
           usage: this.usage,
           statistics: async () => ({

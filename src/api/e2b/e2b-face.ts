@@ -10,6 +10,7 @@
  * - `metric-routes.ts`    resource usage of sandboxes           - `key-routes.ts`    API keys, a face of their own
  * - `other-routes.ts`     teams, health, and what is missing
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
+ * - `event-routes.ts`     events and webhooks
  * - `just-done.ts`        pauses and resumes at once
  * - `error-shape.ts`      failures in E2B's form
  */
@@ -21,7 +22,9 @@ import type { PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
+import type { WebhookService } from "#services/webhooks/webhook-service.ts";
 import { e2bErrors } from "./error-shape.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { listRoutes } from "./list-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { metricRoutes } from "./metric-routes.ts";
@@ -33,6 +36,7 @@ export interface E2bServices {
   readonly sandboxes: SandboxService;
   readonly sources: CreateSources;
   readonly usage: SandboxUsage;
+  readonly webhooks: WebhookService;
   /** Counts of live and ended sandboxes. */
   readonly statistics: (caller: Caller, wanted: { readonly since?: string }) => Promise<SandboxStatistics>;
   /** Usage of a pool's sandboxes. */
@@ -55,6 +59,7 @@ export function e2bFace(services: E2bServices): ApiFace {
       logRoutes(app, services);
       metricRoutes(app, services);
       templateRoutes(app, services);
+      eventRoutes(app, services.webhooks);
       otherRoutes(app);
     },
   };

@@ -36,10 +36,6 @@ const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "D
   ["GET", "/secrets/:secretID", "secrets"],
   ["POST", "/secrets/:secretID", "secrets"],
   ["DELETE", "/secrets/:secretID", "secrets"],
-  ["GET", "/events/sandboxes", "events"],
-  ["GET", "/events/sandboxes/:sandboxID", "events"],
-  ["GET", "/events/webhooks", "webhooks"],
-  ["POST", "/events/webhooks", "webhooks"],
 ];
 
 export function otherRoutes(app: FastifyInstance): void {

@@ -10,7 +10,10 @@ import type { OpenedApi } from "./api-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
 import { leaderLease } from "./connect-cluster.ts";
 
-export interface LeadOptions extends Pick<ServePartsRequest, "retentionMs" | "onlyNamespace" | "clusterID" | "adoptPools"> {
+export interface LeadOptions extends Pick<
+  ServePartsRequest,
+  "retentionMs" | "onlyNamespace" | "clusterID" | "adoptPools" | "webhookHosts"
+> {
   readonly members: ApiMembers;
   readonly abilities: EngineAbilities;
   /** That of this process, if it has one. */
@@ -34,7 +37,7 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, abilities, api, retentionMs, onlyNamespace, clusterID, adoptPools }: LeadOptions,
+  { members, abilities, api, retentionMs, onlyNamespace, clusterID, adoptPools, webhookHosts }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
@@ -56,6 +59,7 @@ async function leadUntil(
       templateStatus: onlyNamespace === undefined,
       clusterID,
       adoptPools,
+      webhooks: { namespace: parts.namespace, hosts: webhookHosts ?? [] },
     }),
   );
   leading.use(startRetention({ ...parts, history, keepMs: retentionMs }));

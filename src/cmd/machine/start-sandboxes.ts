@@ -26,7 +26,7 @@ import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
-import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
+import { defaultWebhookNamespace, openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
@@ -59,6 +59,8 @@ export interface SandboxesOptions {
   readonly maxOpenOfSandbox?: number | undefined;
   /** The file that names plugins; left out: in the data folder, if there is one. */
   readonly plugins?: string | undefined;
+  /** Hosts that webhooks may be at though their addresses are not public. */
+  readonly webhookHosts?: readonly string[] | undefined;
   /** Aborted when it is to end. */
   readonly signal: AbortSignal;
   /** Where the API listens, when it does. */
@@ -114,8 +116,11 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
   const services = parts.use(openSandboxServices(offered));
   const pressure = pressureOf(services.claims);
+  const webhooks = { namespace: defaultWebhookNamespace, hosts: options.webhookHosts ?? [] };
   const lastActive = joinedSources([activity, traffic]);
-  parts.use(startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools }));
+  parts.use(
+    startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools, webhooks }),
+  );
   await cache.run();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;

@@ -62,8 +62,12 @@ import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
+import { webhookService } from "#services/webhooks/webhook-service.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
+
+/** Where webhooks are on one machine. */
+export const defaultWebhookNamespace = "default";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
@@ -151,6 +155,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const changes = new ChangeFeed({ cache, clock });
   const sizes = new SizeLog({ cache, clock });
   const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
+  const webhooks = webhookService({ ...options, namespace: options.keysNamespace ?? defaultWebhookNamespace });
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
   return {
     claims,
@@ -162,7 +167,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       fleetFace(fleet),
       liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, statistics, usage, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({ sandboxes, sources, statistics, usage, webhooks, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
     refuseCreates,

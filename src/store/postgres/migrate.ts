@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { eventTables } from "#store/events/sql-event-store.ts";
 import { dueMigrations, type Migration } from "#store/migrations.ts";
 import type { Connections } from "./connection.ts";
 
@@ -78,4 +79,5 @@ const migrations: readonly Migration[] = [
       CREATE INDEX agentbox_history_by_metadata ON agentbox_history USING gin (metadata jsonb_path_ops);
     `,
   },
+  { name: "events", sql: eventTables("bigserial PRIMARY KEY") },
 ];

@@ -3,6 +3,8 @@ import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { checkedQuery, checkedScope, checkedStatisticsQuery, checkedTime, checkLimit } from "#store/checked-query.ts";
 import { checkedRecord } from "#store/checked-record.ts";
+import type { EventStore } from "#store/events/event-store.ts";
+import { SqlEventStore } from "#store/events/sql-event-store.ts";
 import type {
   HistoryHealth,
   HistoryPage,
@@ -37,10 +39,12 @@ export async function openPostgresHistory(options: ConnectionOptions): Promise<H
 class PostgresHistory implements HistoryStore {
   readonly #connections: Connections;
   readonly #options: ConnectionOptions;
+  readonly events: EventStore;
 
   constructor(connections: Connections, options: ConnectionOptions) {
     this.#connections = connections;
     this.#options = options;
+    this.events = new SqlEventStore((sql, params) => connections.query(numbered(sql), params));
   }
 
   get description(): string {

@@ -1,3 +1,4 @@
+import { eventTables } from "../events/sql-event-store.ts";
 import type { Migration } from "../migrations.ts";
 
 /**
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  { name: "events", sql: eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") },
 ];

@@ -7,6 +7,8 @@ import { SpareSpace } from "#lib/sqlite-space.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { checkedQuery, checkedScope, checkedStatisticsQuery, checkLimit, checkedTime } from "#store/checked-query.ts";
 import { checkedRecord } from "#store/checked-record.ts";
+import type { EventStore } from "#store/events/event-store.ts";
+import { SqlEventStore } from "#store/events/sql-event-store.ts";
 import { HistoryError } from "#store/history-error.ts";
 import type {
   HistoryHealth,
@@ -44,6 +46,7 @@ class SqliteHistory implements HistoryStore {
   readonly #space: SpareSpace;
   readonly #clock: Clock;
   readonly #limits: SearchLimits;
+  readonly events: EventStore;
 
   constructor(db: DatabaseSync, { file, clock, limits = defaultLimits }: SqliteHistoryOptions) {
     this.description = `SQLite in ${file}`;
@@ -53,6 +56,7 @@ class SqliteHistory implements HistoryStore {
     this.#space = new SpareSpace(db, "PASSIVE");
     this.#clock = clock;
     this.#limits = limits;
+    this.events = new SqlEventStore((sql, params) => this.#run(() => db.prepare(sql).all(...params)));
   }
 
   async put(record: SandboxRecord): Promise<void> {
