@@ -108,10 +108,10 @@ test-upgrade: $(STAMP) ## Start this version on a data folder that an earlier on
 	@node tools/run-tests.ts upgrade
 
 .PHONY: test-vm
-test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; STEPS=cleanliness for single steps; an hour; needs root)
+test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a newcomer runs (SUITE=bookworm|trixie for one, QUICK=1 without suites; STEPS=cleanliness for single steps, BOOTS=as-service for other boots; an hour; needs root)
 	@$(NODE_PACKAGES)
 	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
-	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS))
+	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS)) $(if $(BOOTS),--boots=$(BOOTS))
 
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)
@@ -183,6 +183,11 @@ bench-tti: $(STAMP) ## Measure from a create to a first command's output with E2
 bench-growth: $(STAMP) ## Measure 30 creates at once on a fresh server, and creates on empty pools, with E2B's SDK (needs root)
 	@$(NODE_PACKAGES)
 	@node bench/growth/run.ts
+
+.PHONY: bench-checkpoints
+bench-checkpoints: $(STAMP) ## Measure snapshots and forks of sandboxes beside cp and tar of the same files (needs root)
+	@$(NODE_PACKAGES)
+	@node bench/checkpoints/run.ts
 
 .PHONY: bench-images
 bench-images: $(STAMP) ## Measure pulling and unpacking images

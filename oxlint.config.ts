@@ -14,6 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   scheduling: ["sandbox", "model", "lib"],
   autoscaling: ["sandbox", "model", "lib"],
   "daemon-client": ["envd-protocol", "sandbox", "model", "lib"],
+  volumes: ["engine-port", "sandbox", "read-model", "kube", "model", "lib"],
   pools: ["sandbox", "read-model", "kube", "images", "plugins", "model", "lib"],
   life: [
     "engine-port",
@@ -32,6 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   controllers: [
     "engine-port",
     "life",
+    "volumes",
     "pools",
     "daemon-client",
     "scheduling",
@@ -48,6 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   services: [
     "engine-port",
     "life",
+    "volumes",
     "pools",
     "daemon-client",
     "envd-protocol",
@@ -61,18 +64,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "plugins",
     "model",
     "lib",
+    "builds",
   ],
   store: ["model", "lib"],
+  builds: ["model", "lib"],
   images: ["model", "lib"],
   plugins: ["sandbox", "model", "lib"],
-  api: ["services", "mcp", "model", "lib"],
+  api: ["services", "builds", "mcp", "model", "lib"],
   mcp: ["model", "lib"],
   gateway: ["read-model", "kube", "sandbox", "model", "envd-protocol", "lib"],
   engines: ["engine-port", "kube", "images", "model", "lib"],
   "envd-protocol": ["lib"],
   envd: ["envd-protocol", "lib"],
   client: ["model", "lib"],
-  cli: ["client", "kube", "model", "lib"],
+  cli: ["client", "builds", "kube", "model", "lib"],
   dashboard: ["client", "model", "lib"],
 };
 

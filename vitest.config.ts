@@ -23,12 +23,15 @@ function chosenProjects<Project extends TestProjectConfiguration & { readonly te
   return isVitest && !isNamed ? all.filter(({ test }) => !onlyByName.has(test.name)) : all;
 }
 
+/** How many times slower than usual the machine is: one that is emulated says 10 (test/vm). */
+const slowness = Number(process.env["AGENTBOX_TEST_SLOWNESS"] ?? 1);
+
 export default defineConfig({
   test: {
     alias: [{ find: /^fast-check$/, replacement: `${import.meta.dirname}/test/world/fast-check.ts` }],
     // Real servers answer when they can; a test says what happens, never how fast.
     testTimeout: 30_000,
-    expect: { poll: { timeout: 25_000 } },
+    expect: { poll: { timeout: 25_000 * slowness } },
     projects: chosenProjects([
       {
         extends: true,
@@ -56,9 +59,9 @@ export default defineConfig({
           ],
           exclude: nodeEndurance,
           fileParallelism: false,
-          testTimeout: 120_000,
+          testTimeout: 120_000 * slowness,
           // Hooks start containers too, and a machine may be slow.
-          hookTimeout: 120_000,
+          hookTimeout: 120_000 * slowness,
         },
       },
       {

@@ -23,6 +23,7 @@ import { type Pod, Pods } from "#model/pod.ts";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
+import { openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
@@ -76,7 +77,8 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const { keys } = access;
   const { key: apiKey } = await keys.create({ role: "admin", team: "", keyId: "bench" }, { role: "admin", name: "bench" });
   const sandboxes = openSandboxService({ ...common, live, activity: new ExecActivity(clock), claims });
-  const face = nativeFace({ sandboxes, execTokens: new ExecTokens({ clock, privateKey, keys }), clock, log });
+  const checkpoints = openCheckpointService({ ...common, claims });
+  const face = nativeFace({ sandboxes, checkpoints, execTokens: new ExecTokens({ clock, privateKey, keys }), clock, log });
   const options = { host: "127.0.0.1", port: 0, access, faces: [face], rateLimit, ready: () => true as const, clock, log, metrics };
   const api = parts.use(await serveApi(options));
   const child = fork(join(import.meta.dirname, "daemons.ts"));

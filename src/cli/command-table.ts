@@ -116,6 +116,19 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Resume paused sandboxes",
     load: async () => (await import("./commands/resume.ts")).resume,
   },
+  {
+    name: "checkpoint",
+    aliases: ["snapshot"],
+    group: "sandboxes",
+    summary: "Keep the files of sandboxes, and make sandboxes from them",
+    load: async () => (await import("./commands/checkpoint.ts")).checkpoint,
+  },
+  {
+    name: "fork",
+    group: "sandboxes",
+    summary: "Make sandboxes that begin with the files of another one",
+    load: async () => (await import("./commands/fork.ts")).fork,
+  },
   { name: "rm", aliases: ["kill"], group: "sandboxes", summary: "End sandboxes", load: async () => (await import("./commands/rm.ts")).rm },
   {
     name: "envs",
@@ -149,12 +162,30 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "Show, fetch, import and remove images on this machine",
     load: async () => (await import("./commands/image.ts")).image,
   },
+  {
+    name: "volume",
+    group: "server",
+    summary: "Make, show and delete volumes: files that outlive sandboxes",
+    load: async () => (await import("./commands/volume.ts")).volume,
+  },
   { name: "key", group: "server", summary: "Create, show and revoke API keys", load: async () => (await import("./commands/key.ts")).key },
   {
     name: "limits",
     group: "pools",
     summary: "Show and set limits of teams and users",
     load: async () => (await import("./commands/limits.ts")).limits,
+  },
+  {
+    name: "usage",
+    group: "pools",
+    summary: "Show usage of teams and users over time",
+    load: async () => (await import("./commands/usage.ts")).usage,
+  },
+  {
+    name: "audit",
+    group: "server",
+    summary: "Show the audit log",
+    load: async () => (await import("./commands/audit.ts")).audit,
   },
   {
     name: "doctor",

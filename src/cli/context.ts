@@ -160,6 +160,12 @@ export interface ServePartsRequest extends ServeLimits {
 export interface ServeLimits {
   /** How long the history keeps ended sandboxes. */
   readonly retentionMs?: number;
+  /** How long the audit log keeps an entry, and how many of each team; 0: no audit log. */
+  readonly auditRetentionMs?: number;
+  readonly auditEntries?: number;
+  /** How long logs of ended sandboxes are kept, 0: not at all; and how much of each. */
+  readonly logRetentionMs?: number;
+  readonly logSizeKib?: number;
   /** Requests per second for each API key; 0: no limit. */
   readonly rateLimit?: number;
   readonly rateBurst?: number;

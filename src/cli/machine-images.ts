@@ -5,6 +5,8 @@ export interface MachineImages extends AsyncDisposable {
   /** `source` is an archive, a folder in OCI layout, or `-` for an archive on standard input. */
   import(source: string, options: ImportRequest): Promise<readonly MachineImage[]>;
   importRootfs(folder: string, options: RootfsRequest): Promise<readonly MachineImage[]>;
+  /** Writes an image into a folder in OCI layout. */
+  export(reference: string, folder: string, options: ExportRequest): Promise<void>;
   remove(reference: string, signal: AbortSignal): Promise<Removed>;
   collect(options: CollectRequest): Promise<Removed>;
 }
@@ -16,7 +18,7 @@ export interface MachineImage {
   readonly digest: string;
   readonly id: string;
   readonly platform: string;
-  readonly source: "registry" | "import";
+  readonly source: "registry" | "import" | "checkpoint";
   readonly bytes: number;
   /** Milliseconds since the epoch. */
   readonly since: number;
@@ -40,6 +42,12 @@ export interface PullRequest extends Watched {
   readonly platform: string | undefined;
   /** Contents of files in Docker's config.json format. */
   readonly credentials: readonly string[];
+}
+
+export interface ExportRequest {
+  /** Contents of files in Docker's config.json format. */
+  readonly credentials: readonly string[];
+  readonly signal: AbortSignal;
 }
 
 export interface ImportRequest extends Watched {

@@ -7,6 +7,16 @@ import type { Arguments, Flags } from "./flags.ts";
 
 export const limitFlags: Flags = {
   retention: { value: "DURATION", help: "How long the history keeps ended sandboxes (default: AGENTBOX_RETENTION or 720h)" },
+  "audit-retention": { value: "DURATION", help: "How long the audit log keeps an entry (default: AGENTBOX_AUDIT_RETENTION or 2160h)" },
+  "audit-entries": {
+    value: "NUMBER",
+    help: "Entries that the audit log keeps of each team; 0: no audit log (default: AGENTBOX_AUDIT_ENTRIES or 100000)",
+  },
+  "log-retention": {
+    value: "DURATION",
+    help: "How long logs of ended sandboxes are kept; 0s: not at all (default: AGENTBOX_LOG_RETENTION, or 168h on one machine and 0s on clusters)",
+  },
+  "log-size": { value: "KIB", help: "KiB kept of the log of each ended sandbox, from its end (default: AGENTBOX_LOG_SIZE or 1024)" },
   "rate-limit": { value: "NUMBER", help: "Requests per second for each API key; 0: no limit (default: AGENTBOX_RATE_LIMIT or 1000)" },
   "rate-burst": { value: "NUMBER", help: "Requests at once for each API key (default: AGENTBOX_RATE_BURST or twice the rate)" },
   "max-uses": { value: "NUMBER", help: "Number of sandboxes after which a pod is replaced (default: AGENTBOX_MAX_USES or 100)" },
@@ -32,6 +42,10 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     wholeNumber(given(context, args, flag), least, Number.MAX_SAFE_INTEGER, "a number");
   const limits = {
     retentionMs: duration(given(context, args, "retention")),
+    auditRetentionMs: duration(given(context, args, "audit-retention")),
+    auditEntries: number("audit-entries", 0),
+    logRetentionMs: duration(given(context, args, "log-retention")),
+    logSizeKib: wholeNumber(given(context, args, "log-size"), 1, 65_536, "a number"),
     rateLimit: number("rate-limit", 0),
     rateBurst: number("rate-burst", 1),
     maxUses: number("max-uses", 1),

@@ -56,9 +56,17 @@ export interface SandboxWish {
   readonly onTimeout?: TimeoutAction;
   readonly autoResume?: boolean;
   readonly privateTraffic?: boolean;
+  /** Volumes by name or id, and where they are mounted. */
+  readonly volumeMounts?: readonly MountWish[];
   readonly envVars?: Texts;
   readonly secure?: boolean;
   readonly postStartHooks?: readonly PostStartHookWish[];
+}
+
+export interface MountWish {
+  readonly name: string;
+  readonly path: string;
+  readonly readOnly?: boolean;
 }
 
 export type PostStartHookWish =

@@ -92,6 +92,45 @@ export class SandboxesClient {
     const { path } = await this.#http.json<{ readonly path: string }>(right);
     return await new ClientTerminal(this.#http.webSocket(path), events).opened();
   }
+
+  /** Resolves with the process id of a terminal that goes on without a connection. */
+  async startTerminal(id: string, wish: TerminalWish, signal?: AbortSignal): Promise<number> {
+    const { pid } = await this.#http.json<{ readonly pid: number }>({
+      method: "POST",
+      path: `${pathOf(id)}/terminals`,
+      body: wish,
+      signal,
+    });
+    return pid;
+  }
+
+  async terminals(id: string, signal?: AbortSignal): Promise<readonly KeptTerminal[]> {
+    return (
+      await this.#http.json<{ readonly terminals: readonly KeptTerminal[] }>({ method: "GET", path: `${pathOf(id)}/terminals`, signal })
+    ).terminals;
+  }
+
+  async endTerminal(id: string, pid: number): Promise<void> {
+    await this.#http.answer({ method: "DELETE", path: `${pathOf(id)}/terminals/${pid}` });
+  }
+
+  /** Resolves when it is open. Closing it leaves the terminal as it is. */
+  async joinTerminal(id: string, { pid, rows, cols }: JoinWish, events: TerminalEvents): Promise<ClientTerminal> {
+    const right = { method: "POST", path: `${pathOf(id)}/terminals/${pid}/token`, body: { rows, cols }, signal: events.signal } as const;
+    const { path } = await this.#http.json<{ readonly path: string }>(right);
+    return await new ClientTerminal(this.#http.webSocket(path), events).opened();
+  }
+}
+
+export interface KeptTerminal {
+  readonly pid: number;
+  readonly command: readonly string[];
+}
+
+export interface JoinWish {
+  readonly pid: number;
+  readonly rows: number;
+  readonly cols: number;
 }
 
 interface OneSandbox {

@@ -7,7 +7,7 @@ type EndMessage = ({ readonly type: "exit" } & ExecEnd) | { readonly type: "erro
 
 export interface TerminalEvents {
   readonly onOutput: (bytes: Uint8Array) => void;
-  /** Closes the terminal, which ends its command. */
+  /** Closes the connection, which ends the command, unless the terminal goes on without one. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -8,6 +8,7 @@ import { KeysClient } from "#client/keys.ts";
 import { LimitsClient } from "#client/limits.ts";
 import { NumbersClient } from "#client/numbers.ts";
 import { PoolsClient } from "#client/pools.ts";
+import { ReportsClient } from "#client/reports.ts";
 import { SandboxesClient } from "#client/sandboxes.ts";
 import { TemplatesClient } from "#client/templates.ts";
 
@@ -23,6 +24,7 @@ export const api = {
   templates: new TemplatesClient(http),
   keys: new KeysClient(http),
   limits: new LimitsClient(http),
+  reports: new ReportsClient(http),
   health: new HealthClient(http),
 } as const;
 

@@ -18,6 +18,8 @@ export const entries: readonly Entry[] = [
   { name: "Templates", part: "templates", icon: "templates" },
   { name: "History", part: "history", icon: "history" },
   { name: "API keys", part: "keys", icon: "keys" },
+  { name: "Usage", part: "usage", icon: "usage" },
+  { name: "Audit log", part: "audit", icon: "audit" },
   { name: "Limits", part: "limits", icon: "limits" },
   { name: "Health", part: "health", icon: "health" },
 ];

@@ -9,8 +9,14 @@ export type Ability = { readonly able: true } | { readonly able: false; readonly
 export interface EngineAbilities {
   /** Freezes all processes of a sandbox in place and lets them go on. On this node; without a name: on any node. */
   pause(nodeName?: string): Ability;
+  /** Keeps the files of a sandbox as an image (checkpoint-images.ts). On this node; without a name: on any node. */
+  checkpoint(nodeName?: string): Ability;
+  /** Keeps the memory of a sandbox, with its processes. */
+  memoryCheckpoint(): Ability;
   /** Holds the connections of single sandboxes to their egress policies. */
   egress(): Ability;
+  /** Keeps volumes and mounts them into sandboxes (volumes.ts). */
+  volumes(): Ability;
   /** Gives a pod that asks for it (`hostUsers: false`) Linux users of its own. */
   userNamespaces(): Ability;
   /** Answers requests for objects now. An engine that does not is expected back soon. */

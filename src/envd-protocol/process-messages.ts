@@ -1,5 +1,8 @@
 /** The messages of process.proto as JSON has them: bytes are base64. */
 
+/** Of our own control plane; E2B's clients send neither. `only`: List has processes with a terminal only. `replay`: Connect begins with what the terminal wrote last. */
+export const terminalHeaders = { only: "agentbox-terminals-only", replay: "agentbox-replay" } as const;
+
 export interface PtySize {
   readonly cols?: number;
   readonly rows?: number;

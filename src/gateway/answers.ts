@@ -77,14 +77,14 @@ export interface Reader {
 }
 
 const browsers = /mozilla|chrome|safari|firefox|edge|opera|msie/i;
-const documents: readonly string[] = ["document", "frame", "iframe"];
+const documents: ReadonlySet<string> = new Set(["document", "frame", "iframe"]);
 
 /** True for a browser navigation. Programs get JSON, also those that run in a page. */
 export function isForPeople({ method, accept, userAgent = "", destination = "document" }: Reader): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
-  const kinds = (accept ?? "").split(",").map((kind) => kind.split(";", 1)[0]?.trim() ?? "");
-  if (kinds.includes("text/html")) return true;
-  return browsers.test(userAgent) && documents.includes(destination) && !kinds.includes("application/json");
+  const kinds = new Set((accept ?? "").split(",").map((kind) => kind.split(";", 1)[0]?.trim() ?? ""));
+  if (kinds.has("text/html")) return true;
+  return browsers.test(userAgent) && documents.has(destination) && !kinds.has("application/json");
 }
 
 export interface Encoded {

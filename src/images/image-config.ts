@@ -1,5 +1,6 @@
 /** An image's config: how its process is started, and the digests of its unpacked layers. */
 import { type Static, Type } from "typebox";
+import { baseLabel } from "#model/checkpoint-image.ts";
 import { type Digest, digestOf, parseDigest } from "./digest.ts";
 import { parseJsonAs } from "./json-shape.ts";
 import type { Platform } from "./platform.ts";
@@ -96,11 +97,20 @@ export function writeConfig({ platform, config, diffIds }: ConfigFile): Buffer {
  * What names a layer together with everything below it, lowest first. The same layer over another one can mean another
  * folder: a layer may leave out folders that exist below and inherit their owner and mode.
  */
-export function chainIds(diffIds: readonly Digest[]): Digest[] {
+export function chainIds({ diffIds, config }: Pick<ConfigFile, "diffIds" | "config">): Digest[] {
   const chain: Digest[] = [];
+  // The lowest layer of a checkpoint of `host` is not the lowest: it says what is deleted of the machine's own files.
+  const floor = isOnHost(config) ? digestOf(hostBase) : undefined;
   for (const diffId of diffIds) {
-    const below = chain.at(-1);
+    const below = chain.at(-1) ?? floor;
     chain.push(below === undefined ? diffId : digestOf(`${below} ${diffId}`));
   }
   return chain;
+}
+
+/** Value of baseLabel. */
+export const hostBase = "host";
+
+export function isOnHost({ labels }: Pick<ImageConfig, "labels">): boolean {
+  return labels[baseLabel] === hostBase;
 }

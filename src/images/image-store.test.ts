@@ -202,7 +202,7 @@ describe.skipIf(!asRoot)("a bad image", () => {
   test("with a layer that is not there ends quickly, with that layer's error", async () => {
     const missing = app.layers[1]?.digest ?? digestOf("");
     bench.registry.add("app", "1", app);
-    // The other layer takes for ever; nobody waits for it.
+    // The other layer never ends, and no caller waits for it.
     bench.registry.fault = ({ path }) =>
       path.endsWith(missing) ? { status: 404 } : path.endsWith(base.digest) ? { hangs: true } : undefined;
     const failed = ensure("app:1");

@@ -5,6 +5,7 @@
  * - registry/: the client of registries; pull.ts: from there into the store; resolve-digest.ts: what a tag means today; read-command.ts: what
  *   an image runs; fetch-manifest.ts, kept-answers.ts: what these share
  * - import/: from files into the store; add-layers.ts: what both share
+ * - checkpoint/: from containers into the store, and from the store into files
  * - layer/: archives and folders; content-store/: what is kept on disk
  * - host-image.ts: the pseudo image; image-error.ts: everything that can go wrong
  */
@@ -14,17 +15,21 @@ import { collectGarbage, type Collected, type GarbageOptions, removeImage } from
 import { ContentStore, type ContentStoreOptions } from "./content-store/content-store.ts";
 import { readParts, readyImage } from "./content-store/image-parts.ts";
 import { type ImportedParts, withImportedParts } from "./content-store/imported-parts.ts";
-import type { StoredImage } from "./content-store/image-records.ts";
+import { isOnlyHere, type StoredImage } from "./content-store/image-records.ts";
 import type { TeamBudget } from "./content-store/team-shares.ts";
 import type { Digest } from "./digest.ts";
-import type { ImageConfig } from "./image-config.ts";
+import { type ImageConfig, isOnHost } from "./image-config.ts";
 import type { HostImage } from "./host-image.ts";
 import { ImageError, isImageError } from "./image-error.ts";
+import { exportImage } from "./checkpoint/export-image.ts";
+import { findCheckpoint, listCheckpoints, nameOf } from "./checkpoint/checkpoint-names.ts";
+import { type CheckpointToSave, saveCheckpoint, type SavedCheckpoint } from "./checkpoint/save-checkpoint.ts";
+import { baseLabel, isCheckpointImage } from "#model/checkpoint-image.ts";
 import { importImages, type ImportOptions } from "./import/import-image.ts";
 import { importRootfs, type RootfsOptions } from "./import/import-rootfs.ts";
 import { formatPlatform, machinePlatform, type Platform } from "./platform.ts";
 import type { OnProgress } from "./progress.ts";
-import { pullImage } from "./pull.ts";
+import { fetchBlob, pullImage } from "./pull.ts";
 import { canonicalName, formatReference, type ImageReference, parseReference, type RegistryReference } from "./reference.ts";
 import type { RegistryClient } from "./registry/client.ts";
 import { anonymous, type PullSecret } from "./registry/pull-secret.ts";
@@ -47,7 +52,7 @@ export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 export interface EnsureOptions {
   readonly pullPolicy: PullPolicy;
   readonly pullSecrets?: readonly PullSecret[];
-  /** For which team, and how much its images may take; left out: for no team. */
+  /** For which team, and how much its images may take; left out: for no team. A checkpoint of another team is not there. */
   readonly budget?: TeamBudget | undefined;
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -83,6 +88,8 @@ export class ImageStore implements AsyncDisposable {
     if (parsed.kind === "host") return this.#host(parsed).prepare(options.signal);
     const local = await this.#local(parsed, options);
     if (local !== undefined) return local;
+    // No registry has this name; to ask for it would only tell others about it.
+    if (isCheckpointImage(reference)) throw new ImageError("not_found", `there is no image ${reference}`);
     if (options.pullPolicy === "Never") {
       const why = "is not on this machine, or was not shown to these credentials, and its pull policy is Never";
       throw new ImageError("not_present", `${formatReference(parsed)} ${why}`);
@@ -112,7 +119,7 @@ export class ImageStore implements AsyncDisposable {
   async localDigest(reference: ImageReference): Promise<Digest | undefined> {
     if (reference.kind === "host") return this.#host(reference).digest();
     const record = await this.#store.images.find(reference);
-    return record?.source === "import" ? record.digest : undefined;
+    return record !== undefined && isOnlyHere(record) ? record.digest : undefined;
   }
 
   /** The config of an image that is on this machine, at this very digest if the reference has one. Undefined for all others. */
@@ -140,6 +147,48 @@ export class ImageStore implements AsyncDisposable {
     const removed = await removeImage(this.#store, name, signal);
     if (removed === undefined) throw new ImageError("not_present", `${name} is not on this machine`);
     return removed;
+  }
+
+  /** Keeps what a container has changed as an image of its own; one of this name that is here already is found. */
+  saveCheckpoint(wanted: CheckpointToSave, signal?: AbortSignal): Promise<SavedCheckpoint> {
+    const { host } = this.#deps;
+    return saveCheckpoint({ store: this.#store, platform: this.#platform, host }, wanted, signal);
+  }
+
+  /** The names of all checkpoints, without digests. */
+  async checkpoints(): Promise<readonly string[]> {
+    return (await listCheckpoints(this.#store)).map(nameOf);
+  }
+
+  /** Takes a checkpoint away, and content that nothing else uses; what containers run stays. Says whether it was there. */
+  async removeCheckpoint(name: string, signal?: AbortSignal): Promise<boolean> {
+    const found = await findCheckpoint(this.#store, name);
+    return found !== undefined && (await removeImage(this.#store, found.record.name, signal)) !== undefined;
+  }
+
+  /** Writes the image into an OCI layout; layers that were thrown away after unpacking are fetched again. */
+  async export(
+    reference: string,
+    folder: string,
+    options: { readonly pullSecrets?: readonly PullSecret[]; readonly signal?: AbortSignal },
+  ) {
+    const parsed = parseReference(reference);
+    const record = await this.#store.images.find(parsed);
+    if (record === undefined) throw new ImageError("not_present", `${formatReference(parsed)} is not on this machine`);
+    const { client, clock, random } = this.#deps;
+    const { pullSecrets = [], signal } = options;
+    const labels = (await readParts(this.#store, record.manifest))?.config.config.labels ?? {};
+    const origin = parseReference(labels[baseLabel] ?? record.name);
+    await exportImage(this.#store, record, folder, {
+      name: reference,
+      signal,
+      fetch: async ({ blob }) => {
+        if (origin.kind === "host")
+          throw new ImageError("broken_content", `the layer ${blob.digest} of ${record.name} is not on this machine`);
+        const repository = client.open(origin, pullSecrets);
+        await fetchBlob({ store: this.#store, clock, random }, { repository, registry: origin.registry }, blob, { signal });
+      },
+    });
   }
 
   /** Runs `work` on the images that no registry has; nothing of the store is removed meanwhile. */
@@ -176,11 +225,22 @@ export class ImageStore implements AsyncDisposable {
   async #local(reference: RegistryReference, options: EnsureOptions): Promise<ResolvedImage | undefined> {
     const record = await this.#store.images.find(reference);
     if (record === undefined) return undefined;
+    // Names are no secret: the node does not rely on the checks of those that write pods.
+    if (record.source === "checkpoint" && record.team !== undefined && record.team !== options.budget?.team) {
+      throw new ImageError("not_found", `there is no image ${formatReference(reference)}`);
+    }
     // An imported image is in no registry: no registry can be asked, and every tenant may use it.
     if (record.source === "registry" && !(await this.#isShown(record, reference, options))) return undefined;
     const image = await readyImage(this.#store, record);
     if (image !== undefined) await this.#store.images.touch(record.name, this.#deps.clock.now());
-    return image;
+    return image === undefined || record.source !== "checkpoint" ? image : this.#onItsBase(image, options.signal);
+  }
+
+  /** A checkpoint of `host` is on top of the machine as it is now. */
+  async #onItsBase(image: ResolvedImage, signal: AbortSignal | undefined): Promise<ResolvedImage> {
+    if (!isOnHost(image.config) || this.#deps.host === undefined) return image;
+    const { layers } = await this.#deps.host.prepare(signal);
+    return { ...image, kind: "host", layers: [...image.layers, ...layers] };
   }
 
   /**

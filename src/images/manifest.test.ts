@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Digest, digestOf } from "./digest.ts";
 import { isImageError } from "./image-error.ts";
 import { chainIds, parseConfig, writeConfig } from "./image-config.ts";
+import { plainConfig } from "../../test/world/image-fixture.ts";
 import { manifestFor, mediaTypes, parseManifest, writeManifest } from "./manifest.ts";
 import { parsePlatform } from "./platform.ts";
 
@@ -191,11 +192,15 @@ describe("chain ids", () => {
   test("follow the OCI rule: the lowest is its diff id, each further one hashes the one below and its own", () => {
     const [a, b, c] = [digestOf("a"), digestOf("b"), digestOf("c")];
     const ab = digestOf(`${a} ${b}`);
-    expect(chainIds([a, b, c])).toEqual([a, ab, digestOf(`${ab} ${c}`)]);
+    expect(chain([a, b, c])).toEqual([a, ab, digestOf(`${ab} ${c}`)]);
   });
 
   test("the same layer over another one has another chain id", () => {
     const [a, b, c] = [digestOf("a"), digestOf("b"), digestOf("c")];
-    expect(chainIds([a, c])[1]).not.toBe(chainIds([b, c])[1]);
+    expect(chain([a, c])[1]).not.toBe(chain([b, c])[1]);
   });
 });
+
+function chain(diffIds: readonly Digest[]): readonly Digest[] {
+  return chainIds({ diffIds, config: plainConfig });
+}

@@ -107,8 +107,9 @@ export function manifestFor(index: ImageIndex, platform: Platform, what: string)
 }
 
 /** The text of a manifest that we make ourselves. */
-export function writeManifest(config: Descriptor, layers: readonly Descriptor[]): Buffer {
-  return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.manifest, config, layers }));
+export function writeManifest(config: Descriptor, layers: readonly Descriptor[], annotations?: Readonly<Record<string, string>>): Buffer {
+  const noted = annotations === undefined ? {} : { annotations };
+  return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.manifest, config, layers, ...noted }));
 }
 
 function checkMediaType(mediaType: string | undefined, isIndex: boolean, what: string): void {

@@ -117,14 +117,14 @@ async function storeManifest(
   return fetched;
 }
 
-interface BlobSource {
+export interface BlobSource {
   readonly repository: RemoteRepository;
   readonly registry: string;
 }
 
 /** Brings a blob into the store unless this registry has brought it. When two want the same one, one fetches and the other waits. */
-async function fetchBlob(
-  deps: PullDeps,
+export async function fetchBlob(
+  deps: Pick<PullDeps, "store" | "clock" | "random">,
   { repository, registry }: BlobSource,
   descriptor: Descriptor,
   options: DownloadOptions,

@@ -60,7 +60,7 @@ export class ServerReach {
     };
   }
 
-  /** The same client, whose calls fail at once while the server is known to be gone. For callers who wait. */
+  /** The same client, whose calls fail at once while the server is known to be gone. For callers that wait. */
   impatient(client: ObjectClient): ObjectClient {
     const unlessGone = <T>(call: () => Promise<T>): Promise<T> => (this.isGone ? Promise.reject(gone()) : call());
     return {

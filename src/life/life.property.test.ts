@@ -16,7 +16,7 @@ import { unexpectedRestart } from "#sandbox/health/restart.ts";
 import { captureStopRecord } from "./record/plan-record.ts";
 import { checkUserMetadata } from "#sandbox/user-metadata.ts";
 
-/** No user has a value that the pod has without him, so that any trace of one is a leak. */
+/** No user has a value that the pod has without the user, so any trace of one is a leak. */
 const userValue = fc.stringMatching(/^user-[a-z0-9]{8}$/);
 const userKey = fc.oneof(fc.stringMatching(/^[a-z]([a-z.-]{0,8}[a-z])?$/), fc.constantFrom("constructor", "example.com/key", "a.b/c"));
 const userMap = fc.dictionary(userKey, userValue, { maxKeys: 4, noNullPrototype: true });

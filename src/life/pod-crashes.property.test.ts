@@ -13,7 +13,7 @@ const step = fc.constantFrom("claim fast", "claim slow", "release", "node", "res
 /** In which of its calls each controller dies: to the server and to the history together. More than it makes: it lives. */
 const death = fc.integer({ min: 1, max: 4 });
 
-/** A new process looks at the pod, and may die in its n-th call: that has its effect, and nobody hears of it. */
+/** A new process looks at the pod, and may die in its n-th call: the call has its effect, and no process hears of it. */
 async function look(scene: PodScene, deathAt: number): Promise<void> {
   const life = new Life();
   life.endAfterCalls(deathAt);

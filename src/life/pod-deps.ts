@@ -4,10 +4,13 @@ import type { EndDeps } from "./end/write-end.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { EndRecorder } from "./record/end-recorder.ts";
+import type { LogKeeper } from "./record/keep-log.ts";
 
 /** What the behaviours of a single pod work with. */
 export interface PodDeps extends EndDeps {
   readonly recorder: EndRecorder;
+  /** Left out: logs of ended sandboxes are not kept. */
+  readonly logs?: Pick<LogKeeper, "keep" | "forget"> | undefined;
   readonly observer: PodObserver;
   readonly events: PodEvents;
   /** Asked before a pod is idle again: only it knows which container it is in. */

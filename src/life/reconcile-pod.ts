@@ -5,7 +5,7 @@
  * - `arm/finish-start.ts`         starting → running, when the exchanged containers prove to be new
  * - `end/end-of-pod.ts`           sandboxes that end with their container or their pod: record, delete, remove the finalizer
  * - `recycle/finish-recycle.ts`   record, then idle again or deleted
- * - `record/end-recorder.ts`      ends into the history, once each
+ * - `record/end-recorder.ts`      ends into the history, once each; `record/keep-log.ts` their logs
  * - `claim/settle-claim.ts`       claims that stand beside their pod come to it
  * - `pod-metrics.ts`, `running-info.ts` numbers; `tell-failed.ts` events; `pod-deps.ts` what all of them work with
  *
@@ -38,6 +38,7 @@ export async function reconcilePod(deps: PodDeps, key: Key, signal: AbortSignal)
   const pod = deps.cache.pods.objects.get(key);
   if (pod === undefined || poolOf(pod) === undefined) {
     deps.recorder.forget(key);
+    deps.logs?.forget(key);
     return undefined;
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
@@ -58,6 +59,7 @@ async function reconcilePhase(deps: PodDeps, pod: Pod, signal: AbortSignal): Pro
   switch (phase) {
     case "idle":
       deps.recorder.forget(keyOf(pod));
+      deps.logs?.forget(keyOf(pod));
       await checkIdle(deps, pod, signal);
       return noteStatus(deps, pod, signal);
     case "starting":

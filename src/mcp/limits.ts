@@ -23,6 +23,8 @@ export const mcpLimits = {
   picture: 4 * 1024 * kib,
   /** Of a request to /mcp: an upload in base64, and the rest of its call. */
   requestBody: 12 * 1024 * kib,
+  /** In a list of messages. */
+  messages: 20,
   /** Seconds. */
   timeout: { usual: 60, most: 600 },
   /** Seconds that a sandbox stays without use, if the session does not keep it and says nothing else. */

@@ -91,7 +91,7 @@ function fieldsOf(schema: StructuralSchema, path: string): Field[] {
   return [{ path, schema }, ...below, ...items, ...values];
 }
 
-/** Entries of lists and maps are explained by the list; metadata is everybody's; and what a probe does is in its fields. */
+/** Entries of lists and maps are explained by the list, metadata is the same for all kinds, and a probe's fields say what it does. */
 function explainedByItsName(path: string): boolean {
   return /(\]|\}|\.metadata(\.\w+)?|\.(exec|grpc|httpGet|tcpSocket))$/.test(path);
 }

@@ -87,6 +87,8 @@ describe("the names of the specification", () => {
       // Ours; the specification has none for templates.
       templateInUse: "agentbox.navix.sh/template-in-use",
       envMembers: "agentbox.navix.sh/env-members",
+      volumeData: "agentbox.navix.sh/volume-data",
+      checkpointImage: "agentbox.navix.sh/checkpoint-image",
     });
     expect([ownGroup, ownVersion]).toEqual(["agents.navix.sh", "v1alpha1"]);
   });

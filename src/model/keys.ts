@@ -28,6 +28,8 @@ export const labelKeys = {
   scalingGroup: "agentbox.navix.sh/scaling-group",
   /** On a ConfigMap: it remembers an idempotency key. */
   idempotencyKey: "agentbox.navix.sh/idempotency-key",
+  /** On a checkpoint: one of checkpointPurposes; a snapshot when left out. */
+  checkpointPurpose: "agentbox.navix.sh/checkpoint-purpose",
   /** On a Lease: which sort of process it is kept by. */
   processPart: "agentbox.navix.sh/process-part",
   /** Where an object came from; see syncSourceGlobal. */
@@ -35,6 +37,8 @@ export const labelKeys = {
 } as const;
 
 export const annotationKeys = {
+  /** On a SandboxTemplate and a SandboxEnv that a template build made: the id of the built template. */
+  builtTemplate: "agentbox.navix.sh/built-template",
   /** The sandbox id again, kept on a pod that is being recycled until its history is written. */
   sandboxId: "agentbox.navix.sh/sandbox-id",
   /** RFC 3339: when a request took the pod. */
@@ -65,6 +69,8 @@ export const annotationKeys = {
   maskHost: "agentbox.navix.sh/mask-request-host",
   /** JSON EgressPolicy (egress-policy.ts): where the sandbox may connect to. Stays until the pod is recycled. */
   egressPolicy: "agentbox.navix.sh/egress-policy",
+  /** JSON list of VolumeMount (volume-mounts.ts): written by a claim. A pod that has it is not used again. */
+  volumeMounts: "agentbox.navix.sh/volume-mounts",
   /** JSON object: what the caller wants remembered about the sandbox. */
   sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
   /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */
@@ -157,8 +163,12 @@ export const finalizers = {
   pool: "agentbox.navix.sh/finalizer",
   /** On a template that pools name: holds it until none does. */
   templateInUse: "agentbox.navix.sh/template-in-use",
+  /** On a checkpoint: holds it until its image is gone, which waits until nothing names it. */
+  checkpointImage: "agentbox.navix.sh/checkpoint-image",
   /** On an Env: holds it until its pools are gone, or given back. */
   envMembers: "agentbox.navix.sh/env-members",
+  /** On a volume: holds it until its data is gone. */
+  volumeData: "agentbox.navix.sh/volume-data",
 } as const;
 
 /** `type` of the Secrets in the system namespace that are API keys. */
@@ -249,6 +259,8 @@ export const podConditions = {
   atRest: "agentbox.navix.sh/AtRest",
   /** What annotationKeys.egressPolicy asks for holds. */
   egressPolicy: "agentbox.navix.sh/EgressPolicy",
+  /** What annotationKeys.volumeMounts asks for is mounted. */
+  volumeMounts: "agentbox.navix.sh/VolumeMounts",
 } as const;
 
 export const podConditionReasons = {
@@ -256,6 +268,8 @@ export const podConditionReasons = {
   freezeFailed: "FreezeFailed",
   /** With podConditions.egressPolicy False: annotationKeys.egressPolicy cannot be read. */
   invalidPolicy: "InvalidPolicy",
+  /** With podConditions.volumeMounts False: the node could not mount what annotationKeys.volumeMounts names. */
+  mountFailed: "MountFailed",
 } as const;
 
 export const templateConditions = {

@@ -7,6 +7,7 @@ import { resourceName } from "./resource.ts";
 import { SandboxEnvs } from "./sandbox-env.ts";
 import { SandboxPools } from "./sandbox-pool.ts";
 import { SandboxTemplates } from "./sandbox-template.ts";
+import { SandboxVolumes } from "./sandbox-volume.ts";
 
 describe("finding a kind by what a user types", () => {
   test.each([
@@ -17,6 +18,7 @@ describe("finding a kind by what a user types", () => {
     ["sbt", SandboxTemplates],
     ["sbe", SandboxEnvs],
     ["sbc", Checkpoints],
+    ["sbv", SandboxVolumes],
     ["po", Pods],
     ["Pods", Pods],
     ["ns", Namespaces],
@@ -58,11 +60,15 @@ test("every kind is found by its full name", () => {
 });
 
 test("our kinds are what the specification calls them", () => {
-  const ours = [SandboxTemplates, SandboxPools, SandboxEnvs, Checkpoints].map((type) => [resourceName(type), type.namespaced]);
+  const ours = [SandboxTemplates, SandboxPools, SandboxEnvs, Checkpoints, SandboxVolumes].map((type) => [
+    resourceName(type),
+    type.namespaced,
+  ]);
   expect(ours).toEqual([
     ["sandboxtemplates.agents.navix.sh", false],
     ["sandboxpools.agents.navix.sh", true],
     ["sandboxenvs.agents.navix.sh", true],
     ["checkpoints.agents.navix.sh", true],
+    ["sandboxvolumes.agents.navix.sh", true],
   ]);
 });

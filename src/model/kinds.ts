@@ -5,10 +5,11 @@ import { apiVersionOf, type ResourceType } from "./resource.ts";
 import { sandboxEnvKind } from "./sandbox-env.ts";
 import { sandboxPoolKind } from "./sandbox-pool.ts";
 import { sandboxTemplateKind } from "./sandbox-template.ts";
+import { sandboxVolumeKind } from "./sandbox-volume.ts";
 import type { CustomKind } from "./structural-schema.ts";
 
 /** Our own, in the order in which objects of them are best created. */
-export const customKinds: readonly CustomKind[] = [sandboxTemplateKind, sandboxPoolKind, sandboxEnvKind, checkpointKind];
+export const customKinds: readonly CustomKind[] = [sandboxTemplateKind, sandboxPoolKind, sandboxEnvKind, checkpointKind, sandboxVolumeKind];
 
 export const allResourceTypes: readonly ResourceType[] = [...customKinds.map((kind) => kind.resource), ...coreKinds];
 

@@ -25,7 +25,15 @@ export const teamLimits = {
   idlePods: { usual: 500, about: "Pods of its pools that wait without a sandbox." },
   keys: { usual: 100, about: "API keys." },
   webhooks: { usual: 20, about: "Webhooks for events of sandboxes." },
-  imageMiB: { usual: 20_480, about: "MiB on the disk of images that its pods have brought to the machine. Embedded engine only." },
+  imageMiB: {
+    usual: 20_480,
+    about: "MiB on the disk of images that its pods have brought to the machine, and of its checkpoints. Embedded engine only.",
+  },
+  checkpoints: { usual: 200, about: "Checkpoints. What their images take counts for imageMiB." },
+  volumes: { usual: 20, about: "Volumes." },
+  volumeMiB: { usual: 20_480, about: "MiB that its volumes can hold together, whatever is in them." },
+  builds: { usual: 20, about: "Builds of templates that wait or run." },
+  buildFilesMiB: { usual: 8192, about: "MiB of files that are kept for COPY steps of builds; what was not used for longest goes first." },
   waitingCreates: { usual: 2048, about: "Creates that wait for a pod, in each API process." },
   connections: { usual: 2000, about: "Requests and connections under way, in each API and gateway process." },
   createsPerMinute: { usual: 6000, about: "Creates in a minute, over all API processes." },
@@ -41,6 +49,9 @@ export const serverLimits = {
   sandboxes: { usual: 20_000, about: "Sandboxes that start, run or are paused." },
   keys: { usual: 20_000, about: "API keys." },
   templates: { usual: 2000, about: "Templates." },
+  volumes: { usual: 2000, about: "Volumes." },
+  volumeMiB: { usual: 204_800, about: "MiB that all volumes can hold together, whatever is in them." },
+  checkpoints: { usual: 10_000, about: "Checkpoints." },
 } as const satisfies Readonly<Record<string, LimitInfo>>;
 
 /** Of one user of a team, beside what the team may have: what is not set has no limit of its own. */

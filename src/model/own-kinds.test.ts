@@ -16,6 +16,7 @@ import type { Probe, ResourceRequirements } from "./pod.ts";
 import { sandboxEnvKind, sandboxEnvSchema } from "./sandbox-env.ts";
 import { sandboxPoolKind, sandboxPoolSchema } from "./sandbox-pool.ts";
 import { sandboxTemplateKind, sandboxTemplateSchema } from "./sandbox-template.ts";
+import { sandboxVolumeKind, sandboxVolumeSchema } from "./sandbox-volume.ts";
 import type { CustomKind, StructuralSchema } from "./structural-schema.ts";
 
 const ours: readonly (readonly [string, CustomKind, TSchema])[] = [
@@ -23,6 +24,7 @@ const ours: readonly (readonly [string, CustomKind, TSchema])[] = [
   ["SandboxPool", sandboxPoolKind, sandboxPoolSchema],
   ["SandboxEnv", sandboxEnvKind, sandboxEnvSchema],
   ["Checkpoint", checkpointKind, checkpointSchema],
+  ["SandboxVolume", sandboxVolumeKind, sandboxVolumeSchema],
 ];
 
 const validators = new Map(ours.map(([kind, , schema]) => [kind, Compile(schema)]));
@@ -83,6 +85,8 @@ describe("the corpora", () => {
       "env with a group's minimum above its maximum",
       "env with a group that doubles without limit",
       "checkpoint that changes its sandbox",
+      "volume that changes its name",
+      "volume that changes its size",
     ]);
   });
 

@@ -45,6 +45,14 @@ export interface SandboxRecord {
   readonly cpu?: string;
   readonly memory?: string;
   readonly node?: string;
+  /** Volumes that it has or had mounted. */
+  readonly volumeMounts?: readonly RecordedMount[];
+}
+
+export interface RecordedMount {
+  readonly name: string;
+  readonly path: string;
+  readonly readOnly: boolean;
 }
 
 const terminal: ReadonlySet<string> = new Set(sandboxStopReasons);

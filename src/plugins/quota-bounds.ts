@@ -21,6 +21,8 @@ export interface QuotaNeighbours {
   readonly others: Iterable<SandboxPool>;
   /** What one of a pool's pods may use. */
   readonly amountsOf: (pool: SandboxPool) => PodAmounts;
+  /** Pods that another pool has or is to have. */
+  readonly podsOf: (pool: SandboxPool) => number;
 }
 
 type Sums = Record<"cpuMilli" | "memoryBytes" | "idle", number>;
@@ -28,11 +30,12 @@ type Sums = Record<"cpuMilli" | "memoryBytes" | "idle", number>;
 const mib = 2 ** 20;
 
 /** Empty for a pool that no team owns. */
-export function quotaBounds(table: LimitTable, pool: SandboxPool, { others, amountsOf }: QuotaNeighbours): readonly QuotaBound[] {
+export function quotaBounds(table: LimitTable, pool: SandboxPool, { others, amountsOf, podsOf }: QuotaNeighbours): readonly QuotaBound[] {
   const [team, user] = [ownerOf(pool, "team"), ownerOf(pool, "user")];
   if (team === "") return [];
   const pools = [...others].filter((other) => ownerOf(other, "team") === team);
-  const sumsOf = (some: readonly SandboxPool[]): Sums => some.reduce((sums, other) => added(sums, other, amountsOf(other)), { ...none });
+  const sumsOf = (some: readonly SandboxPool[]): Sums =>
+    some.reduce((sums, other) => added(sums, other, { pods: podsOf(other), amounts: amountsOf(other) }), { ...none });
   const own = { pool, amounts: amountsOf(pool) };
   const ofTeam = bounds(own, sumsOf(pools), (name) => teamLimit(table, team, name)).map((bound) => ({ ...bound, team }));
   if (user === "") return ofTeam;
@@ -45,12 +48,16 @@ export function quotaBounds(table: LimitTable, pool: SandboxPool, { others, amou
 
 const none: Sums = { cpuMilli: 0, memoryBytes: 0, idle: 0 };
 
-function added(sums: Sums, pool: SandboxPool, { cpuMilli, memoryBytes }: PodAmounts): Sums {
-  const { replicas } = pool.spec;
+interface Counted {
+  readonly pods: number;
+  readonly amounts: PodAmounts;
+}
+
+function added(sums: Sums, pool: SandboxPool, { pods, amounts: { cpuMilli, memoryBytes } }: Counted): Sums {
   return {
-    cpuMilli: sums.cpuMilli + replicas * cpuMilli,
-    memoryBytes: sums.memoryBytes + replicas * memoryBytes,
-    idle: sums.idle + Math.max(0, replicas - busyIn(pool)),
+    cpuMilli: sums.cpuMilli + pods * cpuMilli,
+    memoryBytes: sums.memoryBytes + pods * memoryBytes,
+    idle: sums.idle + Math.max(0, pods - busyIn(pool)),
   };
 }
 

@@ -2,6 +2,7 @@
 import { labelKeys } from "#model/keys.ts";
 import { type LimitTable, serverLimit, teamLimit } from "#model/limits.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
+import { heldPods } from "./machine-use.ts";
 import type { PodAmounts } from "./pod-amounts.ts";
 import type { Plugin, Verdict } from "./plugin.ts";
 import { boundText, quotaBounds } from "./quota-bounds.ts";
@@ -31,7 +32,10 @@ function verdictOf({ table, poolsOfTeam, amountsOf }: QuotaDeps, pool: SandboxPo
   const wanted = pool.spec.replicas;
   // What is there already is not taken away when a limit is lowered.
   if (wanted <= present) return { object: pool };
-  const quotas = quotaBounds(table(), pool, { others, amountsOf }).map((bound) => ({ pods: bound.pods, text: boundText(bound) }));
+  const quotas = quotaBounds(table(), pool, { others, amountsOf, podsOf: heldPods }).map((bound) => ({
+    pods: bound.pods,
+    text: boundText(bound),
+  }));
   const tightest = [...numberBounds(table(), team, others), ...quotas].reduce((least, bound) => (bound.pods < least.pods ? bound : least));
   if (wanted <= tightest.pods) return { object: pool };
   const wouldFit = Math.max(present, tightest.pods);
@@ -44,7 +48,7 @@ function numberBounds(table: LimitTable, team: string, others: readonly SandboxP
   const ofServer = { pods: server, text: textOf("the server", "--server", `podsPerPool=${server}`) };
   if (team === "") return [ofServer];
   const [each, all] = [teamLimit(table, team, "podsPerPool"), teamLimit(table, team, "pods")];
-  const left = Math.max(0, all - others.reduce((sum, other) => sum + other.spec.replicas, 0));
+  const left = Math.max(0, all - others.reduce((sum, other) => sum + heldPods(other), 0));
   return [
     ofServer,
     { pods: each, text: textOf(`team ${team}`, `--team ${team}`, `podsPerPool=${each}`) },

@@ -4,7 +4,8 @@ import { poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { isFrozen } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
-import type { LiveSandboxStatus, SandboxRecord } from "#model/sandbox-record.ts";
+import type { LiveSandboxStatus, RecordedMount, SandboxRecord } from "#model/sandbox-record.ts";
+import { volumeMountsOf } from "#model/volume-mounts.ts";
 import { formatTime, parseStringList, parseStringMap, parseTime } from "./annotation-values.ts";
 import { readableImage } from "./images/image-pin.ts";
 import { podResources } from "./pods/pod-resources.ts";
@@ -37,6 +38,7 @@ export function sandboxBaseFromPod(pod: Pod): SandboxBase | undefined {
       startedAt: normalTime(annotations[annotationKeys.startedAt]),
       labels: userLabels(labels, annotations),
       node: pod.spec.nodeName,
+      volumeMounts: recordedMounts(pod),
     }),
   };
 }
@@ -77,6 +79,11 @@ function userLabels(labels: StringMap, annotations: StringMap): StringMap | unde
   const keys = parseStringList(annotations[annotationKeys.managedLabelKeys]) ?? [];
   const entries = Object.entries(labels).filter(([key]) => keys.includes(key));
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function recordedMounts(pod: Pod): readonly RecordedMount[] | undefined {
+  const mounts = volumeMountsOf(pod).map(({ name, path, readOnly }) => ({ name, path, readOnly }));
+  return mounts.length === 0 ? undefined : mounts;
 }
 
 function normalTime(text: string | undefined): string | undefined {

@@ -32,13 +32,13 @@ interface Asked {
   readonly instead?: Reservation;
 }
 
-/** A queue and a plain account of who waits and who holds what. */
+/** A queue, and a plain account of the requests that wait and the pods that are held. */
 class Account {
   readonly clock = new SteppedClock();
   readonly queue = new ClaimQueue({ maxWaiting: 20, maxWaitingOfTenant: 8 });
   readonly open = new Set<Open>();
   readonly held = new Map<string, Reservation>();
-  /** Pods that were given to somebody while another had them. */
+  /** Pods that were given to a second request while the first one held them. */
   readonly twice: string[] = [];
   #pods = 0;
 
@@ -59,7 +59,7 @@ class Account {
     [...this.open].at(index % Math.max(1, this.open.size))?.leave.abort();
   }
 
-  /** One who holds a pod has claimed it, has lost it to somebody else, or gives it back. */
+  /** A request that holds a pod has claimed it, has lost it to another one, or gives it back. */
   end({ index, how }: { readonly index: number; readonly how: "claim" | "lose" | "ask again" | "give back" }): void {
     const [name, reservation] = [...this.held].at(index % Math.max(1, this.held.size)) ?? [];
     if (name === undefined || reservation === undefined) return;

@@ -19,11 +19,11 @@ const shapes: readonly PoolPodShape[] = [
 
 interface Known {
   readonly pod: Pod;
-  /** A version that somebody found to be an old one. */
+  /** A version that a claim found to be outdated. */
   readonly isOutdated?: boolean;
 }
 
-/** The pods, and a plain account of who holds which. */
+/** The pods, and a plain account of which request holds which. */
 class Account {
   readonly idle = new IdlePods();
   readonly pods = new Map<string, Known>();

@@ -65,6 +65,8 @@ export interface CreateSandbox {
   readonly autoResume?: boolean;
   /** Where it may connect to; left out: the Internet, and nothing private. */
   readonly egress?: EgressPolicy;
+  /** Volumes of the caller by name or id, and where they are mounted. */
+  readonly volumeMounts?: readonly MountWish[];
   /** Requests to its ports, except the daemon's, need its traffic token. */
   readonly privateTraffic?: boolean;
   /** What its programs see as the host of a request; `${PORT}` stands for the port. */
@@ -74,8 +76,18 @@ export interface CreateSandbox {
   /** Whether the daemon asks for the sandbox's access token. */
   readonly secure?: boolean;
   readonly postStartHooks?: readonly PostStartHook[];
+  /** User and folder of commands that name none; left out: those of the image. */
+  readonly defaultUser?: string;
+  readonly defaultWorkdir?: string;
   /** The same key again, from the same caller: the same sandbox. */
   readonly idempotencyKey?: string;
+}
+
+export interface MountWish {
+  /** Name or id of a volume. */
+  readonly name: string;
+  readonly path: string;
+  readonly readOnly?: boolean;
 }
 
 /** Run in order once the sandbox is armed. Each is tried again for a while; the first that fails for good fails the create. */

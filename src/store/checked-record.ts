@@ -59,6 +59,11 @@ function optional(record: SandboxRecord) {
     cpu: storableText(record.cpu),
     memory: storableText(record.memory),
     node: storableText(record.node),
+    volumeMounts: record.volumeMounts?.map(({ name: volume, path, readOnly }) => ({
+      name: storable(volume),
+      path: storable(path),
+      readOnly,
+    })),
   };
 }
 

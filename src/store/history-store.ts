@@ -15,6 +15,8 @@
  * - `retention.ts`       forgets what is old
  * - `events/`            what happened to sandboxes, and what of it is to be delivered
  * - `open-history.ts`    chooses the database
+ * - `audit/`              the audit log           - `usage/`  usage over time
+ * - `logs/`               logs of ended sandboxes
  * - `sqlite/`, `postgres/`  the two databases, with the same file names: `connection.ts`, `failures.ts` (what their errors mean),
  * `schema.ts`, `migrate.ts`, `put.ts`, `search.ts`, `prune.ts`, and `store.ts`, which puts them behind the port.
  *   Beside these, `sqlite/walk.ts` chooses the way through the list, and `postgres/database-url.ts` reads DATABASE_URL.
@@ -26,8 +28,11 @@
  * - H4: nothing reads everything: every search examines a bounded number of rows, or is ended by the database.
  */
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
+import type { AuditStore } from "./audit/audit-store.ts";
+import type { LogStore } from "./logs/log-store.ts";
 import type { EventStore } from "./events/event-store.ts";
 import type { RecordKey } from "./record-key.ts";
+import type { UsageStore } from "./usage/usage-store.ts";
 
 /** Which records the caller sees: an admin all, a tenant those of its team, or of one user in it. */
 export type HistoryScope = { readonly kind: "admin" } | { readonly kind: "tenant"; readonly team: string; readonly user?: string };
@@ -116,6 +121,14 @@ export interface HistoryStore {
   /** Resolves with how many records went. Several processes may prune at once; they do not wait for each other. */
   prune(request: PruneRequest): Promise<number>;
 
+  /** The audit log, in the same database. */
+  readonly audit: AuditStore;
+
+  /** Logs of ended sandboxes, in the same database. */
+  readonly logs: LogStore;
+
+  /** Usage over time, in the same database. */
+  readonly usage: UsageStore;
   /** Events of sandboxes, in the same database. */
   readonly events: EventStore;
 

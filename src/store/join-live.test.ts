@@ -151,8 +151,8 @@ describe("live and ended sandboxes in one list", () => {
 });
 
 /**
- * A world in which sandboxes are claimed, recorded and wiped while somebody lists them. The cache follows late: it sees the changes
- * in their order, but nobody knows when. Records are in the history at once.
+ * A world in which sandboxes are claimed, recorded and wiped while a caller lists them. The cache follows late: it sees the changes
+ * in their order, but at any time. Records are in the history at once.
  */
 class World {
   readonly #all: readonly SandboxRecord[];

@@ -6,12 +6,36 @@ import { runRetention } from "./retention.ts";
 
 const day = 24 * 3_600_000;
 
-function start(answers: (number | Error)[], keepMs?: number) {
+function start(answers: (number | Error)[], keepMs?: number, entries: number[] = []) {
   const clock = new SteppedClock(Date.UTC(2026, 1, 1));
   const stop = new AbortController();
   const asked: PruneRequest[] = [];
+  const steps: string[] = [];
+  const usage = {
+    count: async () => {
+      steps.push("count");
+      return 0;
+    },
+    prune: async (olderThanMs: number) => void steps.push(`forget hours before ${new Date(olderThanMs).toISOString()}`),
+  };
+  const audit = {
+    prune: async ({ olderThan }: { olderThan: string }) => {
+      steps.push(`remove entries before ${olderThan}`);
+      return entries.shift() ?? 0;
+    },
+  };
+  const logs = {
+    prune: async ({ olderThan }: { olderThan: string }) => {
+      steps.push(`remove logs before ${olderThan}`);
+      return 0;
+    },
+  };
   const history = {
+    logs,
+    audit,
+    usage,
     prune: async (request: PruneRequest) => {
+      steps.push("remove");
       asked.push(request);
       const answer = answers.shift() ?? 0;
       if (answer instanceof Error) throw answer;
@@ -21,7 +45,7 @@ function start(answers: (number | Error)[], keepMs?: number) {
   const { log, lines } = recordedLog();
   const options = { history, clock, log, random: () => 0.5, everyMs: 60_000, ...(keepMs === undefined ? {} : { keepMs }) };
   const done = runRetention(options, stop.signal);
-  return { clock, asked, lines, end: () => (stop.abort(), done) };
+  return { clock, asked, steps, lines, end: () => (stop.abort(), done) };
 }
 
 describe("retention", () => {
@@ -67,5 +91,20 @@ describe("retention", () => {
     await clock.step(day);
     expect(asked).toHaveLength(1);
     expect(lines).toEqual([]);
+  });
+
+  test("usage is counted in every round; entries of the audit log are kept for 90 days, logs for 7, usage for 400", async () => {
+    const { clock, steps, end } = start([0], undefined, [50, 3]);
+    await settle();
+    await clock.step(20);
+    expect(steps).toEqual([
+      "count",
+      "remove",
+      "remove entries before 2025-11-03T00:00:00.000Z",
+      "remove entries before 2025-11-03T00:00:00.000Z",
+      "remove logs before 2026-01-25T00:00:00.020Z",
+      "forget hours before 2024-12-28T00:00:00.020Z",
+    ]);
+    await end();
   });
 });

@@ -35,9 +35,20 @@ const manyKeys = asking("keys without number", { parallel: 4, rounds: 3000 }, (a
   attacker.ask("POST", "/v1/keys", { name: `key-${round}` }),
 );
 
+/** Their pools would be in another cluster, so that none of them counts here. */
+const manyEnvs = asking("Envs without number", { parallel: 4, rounds: 3000 }, (attacker, round) => {
+  const clusters = [{ clusterID: "elsewhere", members: [{ name: "a" }] }];
+  return attacker.ask("POST", "/v1/envs", { metadata: { name: `many-${round}` }, spec: { templateRef: { name: "base" }, clusters } });
+});
+
 const filterQuery = Array.from({ length: 32 }, (_, index) => `metadata=k${index}%3Dv${index}`).join("&");
 const filters = asking("lists with 32 metadata filters", { parallel: 4, rounds: 3000 }, (attacker) =>
   attacker.ask("GET", `/v1/sandboxes?${filterQuery}`),
+);
+
+/** Nothing special, but a hundred at a time. */
+const plainRequests = asking("100 ordinary requests at a time", { parallel: 100, rounds: 100_000 }, (attacker) =>
+  attacker.ask("GET", "/v1/pools"),
 );
 
 const waitingCreates = asking("200 creates that wait at once", { parallel: 200, rounds: 3000 }, (attacker, _round, signal) =>
@@ -64,4 +75,13 @@ const openConnections: Attack = {
   },
 };
 
-export const apiAttacks: readonly Attack[] = [hugePools, manyPools, manyKeys, filters, waitingCreates, openConnections];
+export const apiAttacks: readonly Attack[] = [
+  hugePools,
+  manyPools,
+  manyEnvs,
+  manyKeys,
+  filters,
+  plainRequests,
+  waitingCreates,
+  openConnections,
+];

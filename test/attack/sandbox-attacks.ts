@@ -1,7 +1,7 @@
 /** What root inside one sandbox can do. Each script ends by itself, and the sandbox is ended after it. */
 import { type Attack, type Attacker, untilAborted } from "./scene.ts";
 
-async function withSandbox(attacker: Attacker, use: (id: string) => Promise<string>): Promise<string> {
+export async function withSandbox(attacker: Attacker, use: (id: string) => Promise<string>): Promise<string> {
   const id = await attacker.sandbox();
   try {
     return await use(id);
@@ -115,6 +115,19 @@ print(f"{killed} processes killed")
 
 const grow = "import os; os.ftruncate(os.open('/proc/1/fd/1', os.O_WRONLY), 1 << 40); print('a log of 1 TiB')";
 
+const fileLocks = inside(
+  "locks of files without end",
+  `
+import fcntl, os, time
+end, taken = time.time() + 15, 0
+while time.time() < end and taken < 5_000_000:
+    file = os.open("/tmp/locked-%d" % (taken // 1000), os.O_RDWR | os.O_CREAT)
+    for at in range(0, 2000, 2): fcntl.lockf(file, fcntl.LOCK_EX, 1, at)
+    taken += 1000
+print(f"{taken} locks")
+`,
+);
+
 /** A log that claims to be endless, read by clients that then go away. */
 const sparseLog: Attack = {
   name: "a sparse log, followed",
@@ -135,4 +148,4 @@ async function followFor(attacker: Attacker, id: string, ms: number): Promise<vo
   }
 }
 
-export const sandboxAttacks: readonly Attack[] = [forkBomb, kernelQuotas, socketBuffers, connections, memory, sparseLog];
+export const sandboxAttacks: readonly Attack[] = [forkBomb, kernelQuotas, socketBuffers, connections, memory, fileLocks, sparseLog];

@@ -7,6 +7,14 @@ export interface Answered {
   readonly message: string;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+interface Asked {
+  readonly headers?: Headers;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface AttackerOptions {
   readonly url: string;
   readonly apiKey: string;
@@ -16,27 +24,37 @@ export interface AttackerOptions {
 
 export class Attacker {
   readonly url: string;
+  readonly apiKey: string;
   readonly registry: string;
   readonly client: AgentBoxClient;
-  readonly #headers: Readonly<Record<string, string>>;
 
   constructor({ url, apiKey, registry }: AttackerOptions) {
     this.url = url;
+    this.apiKey = apiKey;
     this.registry = registry;
-    this.#headers = { "x-api-key": apiKey, "content-type": "application/json" };
     this.client = new AgentBoxClient({ url, apiKey });
   }
 
   /** Any request. A refusal is an answer: most attacks end with one. */
-  async ask(method: string, path: string, body?: unknown, signal: AbortSignal | null = null): Promise<Answered> {
-    const answer = await fetch(`${this.url}${path}`, {
-      method,
-      headers: this.#headers,
-      body: body === undefined ? null : JSON.stringify(body),
-      signal,
-    });
+  async ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answered> {
+    return await this.answered(this.stream(method, path, { body, signal }));
+  }
+
+  /** What an answer says, read to its end. */
+  async answered(asked: Promise<Response>): Promise<Answered> {
+    const answer = await asked;
     const { code = "", message = "" } = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
     return { status: answer.status, code, message };
+  }
+
+  /** The answer to any request, still to be read. */
+  stream(method: string, path: string, { headers = {}, body, signal }: Asked): Promise<Response> {
+    return fetch(`${this.url}${path}`, {
+      method,
+      headers: { "x-api-key": this.apiKey, "content-type": "application/json", ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
+    });
   }
 
   /** A sandbox of the pool that all tenants share. */
@@ -61,14 +79,14 @@ export class Tally {
   async count(answer: Promise<Answered>): Promise<void> {
     try {
       const { status, code, message } = await answer;
-      this.#add(status < 300 ? "granted" : `${status} ${code}`);
+      this.add(status < 300 ? "granted" : `${status} ${code}`);
       if (status >= 300) this.#lastRefusal = message;
     } catch (error) {
-      this.#add((error as Error).name);
+      this.add((error as Error).name);
     }
   }
 
-  #add(what: string): void {
+  add(what: string): void {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
   }
 

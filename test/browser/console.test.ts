@@ -76,7 +76,7 @@ test("a terminal runs commands in the sandbox, and a file can be edited, as the 
   await page.goto(`${url}/console/sandboxes/${id}?tab=terminal`);
   await page.locator(".xterm-helper-textarea").waitFor();
   await page.locator(".xterm-screen").click();
-  await expect.poll(() => shownIn(page)).toContain("#");
+  await expect.poll(() => shownIn(page)).toMatch(/[#$]/);
   await page.keyboard.type("mkdir -p /tmp/w; echo one > /tmp/w/note.txt; echo si$((40+2))ze\n");
   await expect.poll(() => shownIn(page)).toContain("si42ze");
   await page.goto(`${url}/console/sandboxes/${id}?tab=files&folder=/tmp/w&file=/tmp/w/note.txt`);
@@ -86,6 +86,27 @@ test("a terminal runs commands in the sandbox, and a file can be edited, as the 
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
   expect((await client.sandboxes.exec(id, { command: ["cat", "/tmp/w/note.txt"] })).stdout).toBe("one and two\n");
+});
+
+test("a terminal outlives a reload of its page, and one of an SDK can be joined", async () => {
+  const id = await aSandbox();
+  const page = await signedIn();
+  await page.goto(`${url}/console/sandboxes/${id}?tab=terminal`);
+  await page.locator(".xterm-screen").click();
+  await expect.poll(() => shownIn(page)).toMatch(/[#$]/);
+  await page.keyboard.type("kept=yes; echo be$((1+1))fore\n");
+  await expect.poll(() => shownIn(page)).toContain("be2fore");
+  await page.reload();
+  await page.locator(".xterm-screen").click();
+  await expect.poll(() => shownIn(page)).toContain("be2fore");
+  await page.keyboard.type("echo still-$kept\n");
+  await expect.poll(() => shownIn(page)).toContain("still-yes");
+  const pid = await client.sandboxes.startTerminal(id, { command: ["sh", "-c", "echo from-afar; exec sleep 600"], rows: 24, cols: 80 });
+  await page.reload();
+  await page.getByRole("button", { name: `Join terminal ${pid}` }).click();
+  await expect.poll(() => shownIn(page)).toContain("from-afar");
+  await page.getByRole("button", { name: "End shell 2" }).click();
+  await expect.poll(async () => (await client.sandboxes.terminals(id)).map((one) => one.pid)).not.toContain(pid);
 });
 
 test("what a sandbox writes into names of files is text on the page, and never runs", async () => {
@@ -116,6 +137,27 @@ test("the playground runs code in a sandbox and shows what it printed", async ()
   await page.getByText("285").waitFor();
   await page.getByText("Exit code 0").waitFor();
   expect(await page.getByLabel("Output").innerText()).toContain("Hello from");
+});
+
+test("the log of a sandbox stays readable after its end, and the audit log says who ended it", async () => {
+  const id = await aSandbox();
+  await client.sandboxes.exec(id, { command: ["sh", "-c", "echo the last words > /proc/1/fd/1"] });
+  await client.sandboxes.end(id);
+  const page = await signedIn();
+  await expect
+    .poll(async () => (await client.sandboxes.logs(id).catch(() => undefined))?.lines, { timeout: 30_000 })
+    .toContain("the last words");
+  await page.goto(`${url}/console/sandboxes/${id}?tab=logs`);
+  await page.getByText("the last words").waitFor();
+  await page.goto(`${url}/console/audit?target=${id}`);
+  const row = page.getByRole("row", { name: "DELETE /v1/sandboxes/:sandboxId" });
+  await row.waitFor();
+  expect(await row.innerText()).toMatch(/Admin[^]*202[^]*127\.0\.0\.1/);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  expect((await download).suggestedFilename()).toBe("audit.csv");
+  await page.goto(`${url}/console/usage`);
+  await page.getByRole("cell", { name: "without an owner" }).waitFor();
 });
 
 test("a tenant's page receives nothing of another tenant, on the wire", async () => {
@@ -190,6 +232,9 @@ const pages = [
   "templates/base",
   "history",
   "keys",
+  "usage",
+  "usage?by=user&days=1",
+  "audit",
   "limits",
   "health",
 ];

@@ -24,7 +24,7 @@ describe.each(["image-volume", "init-container"] as const)("as %s", (delivery) =
     const env = { WORD: "a 'quoted' word" };
     expect(await pods.run(pod, { argv: [...echo, "one", "two"], env, workingDir: "/" })).toEqual({ out: "one two\n", errors: "", code: 0 });
 
-    // The same image again, as a recycling does: another container, and a daemon that works for nobody.
+    // The same image again, as a recycling does: another container, and a daemon that is not armed.
     const before = pod.status?.containerStatuses?.[0]?.containerID;
     await pods.swap(pod, image, 1);
     const now = await pods.ready(pod, ({ status }) => status?.containerStatuses?.[0]?.containerID !== before);

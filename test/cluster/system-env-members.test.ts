@@ -40,7 +40,7 @@ test("a member whose pods find no node is Saturated for the scheduler's reason, 
   const create = async () => (await sandboxes.create({ poolName: "py" })).sandbox;
 
   // It is preferred, so the first pod is asked for there; no request waits for one that no node takes.
-  const first = await create();
+  const first = await until(create);
   expect(first).toMatchObject({ status: "Running", poolName: "py-here", envName: "py" });
   await until(async () =>
     expect(await memberOf(world, "py-elsewhere")).toMatchObject({

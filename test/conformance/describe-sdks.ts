@@ -76,7 +76,7 @@ function underTest<S extends Sdk, B extends Sandbox>(version: string, mode: Mode
     await Promise.all(sandboxes.map(({ sandboxId }) => known(loaded).Sandbox.kill(sandboxId)));
   };
   beforeAll(async () => {
-    for (const name of ["E2B_API_URL", "E2B_SANDBOX_URL"]) delete process.env[name];
+    for (const name of ["E2B_API_URL", "E2B_SANDBOX_URL", "E2B_VOLUME_API_URL"]) delete process.env[name];
     Object.assign(process.env, environment(server, mode));
     await reachHosts(server);
     loaded = (await import(module)) as S;

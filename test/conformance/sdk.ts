@@ -1,6 +1,10 @@
 /** As much of the JavaScript SDK as the cases call: it is not a dependency of ours, so its own types are not at hand. */
 export interface Sdk {
   readonly Sandbox: SandboxClass;
+  /** Only in later versions. */
+  readonly Volume: VolumeClass;
+  readonly VolumeError: ErrorClass;
+  readonly VolumePathNotFoundError: ErrorClass;
   readonly CommandExitError: ErrorClass;
   readonly TimeoutError: ErrorClass;
   readonly NotFoundError: ErrorClass;
@@ -22,9 +26,64 @@ export interface SandboxClass {
   setTimeout(sandboxId: string, timeoutMs: number): Promise<void>;
   updateNetwork(sandboxId: string, network: NetworkUpdate): Promise<void>;
   list(options?: ListOptions): Paginator;
+  createSnapshot(sandboxId: string): Promise<Snapshot>;
+  listSnapshots(options?: { readonly sandboxId?: string; readonly limit?: number }): Paginator<Snapshot>;
+  deleteSnapshot(snapshotId: string): Promise<boolean>;
+  fork(sandboxId: string, options?: ForkOptions): Promise<(Sandbox | Error)[]>;
+}
+
+export interface Snapshot {
+  readonly snapshotId: string;
+  readonly names?: readonly string[];
+}
+
+interface ForkOptions {
+  readonly count?: number;
+  readonly timeoutMs?: number;
+}
+
+export interface VolumeClass {
+  create(name: string): Promise<Volume>;
+  connect(volumeId: string): Promise<Volume>;
+  list(): Promise<readonly { readonly volumeId: string; readonly name: string }[]>;
+  destroy(volumeId: string): Promise<boolean>;
+}
+
+export interface Volume {
+  readonly volumeId: string;
+  readonly name: string;
+  readonly token: string;
+  list(path: string, options?: { readonly depth?: number }): Promise<VolumeEntry[]>;
+  makeDir(path: string, options?: VolumeWrite): Promise<VolumeEntry>;
+  getInfo(path: string): Promise<VolumeEntry>;
+  exists(path: string): Promise<boolean>;
+  updateMetadata(path: string, change: VolumeWrite): Promise<VolumeEntry>;
+  readFile(path: string): Promise<string>;
+  readFile(path: string, options: { readonly format: "stream" }): Promise<ReadableStream<Uint8Array>>;
+  writeFile(path: string, data: string | ReadableStream<Uint8Array>, options?: VolumeWrite): Promise<VolumeEntry>;
+  remove(path: string): Promise<void>;
+}
+
+interface VolumeWrite {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly mode?: number;
+  readonly force?: boolean;
+}
+
+interface VolumeEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly type: string;
+  readonly size: number;
+  readonly uid: number;
+  readonly mode: number;
+  readonly mtime: Date;
+  readonly target?: string;
 }
 
 export interface CreateOptions {
+  readonly volumeMounts?: Readonly<Record<string, string | Volume>>;
   readonly timeoutMs?: number;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly envs?: Readonly<Record<string, string>>;
@@ -52,10 +111,10 @@ export interface ListOptions {
   readonly nextToken?: string;
 }
 
-export interface Paginator {
+export interface Paginator<Item = SandboxInfo> {
   readonly hasNext: boolean;
   readonly nextToken?: string;
-  nextItems(): Promise<SandboxInfo[]>;
+  nextItems(): Promise<Item[]>;
 }
 
 export interface SandboxInfo {
@@ -69,6 +128,7 @@ export interface SandboxInfo {
   readonly cpuCount: number;
   readonly memoryMB: number;
   readonly envdVersion: string;
+  readonly volumeMounts?: readonly { readonly name: string; readonly path: string }[];
 }
 
 export interface Metrics {
@@ -97,7 +157,8 @@ export interface Sandbox {
   updateNetwork(network: NetworkUpdate): Promise<void>;
   getInfo(): Promise<SandboxInfo>;
   getMetrics(): Promise<Metrics[]>;
-  createSnapshot(): Promise<unknown>;
+  createSnapshot(options?: { readonly name?: string }): Promise<Snapshot>;
+  fork(options?: ForkOptions): Promise<(Sandbox | Error)[]>;
   uploadUrl(path?: string, options?: UrlOptions): Promise<string>;
   downloadUrl(path: string, options?: UrlOptions): Promise<string>;
 }

@@ -24,6 +24,8 @@ export const abilities = {
   interpreter: "a pool code-interpreter-v1",
   metrics: "metrics of sandboxes",
   pausing: "pods that can be frozen where they are",
+  volumes: "volumes, and their files at the API",
+  snapshots: "checkpoints of sandboxes",
 } as const;
 
 export type Ability = keyof typeof abilities;
@@ -84,12 +86,13 @@ function abilityOf(name: string): Ability {
   return known;
 }
 
-/** What a user sets to point an SDK at the server, and what stands in for his resolver and his trust. */
+/** What a user sets to point an SDK at the server, and what stands in for the user's resolver and trust. */
 export function environment(server: ServerUnderTest, mode: Mode): Readonly<Record<string, string>> {
   const { apiKey, apiUrl, gatewayUrl, domain, authorityFile, hostsAt, without } = server;
   return {
     E2B_API_KEY: apiKey,
     ...(mode === "headers" || without.includes("api-host") ? { E2B_API_URL: apiUrl } : {}),
+    ...(mode === "headers" || without.includes("api-host") ? { E2B_VOLUME_API_URL: apiUrl } : {}),
     ...(mode === "headers" ? { E2B_SANDBOX_URL: gatewayUrl } : { E2B_DOMAIN: domain }),
     ...(authorityFile === undefined ? {} : { SSL_CERT_FILE: authorityFile, NODE_EXTRA_CA_CERTS: authorityFile }),
     ...(hostsAt === undefined ? {} : { AGENTBOX_LOCAL_NAMES: `${domain.split(":", 1)[0]}=${hostsAt}` }),

@@ -84,12 +84,19 @@ describe.runIf(onThisMachine)("with a server", () => {
     const ended = exit(server);
     const applied = await agentbox(["apply", "-f", "deploy/examples"]);
     expect(applied).toMatchObject({ stderr: "", code: 0 });
-    expect(applied.stdout.split("\n").map((line) => line.split(" ")[1])).toEqual(["created", "created", "created", "created", undefined]);
+    expect(applied.stdout.split("\n").map((line) => line.split(" ")[1])).toEqual([
+      "created",
+      "created",
+      "created",
+      "created",
+      "created",
+      undefined,
+    ]);
     const again = (await agentbox(["apply", "-f", "deploy/examples"])).stdout.split("\n");
-    expect(again.map((line) => line.split(" ")[1])).toEqual(["unchanged", "unchanged", "unchanged", "unchanged", undefined]);
+    expect(again.map((line) => line.split(" ")[1])).toEqual(["unchanged", "unchanged", "unchanged", "unchanged", "unchanged", undefined]);
     expect((await agentbox(["get", "sandboxpools"])).stdout).toMatch(/^NAME +PHASE +DESIRED .*\nshell-by-hand +2 +/);
     expect((await agentbox(["env", "-o", "json"])).stdout).toContain(`"AGENTBOX_API_URL": "http://127.0.0.1:`);
-    expect((await agentbox(["delete", "-f", "deploy/examples"])).stdout.trim().split("\n")).toHaveLength(4);
+    expect((await agentbox(["delete", "-f", "deploy/examples"])).stdout.trim().split("\n")).toHaveLength(5);
 
     const second = await agentbox(["up", "--no-sandboxes", "--port", "0"]);
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`(process ${server.pid}, http://127.0.0.1:`) });

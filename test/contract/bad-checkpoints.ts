@@ -15,6 +15,12 @@ export const badCheckpoints = [
     "FieldValueTypeInvalid",
   ]),
   bad.spec("checkpoint kept for a day", { ...smallest.checkpoint, ttlAfterFinished: "1d" }, ["spec.ttlAfterFinished", "FieldValueInvalid"]),
+  bad.spec("checkpoint with a name in capitals", { ...smallest.checkpoint, alias: "Base" }, ["spec.alias", "FieldValueInvalid"]),
+  bad.spec("checkpoint with two tags", { ...smallest.checkpoint, alias: "base:v1:v2" }, ["spec.alias", "FieldValueInvalid"]),
+  bad.spec("checkpoint whose command is a text", { ...smallest.checkpoint, config: { cmd: "run" } }, [
+    "spec.config.cmd",
+    "FieldValueTypeInvalid",
+  ]),
   bad.update("checkpoint that changes its sandbox", { from: { sandboxID: "a" }, to: { sandboxID: "b" } }, [
     "spec.sandboxID",
     "FieldValueInvalid",

@@ -6,6 +6,7 @@ import { badCheckpoints } from "./bad-checkpoints.ts";
 import { badEnvs } from "./bad-envs.ts";
 import { badPools } from "./bad-pools.ts";
 import { badTemplates } from "./bad-templates.ts";
+import { badVolumes } from "./bad-volumes.ts";
 import type { BadObject } from "./object-corpus.ts";
 
-export const badObjects: readonly BadObject[] = [...badTemplates, ...badPools, ...badEnvs, ...badCheckpoints];
+export const badObjects: readonly BadObject[] = [...badTemplates, ...badPools, ...badEnvs, ...badCheckpoints, ...badVolumes];

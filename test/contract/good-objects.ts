@@ -6,6 +6,7 @@ const template = goodObjectsOf("template");
 const pool = goodObjectsOf("pool");
 const env = goodObjectsOf("env");
 const checkpoint = goodObjectsOf("checkpoint");
+const volume = goodObjectsOf("volume");
 
 const withRuntimes = (...runtimes: readonly Json[]): JsonObject => ({ template: containers, runtimes });
 const withMembers = (...members: readonly Json[]): JsonObject => ({ ...smallest.env, clusters: [{ clusterID: "local", members }] });
@@ -97,7 +98,18 @@ const envs: readonly GoodObject[] = [
 const checkpoints: readonly GoodObject[] = [
   checkpoint("checkpoint of a sandbox and nothing else", smallest.checkpoint),
   checkpoint("checkpoint of a sandbox whose id has 63 characters", { sandboxID: "a".repeat(63) }),
+  checkpoint("checkpoint with a name, a tag and another start", {
+    ...smallest.checkpoint,
+    alias: "base.next_1:V1.0",
+    config: { env: { A: "1" }, user: "1000:1000", workingDir: "/srv", entrypoint: [], cmd: ["run", "-x"] },
+  }),
   checkpoint("checkpoint of a sandbox of another cluster", { sandboxID: "west.0198c5a0_7f3e", keepRunning: false, ttlAfterFinished: "0s" }),
 ];
 
-export const goodObjects: readonly GoodObject[] = [...templates, ...pools, ...envs, ...checkpoints];
+const volumes: readonly GoodObject[] = [
+  volume("volume of the smallest size", smallest.volume),
+  volume("volume of a tebibyte", { ...smallest.volume, sizeMiB: 1_048_576 }),
+  volume("volume with a name of 128 characters", { ...smallest.volume, name: "Aa_-".repeat(32) }),
+];
+
+export const goodObjects: readonly GoodObject[] = [...templates, ...pools, ...envs, ...checkpoints, ...volumes];

@@ -5,6 +5,7 @@ import type { ResourceType } from "#model/resource.ts";
 import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
+import { SandboxVolumes } from "#model/sandbox-volume.ts";
 
 /** Any JSON under metadata: the corpora hold what the types of the kinds would not let through. */
 export type AnyObject = ApiObject & { readonly spec?: Json; readonly status?: Json };
@@ -40,6 +41,7 @@ export const smallest = {
   pool: { replicas: 1, templateName: "shell" },
   env: { templateRef: { name: "shell" } },
   checkpoint: { sandboxID: "0198c5a0-7f3e" },
+  volume: { name: "data", sizeMiB: 16 },
 } as const;
 
 type KindName = keyof typeof smallest;
@@ -49,6 +51,7 @@ export const types: Record<KindName, ResourceType> = {
   pool: SandboxPools,
   env: SandboxEnvs,
   checkpoint: Checkpoints,
+  volume: SandboxVolumes,
 };
 
 /** Where the server finds fault. */

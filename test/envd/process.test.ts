@@ -94,6 +94,24 @@ describe.each([
     expect(end).toMatchObject({ exitCode: 0 });
   });
 
+  test("a client of ours that comes back to a terminal gets what it wrote last, and others only what comes", async () => {
+    const tag = `kept-${isBinary}`;
+    const process = { selector: { case: "tag", value: tag } };
+    const running = collected(calls.start({ ...shell("echo before; read line; echo after"), pty: { size: { cols: 80, rows: 24 } }, tag }));
+    await started(calls, tag);
+    await sleep(300);
+    const ours = collected(calls.connect({ process }, { headers: { "agentbox-replay": "1" } }));
+    const sdks = collected(calls.connect({ process }));
+    const { processes } = await calls.list({}, { headers: { "agentbox-terminals-only": "1" } });
+    expect(processes.map((one: { readonly tag?: string }) => one.tag)).toContain(tag);
+    await sleep(100);
+    await calls.sendInput({ process, input: { input: { case: "pty", value: Buffer.from("\n") } } });
+    await running;
+    expect((await ours).pty).toMatch(/^before[^]*after/);
+    expect((await sdks).pty).toContain("after");
+    expect((await sdks).pty).not.toContain("before");
+  });
+
   test("failures have the codes that clients know", async () => {
     const nobody = { process: { selector: { case: "pid", value: 4_000_000 } } };
     expect(await codeOf(collected(calls.start({ process: { cmd: "/nowhere/program" } })))).toBe(Code.InvalidArgument);

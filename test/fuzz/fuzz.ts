@@ -1,7 +1,7 @@
 /**
  * Bad input, generated: against the daemon, the gateway and the REST APIs, over real sockets. Whatever is sent, nothing crashes or hangs,
- * no answer is a failure of ours, and nobody gets at what is not his.
- * - `raw-exchange.ts`: bytes to a server and what comes back, - `odd-values.ts`: texts, paths and JSON that nobody would send,
+ * no answer is a failure of ours, and no caller gets at another's things.
+ * - `raw-exchange.ts`: bytes to a server and what comes back, - `odd-values.ts`: texts, paths and JSON that no client would send,
  * - `odd-heads.ts`: heads of requests that mean two things, or nothing, - `odd-frames.ts`: messages of the Connect protocol
  * - `doorman-judge.ts`: the doorman's code under the compiler's sanitizers,
  * - `caged-daemon.ts`: a daemon that may be told to do anything, - `strict-program.ts`: a program behind the gateway that takes nothing amiss

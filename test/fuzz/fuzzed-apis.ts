@@ -13,6 +13,8 @@ import { prometheusMetrics } from "#lib/metrics.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { createSources } from "#services/creating/create-sources.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import { unable } from "#engine-port/abilities.ts";
+import { openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
@@ -24,6 +26,7 @@ import { ServiceError } from "#services/service-error.ts";
 import { templateService } from "#services/templates/template-service.ts";
 import { recordedLog } from "../world/recorded-log.ts";
 import { ann, ServiceScene } from "../world/service-scene.ts";
+import { noVolumes } from "../world/no-volumes.ts";
 
 /** In all that there is about eve's sandbox, and in nothing that ann may see. */
 export const canary = "only-eve-knows";
@@ -50,6 +53,9 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   const { log } = logged;
   const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims, abilities });
   const pools = poolService(scene);
+  // There is no node here that could take any: a request would wait.
+  const unableToTake = { checkpoint: () => unable("no node"), memoryCheckpoint: () => unable("no node") };
+  const checkpoints = openCheckpointService({ client, cache, history, clock, log, claims, abilities: unableToTake });
   const execTokens = new ExecTokens<ExecRequest>({
     clock,
     privateKey: generateKeyPairSync("ed25519").privateKey,
@@ -58,6 +64,7 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
   const sampler = { ask: async () => {}, log: new UsageLog(), limitsOf: () => undefined };
   const e2bServices = {
     sandboxes,
+    checkpoints,
     sources: createSources(scene),
     usage: sandboxUsage({ cache, sampler }),
     webhooks: webhookService({ client, history: scene.history, clock, namespace: scene.namespace, guard: { ofTeam: () => undefined } }),
@@ -75,14 +82,15 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
     metrics: prometheusMetrics(new Registry()),
     rateLimit: { perSecond: 0, burst: 0 },
     faces: [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace({
         pools,
         envs: envService({ client, cache, namespace: scene.namespace, cluster: { engine: "embedded", id: "local" } }),
         templates: templateService(scene),
+        volumes: noVolumes,
         statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted),
       }),
-      e2bFace(e2bServices),
+      e2bFace({ ...e2bServices, volumes: noVolumes }),
     ],
     ready: () => true,
     metricsText: async () => ({ contentType: "text/plain", text: "" }),

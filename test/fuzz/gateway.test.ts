@@ -46,7 +46,7 @@ function expectNoFailure(text: string, statuses: readonly number[]): void {
   expect(text).not.toContain(canary);
   expect([mine, other, daemon].flatMap(({ complaints }) => complaints)).toEqual([]);
   expect(other.asked).toEqual([]);
-  // A head of ours stands before everything that sandboxes see, so nobody got past it.
+  // A head of ours stands before everything that sandboxes see, so no request got past it.
   expect([...mine.asked, ...daemon.asked]).not.toContain("/smuggled");
   expect(logged.lines.filter(({ level }) => level === "error")).toEqual([]);
 }

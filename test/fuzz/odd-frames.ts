@@ -81,7 +81,7 @@ function encoded(method: Method, codec: "json" | "proto", message: unknown): Buf
   try {
     return binaryCodec.encode(method.request, message as object);
   } catch {
-    // No message of this type; whoever reads it finds text.
+    // No message of this type; its reader finds text.
     return json;
   }
 }

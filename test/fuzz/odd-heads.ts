@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { oddText } from "./odd-values.ts";
 import { headerText } from "./raw-exchange.ts";
 
-/** What one would be smuggled as: whoever sees it behind the gateway was deceived. */
+/** The path of a smuggled request: a server behind the gateway that sees it was deceived. */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\nE2b-Sandbox-Id: other\r\nE2b-Sandbox-Port: 80\r\n\r\n";
 
 const body = fc.constantFrom(

@@ -1,4 +1,4 @@
-/** What nobody would send who means well: texts, paths and JSON. */
+/** What no well-meaning client would send: texts, paths and JSON. */
 import fc from "fast-check";
 
 export const oddText = fc.oneof(

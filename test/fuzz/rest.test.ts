@@ -15,7 +15,7 @@ afterAll(async () => {
   await apis[Symbol.asyncDispose]();
 });
 
-/** Those that answer and are done: the others wait for what nobody does here, or go on. */
+/** Those that answer and are done: the others wait for what never happens here, or go on. */
 const waits = /\/(?:watch|stream|terminal|pause|resume)$/;
 const native = Object.entries(wholeApi().paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

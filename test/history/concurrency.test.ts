@@ -14,7 +14,7 @@ async function everything(history: HistoryStore): Promise<readonly SandboxRecord
   return page.records;
 }
 
-/** SQLite keeps texts and pairs of metadata beside the rows; nobody may see one without the others. */
+/** SQLite keeps texts and pairs of metadata beside the rows; no reader may see one without the others. */
 function expectWhole(databases: TestDatabases, location: string): void {
   if (databases.name !== "sqlite") return;
   const db = new DatabaseSync(location);

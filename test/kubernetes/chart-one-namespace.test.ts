@@ -14,7 +14,7 @@ import { RunningPart } from "./running-part.ts";
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred", values: ["sandboxes.onlyNamespace=true"] };
 const { namespace, sandboxNamespace } = places;
 const others = "of-others";
-/** A digest is asked of nobody. */
+/** No registry is asked for a digest. */
 const image = `registry.invalid/app@sha256:${"a".repeat(64)}`;
 const spec = { replicas: 1, template: { spec: { containers: [{ name: "main", image }] } } };
 
@@ -65,7 +65,7 @@ describe("what belongs to others is refused", () => {
     ["events", ["list", "create", "patch"]],
     ["sandboxpools.agents.navix.sh", ["get", "list", "watch", "create", "update", "patch", "delete"]],
     ["sandboxpools.agents.navix.sh/status", ["patch"]],
-    ["checkpoints.agents.navix.sh", ["list", "watch"]],
+    ["checkpoints.agents.navix.sh", ["list", "watch", "patch", "delete"]],
   ];
   const rights: readonly Right[] = verbs.flatMap(([of, each]) => each.map((verb) => ({ verb, of, namespace: others })));
   // Its status tells of all pools that use a template, and this installation does not see all.

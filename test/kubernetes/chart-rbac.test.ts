@@ -29,7 +29,7 @@ import { nodeName, RunningPart } from "./running-part.ts";
 
 const places = { namespace: "agentbox", sandboxNamespace: "sandboxes", pullSecret: "regcred" };
 const { namespace, sandboxNamespace } = places;
-/** A digest is asked of nobody. */
+/** No registry is asked for a digest. */
 const image = `registry.invalid/app@sha256:${"a".repeat(64)}`;
 const template = { spec: { containers: [{ name: "main", image }] } };
 
@@ -179,7 +179,10 @@ const withoutOccasion: Readonly<Record<string, string>> = {
   "api: get sandboxpools": "a pool that somebody else changed meanwhile",
   "controllers: delete leases": "an API process that died and left its lease",
   "controllers: get events": "something that happens again",
-  "controllers: patch checkpoints/status": "a checkpoint, which nothing acts on yet",
+  "controllers: patch checkpoints/status": "a checkpoint, which no cluster takes yet",
+  "controllers: patch checkpoints": "one that another engine has taken",
+  "controllers: delete checkpoints": "one that has had its time",
+  "api: delete checkpoints": "one that its owner deletes",
   "api: get sandboxenvs": "an Env that another process changed meanwhile",
   "api: patch sandboxenvs": "a member or a group of an Env by itself",
   "controllers: create sandboxenvs": "a pool that asks for an Env of its own",
@@ -230,7 +233,7 @@ describe("what nobody needs is refused", () => {
     { verb: "delete", of: "secrets", ...inOwn, by: ["controllers", "gateway", "node"] },
     { verb: "update", of: "secrets", ...inOwn },
     { verb: "get", of: "secrets", ...inPools, name: "regcred", by: ["gateway", "node"] },
-    // Becoming somebody else.
+    // Impersonating another user.
     { verb: "create", of: "serviceaccounts/token", ...inOwn },
     { verb: "impersonate", of: "users" },
     { verb: "create", of: "rolebindings.rbac.authorization.k8s.io", ...inOwn },

@@ -8,6 +8,7 @@ import { isolationMutants } from "./list/isolation.ts";
 import { lifeMutants } from "./list/life.ts";
 import { writeMutants } from "./list/writes.ts";
 import type { Mutant } from "./mutant.ts";
+import { volumeMutants } from "./list/volumes.ts";
 
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...edgeMutants,
   ...imageMutants,
   ...isolationMutants,
+  ...volumeMutants,
   ...lifeMutants,
   ...writeMutants,
 ];

@@ -29,6 +29,8 @@ const weights = {
   createPool: 3,
   changeEnv: 2,
   plugin: 3,
+  quota: 2,
+  foreign: 1,
   wait: 12,
 } as const;
 
@@ -103,6 +105,13 @@ const doings: Readonly<Record<Action, (world: World, random: SeededRandom) => Pr
   },
   plugin: (world, random) => {
     if (world.hasEnv) world.env.setPlugin({ most: random.pick([0, 1, 2, Infinity, Infinity]) ?? Infinity, isBroken: random.chance(0.2) });
+  },
+  quota: async (world, random) => {
+    if (world.hasEnv) await world.env.setQuota(random.between(1, 5));
+  },
+  foreign: (world, random) => {
+    const api = random.pick(world.apis());
+    if (api !== undefined) world.clients.createForeign(api, world.sources());
   },
   wait: () => {},
 };

@@ -25,6 +25,8 @@ export interface ClientsDeps {
   readonly trace: Trace;
   readonly random: SeededRandom;
   readonly now: () => number;
+  /** Of a pool or Env; undefined: every tenant may use it. */
+  readonly ownerOf: (pool: string) => Tenant | undefined;
 }
 
 /** So much later than its deadline a request may end: an answer may be on its way, and what was taken is given back first. */
@@ -40,11 +42,20 @@ export class Clients {
     this.#deps = deps;
   }
 
-  /** Some tenant wants something from one of the pools. */
+  /** Some tenant wants something from one of the pools that it may use. */
   create(api: Api, pools: readonly string[]): Request {
-    const { random } = this.#deps;
+    const { random, ownerOf } = this.#deps;
     const tenant = random.pick(tenants) ?? "red";
-    return this.createFor(api, tenant, random.pick(pools) ?? "", random.between(2, 40) * 1000);
+    const pool = random.pick(pools) ?? "";
+    return this.createFor(api, ownerOf(pool) ?? tenant, pool, random.between(2, 40) * 1000);
+  }
+
+  /** A tenant names a pool of another one. */
+  createForeign(api: Api, pools: readonly string[]): void {
+    const { random, ownerOf } = this.#deps;
+    const pool = random.pick(pools.filter((one) => ownerOf(one) !== undefined));
+    const tenant = tenants.find((one) => one !== ownerOf(pool ?? ""));
+    if (pool !== undefined && tenant !== undefined) this.createFor(api, tenant, pool, 10_000);
   }
 
   createFor(api: Api, tenant: Tenant, pool: string, startupTimeoutMs: number): Request {
@@ -163,8 +174,10 @@ export class Clients {
   }
 
   #answered(request: Request, sandboxId: string): void {
-    const { judge, trace, ledger } = this.#deps;
+    const { judge, trace, ledger, ownerOf } = this.#deps;
     trace.add("client", `${request.name} has ${sandboxId}`);
+    const owner = ownerOf(request.pool) ?? request.tenant;
+    judge.hold("I8", owner === request.tenant, () => `${request.name} of ${request.tenant} was answered with a pod of ${owner}`);
     request.state = "answered";
     request.sandboxId = sandboxId;
     const other = ledger.requests.find((one) => one !== request && one.sandboxId === sandboxId);

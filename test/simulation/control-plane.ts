@@ -24,6 +24,8 @@ import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { restingPods } from "#life/recycle/resting.ts";
 import type { Plugin } from "#plugins/plugin.ts";
 import { openPluginChain } from "#plugins/plugin-chain.ts";
+import { poolsIn } from "#plugins/pool-spec.ts";
+import { quotaPlugin } from "#plugins/quota.ts";
 import type { LastActiveSource } from "#sandbox/last-active-source.ts";
 import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
 import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
@@ -74,7 +76,10 @@ const creationsAtOnce = 3;
 
 function basics({ process, clock, client, claimsOnLeases, random, trace }: Reach) {
   const log = tracedLog(trace, process.name);
-  const cache = new SandboxCache({ client, clock, log, random: random.next }, { claims: claimBook(claimsOnLeases) });
+  const cache = new SandboxCache(
+    { client, clock, log, random: random.next },
+    { limitsNamespace: namespace, claims: claimBook(claimsOnLeases) },
+  );
   return { client, clock, log, cache, metrics: noMetrics, random: random.next, digests, publicKey, maxUses, abilities: embeddedAbilities };
 }
 
@@ -101,11 +106,16 @@ export function startApi(reach: Reach): Api["service"] {
   };
 }
 
+function quotaOver(cache: SandboxCache): Plugin {
+  const { amountsOf } = poolsIn(cache);
+  return quotaPlugin({ table: () => cache.limitTable(), poolsOfTeam: (team) => cache.poolsOfTeam(team), amountsOf });
+}
+
 /** One of several processes with controllers, of which one leads. */
 export function startControllers(reach: Reach): undefined {
   const { history, daemon, lastActive, process, onLead, pressure, plugin } = reach;
   const own = basics(reach);
-  const plugins = openPluginChain([plugin], own);
+  const plugins = openPluginChain([quotaOver(own.cache), plugin], own);
   const deps = { ...own, resting: restingPods({ ...own, daemon }), pressure, plugins, clusterID };
   const { cache, clock, random } = deps;
   void cache.run();

@@ -1,6 +1,8 @@
 /** Mistakes of the sizing of Envs, put in by way of what the controllers are given (docs/simulation.md). */
 import type { ObjectClient, Patch, WatchEvent } from "#kube/object-client.ts";
 import type { ApiObject, JsonObject } from "#model/meta.ts";
+import { ConfigMaps } from "#model/core-kinds.ts";
+import type { ResourceType } from "#model/resource.ts";
 import { SandboxEnvs, type SandboxEnv } from "#model/sandbox-env.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import type { Reach } from "./control-plane.ts";
@@ -34,13 +36,19 @@ const bugs: readonly PlantedBug[] = [
     name: "maxima-unseen",
     within: 60,
     breaks: ["E1", "I6"],
-    plant: seeingEnvs((env) => withBounds(env, { maxReplicas: 100 })),
+    plant: seeing(SandboxEnvs, (env) => withBounds(env, { maxReplicas: 100 })),
   },
   {
     name: "minima-unseen",
     within: 60,
     breaks: ["E1", "E2"],
-    plant: seeingEnvs((env) => withBounds(env, { minReplicas: 0 })),
+    plant: seeing(SandboxEnvs, (env) => withBounds(env, { minReplicas: 0 })),
+  },
+  {
+    name: "quotas-unseen",
+    within: 60,
+    breaks: ["E5"],
+    plant: seeing(ConfigMaps, (limits) => ({ ...limits, data: {} })),
   },
   {
     name: "cool-downs-forgotten",
@@ -76,10 +84,9 @@ function withBounds(env: SandboxEnv, bounds: Bounds): SandboxEnv {
   return { ...env, spec: { ...env.spec, clusters, autoscaling: { groups } } };
 }
 
-/** Controllers that see Envs otherwise than they are. */
-function seeingEnvs(change: (env: SandboxEnv) => SandboxEnv): Plant {
-  const seen = <T extends ApiObject>(object: T): T =>
-    object.kind === SandboxEnvs.kind ? (change(object as unknown as SandboxEnv) as unknown as T) : object; // By its kind it is an Env.
+/** Controllers that see objects of a kind otherwise than they are. */
+function seeing<K extends ApiObject>({ kind }: ResourceType<K>, change: (object: K) => K): Plant {
+  const seen = <T extends ApiObject>(object: T): T => (object.kind === kind ? (change(object as unknown as K) as unknown as T) : object); // By its kind it is one.
   return (reach) => ({
     ...reach,
     client: {

@@ -5,7 +5,8 @@
  * - E2 no swinging: under steady load the number changes its direction at most once in a window, and grows by steps no faster than
  *   its policy says;
  * - E3 every request that fits under the ceiling is served;
- * - E4 what an admin wrote stays as it was written (W3).
+ * - E4 what an admin wrote stays as it was written (W3);
+ * - E5 quota: no more pods than the quota of its team allows.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isClaimed, poolOf } from "#model/claimed-pod.ts";
@@ -28,6 +29,8 @@ export class EnvWatch {
   #wish: object | undefined;
   /** The most that any maximum ever allowed: pods that were made under a higher one may stay. */
   #mostOfGroup = 0;
+  /** The largest quota that its team ever had. */
+  #mostOfTeam: number | undefined;
   #excused = 0;
   #creations = 0;
   #changes: Change[] = [];
@@ -53,7 +56,12 @@ export class EnvWatch {
   /** An admin has written this. */
   wish(env: SandboxEnv): void {
     this.#wish = wishOf(env);
-    this.#mostOfGroup = Math.max(this.#mostOfGroup, ceilingOf(env).ofGroup);
+    this.#mostOfGroup = Math.max(this.#mostOfGroup, ceilingOf(env).ofGroupAlone);
+  }
+
+  /** Its team may have so many pods. */
+  allow(pods: number): void {
+    this.#mostOfTeam = Math.max(this.#mostOfTeam ?? 0, pods);
   }
 
   /** The sender of a pod will not know of it, or not in time. */
@@ -110,6 +118,8 @@ export class EnvWatch {
     const all = memberNames.reduce((count, member) => count + own(member), 0);
     const most = this.#mostOfGroup + this.#excused;
     this.#judge.hold("E1", all <= most, () => `${maker ?? "?"} made ${all} pods for the Env; ${most} can be explained`);
+    const quota = (this.#mostOfTeam ?? Infinity) + this.#excused;
+    this.#judge.hold("E5", all <= quota, () => `${maker ?? "?"} made ${all} pods for a team that may have ${quota}`);
     const [there, allowed] = [own(pool), mostOfPool + this.#excused];
     this.#judge.hold("E1", there <= allowed, () => `${maker ?? "?"} made ${there} pods for ${pool}; ${allowed} can be explained`);
   }
@@ -125,6 +135,12 @@ export class EnvWatch {
     if (sum(replicas) < least) return `E1: the group wants ${sum(replicas)} pods, and its minimum is ${least}`;
     const above = [...replicas].find(([member, count]) => count > (ofMember.get(member) ?? Infinity));
     return above === undefined ? undefined : `E1: ${above[0]} wants ${above[1]} pods, which is above its maximum`;
+  }
+
+  /** The group has as many pods as it may have. */
+  isFull(): boolean {
+    if (this.#env === undefined) return false;
+    return memberNames.reduce((all, member) => all + this.#living(member).length, 0) >= ceilingOf(this.#env).ofGroupAlone;
   }
 
   /** So many more requests fit under the ceiling. */

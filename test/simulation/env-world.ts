@@ -1,6 +1,7 @@
 /** The Env of a run as its admin and its plugin change it, and what is allowed by that. */
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { poolOf } from "#model/claimed-pod.ts";
+import { ConfigMaps } from "#model/core-kinds.ts";
 import type { JsonObject } from "#model/meta.ts";
 import type { Pod } from "#model/pod.ts";
 import { type SandboxEnv, SandboxEnvs } from "#model/sandbox-env.ts";
@@ -14,6 +15,7 @@ import {
   envTemplate,
   memberNames,
   type PluginMood,
+  quotaOf,
   replicasIn,
   simulatedPlugin,
   withOtherBounds,
@@ -34,6 +36,8 @@ export interface EnvWorldDeps {
   readonly pods: () => readonly Pod[];
   /** What is wanted of pools now, those of the Env included. */
   readonly goals: Map<string, PoolGoal>;
+  /** Whether a team owns the Env and has a quota. */
+  readonly hasQuota: boolean;
 }
 
 export function isMember(pool: string): boolean {
@@ -70,7 +74,11 @@ export class EnvWorld {
     const { store, trace } = this.#deps;
     this.setPlugin({ most: random.pick([1, 2, Infinity]) ?? Infinity, isBroken: false });
     await store.create(SandboxTemplates, envTemplate());
-    const env = await store.create(SandboxEnvs, aSimulatedEnv(random));
+    if (this.#deps.hasQuota) {
+      await store.create(ConfigMaps, quotaOf(Infinity));
+      await this.setQuota(random.between(1, 4));
+    }
+    const env = await store.create(SandboxEnvs, aSimulatedEnv(random, this.#deps.hasQuota));
     trace.add("admin", `creates an Env in mode ${env.spec.autoscaling?.groups?.[0]?.scaleUpPolicy?.mode ?? ""}`);
     this.#wish(env);
   }
@@ -85,6 +93,15 @@ export class EnvWorld {
     const body = { spec: changed.spec } as unknown as JsonObject; // What was read from the store is JSON.
     this.#wish(changed);
     await store.patch(SandboxEnvs, { namespace, name: envName }, { type: "merge", body });
+  }
+
+  /** An admin changes how many pods the Env's team may have. Pods that are there already stay. */
+  async setQuota(pods: number): Promise<void> {
+    const { store, trace, hasQuota } = this.#deps;
+    if (!hasQuota) return;
+    trace.add("admin", `lets the team of the Env have ${pods} pods`);
+    this.watch.allow(pods);
+    await store.update(ConfigMaps, quotaOf(pods));
   }
 
   setPlugin(mood: PluginMood): void {

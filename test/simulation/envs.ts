@@ -2,6 +2,9 @@
 import type { Plugin } from "#plugins/plugin.ts";
 import { type EnvAutoscalingGroup, scaleUpModes } from "#model/env-autoscaling.ts";
 import type { EnvClusterMember } from "#model/env-member.ts";
+import type { ConfigMap } from "#model/core-kinds.ts";
+import { labelKeys } from "#model/keys.ts";
+import { limitsConfigMapName } from "#model/limits.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
 import { namespace, poolTemplate } from "./pools.ts";
@@ -27,10 +30,13 @@ export function envTemplate(): SandboxTemplate {
   return { metadata: { name: envName }, spec: { version: "v1.0.0", template: poolTemplate(envName, 1) } };
 }
 
-export function aSimulatedEnv(random: SeededRandom): SandboxEnv {
+/** Owner of the Env in runs with a quota: the other tenant has no part in it. */
+export const envTeam = "red" as const;
+
+export function aSimulatedEnv(random: SeededRandom, hasQuota: boolean): SandboxEnv {
   const mode = random.pick(scaleUpModes) ?? "Demand";
   return {
-    metadata: { namespace, name: envName },
+    metadata: { namespace, name: envName, ...(hasQuota && { labels: { [labelKeys.team]: envTeam } }) },
     spec: {
       templateRef: { name: envName },
       mode: "WarmPool",
@@ -62,6 +68,12 @@ export function withOtherBounds({ spec }: SandboxEnv, random: SeededRandom): Pic
   return { clusters, autoscaling: { groups } };
 }
 
+/** The limits of the Env's team: so many pods of all its pools together. */
+export function quotaOf(pods: number): ConfigMap {
+  const data = { [`team.${envTeam}`]: JSON.stringify(Number.isFinite(pods) ? { pods } : {}) };
+  return { metadata: { namespace, name: limitsConfigMapName }, data };
+}
+
 /** What the world lets the plugin say at the moment. */
 export interface PluginMood {
   /** So many pods may a pool have. */
@@ -83,14 +95,18 @@ export function simulatedPlugin(mood: PluginMood): Plugin {
 
 export interface Ceiling {
   readonly ofMember: ReadonlyMap<string, number>;
+  /** By its own maximum and those of its members. */
   readonly ofGroup: number;
+  /** By its own maximum: what members have beyond one that was lowered stays, and others may still grow. */
+  readonly ofGroupAlone: number;
 }
 
 export function ceilingOf({ spec }: SandboxEnv): Ceiling {
   const members = (spec.clusters ?? []).flatMap((cluster) => cluster.members ?? []);
   const ofMember = new Map(members.map(({ name, config }) => [name, config?.maxReplicas ?? Infinity]));
   const all = [...ofMember.values()].reduce((sum, most) => sum + most, 0);
-  return { ofMember, ofGroup: Math.min(all, spec.autoscaling?.groups?.[0]?.maxReplicas ?? Infinity) };
+  const ofGroupAlone = spec.autoscaling?.groups?.[0]?.maxReplicas ?? Infinity;
+  return { ofMember, ofGroup: Math.min(all, ofGroupAlone), ofGroupAlone };
 }
 
 /** Wanted pods of each member, as they stand on the Env. */

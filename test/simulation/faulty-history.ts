@@ -30,6 +30,9 @@ export function faultyHistory(deps: WireDeps, { database, onPut }: FaultyHistory
     search: (query) => wire.send({ apply: () => database.search(query) }),
     statistics: (query) => wire.send({ apply: () => database.statistics(query) }),
     prune: (request) => wire.send({ apply: () => database.prune(request) }),
+    audit: database.audit,
+    usage: database.usage,
+    logs: database.logs,
     health: () => database.health(),
     close: async () => {},
   };

@@ -1,6 +1,6 @@
 /** Keeps the first thing that must not happen and did. What follows from it is not worth telling. */
 export interface Violation {
-  /** I1 to I11 of docs/ARCHITECTURE.md, or E1 to E4 of env-watch.ts. */
+  /** I1 to I11 of docs/ARCHITECTURE.md, or E1 to E5 of env-watch.ts. */
   readonly invariant: string;
   readonly message: string;
 }

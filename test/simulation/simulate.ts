@@ -5,17 +5,18 @@
  *   of it; `actions.ts` what may happen
  * - `control-plane.ts` the product's parts, as a composition root wires them; `plants.ts` mistakes put in on purpose
  * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
- *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` whom it calls
- * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools, `envs.ts`, `env-world.ts` the Env; `clients.ts` those who want sandboxes,
+ *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` what it calls
+ * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools, `envs.ts`, `env-world.ts` the Env; `clients.ts` the clients that want sandboxes,
  *   `demand.ts` how many of them wait
  * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`, `env-watch.ts`,
- *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` who look for it; `follow.ts`, `pods-with-claims.ts` how
+ *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` what looks for it; `follow.ts`, `pods-with-claims.ts` how
  *   they see pods
  * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */
 import { step } from "./actions.ts";
 import { poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { envName } from "./envs.ts";
+import { isMember } from "./env-world.ts";
+import { envName, envTeam } from "./envs.ts";
 import type { Violation } from "./judge.ts";
 import type { Request } from "./ledger.ts";
 import { calmNode } from "./node.ts";
@@ -69,8 +70,9 @@ function outcomeOf({ judge, trace }: World, seed: number): Outcome {
   return { seed, violation: violation && { ...violation, message: trace.inNames(violation.message) }, trace: trace.text() };
 }
 
-function stateOf({ ledger, judge, node, monitor, clock }: World): StateDeps {
-  return { ledger, judge, node, pods: () => monitor.pods(), now: () => clock.now() };
+function stateOf({ ledger, judge, node, monitor, clock, env }: World): StateDeps {
+  const isEnvFull = (pool: string): boolean => isMember(pool) && env.watch.isFull();
+  return { ledger, judge, node, pods: () => monitor.pods(), now: () => clock.now(), isEnvFull };
 }
 
 /** Nothing bad happens any more, and everything comes to where it should be (I6, I7, I10, I11). */
@@ -105,7 +107,10 @@ async function calm(world: World): Promise<void> {
   world.trace.add("world", "nothing bad happens any more");
   if (!world.node.isUp) world.node.comeUp({ wasRebooted: false });
   world.node.mood = calmNode;
-  if (world.hasEnv) world.env.setPlugin({ most: Infinity, isBroken: false });
+  if (world.hasEnv) {
+    world.env.setPlugin({ most: Infinity, isBroken: false });
+    await world.env.setQuota(Infinity);
+  }
   for (const slot of world.slots) {
     world.setWeather(slot, "calm");
     await world.goOn(slot);
@@ -166,7 +171,7 @@ async function fillEnv(world: World, state: StateDeps): Promise<void> {
   if (!world.hasEnv || api === undefined || world.judge.violation !== undefined) return;
   const room = world.env.watch.room();
   world.trace.add("world", `${room} more requests fit under the ceiling of the Env`);
-  const requests = Array.from({ length: room }, () => world.clients.createFor(api, "red", envName, fillMs));
+  const requests = Array.from({ length: room }, () => world.clients.createFor(api, envTeam, envName, fillMs));
   await world.clock.step(fillMs + settleStepMs);
   checkState(state);
   const refused = requests.filter((request) => request.state !== "answered").length;
@@ -184,7 +189,7 @@ async function steadyLoad(world: World, state: StateDeps): Promise<void> {
   world.trace.add("world", "one sandbox after the other");
   world.env.watch.beginSteadyLoad(world.clock.now());
   for (let left = steadyTurns; left > 0 && world.judge.violation === undefined; left--) {
-    world.clients.createFor(api, "blue", envName, fillMs);
+    world.clients.createFor(api, envTeam, envName, fillMs);
     await world.clock.step(steadyTurnMs);
     for (const sandbox of world.ledger.held()) world.clients.endOne(api, sandbox);
     await world.clock.step(steadyTurnMs);

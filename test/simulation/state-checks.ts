@@ -17,6 +17,8 @@ export interface StateDeps {
   readonly node: SimulatedNode;
   readonly pods: () => readonly Pod[];
   readonly now: () => number;
+  /** Whether the pool's Env has all the pods that it may have, so that the pool gets none. */
+  readonly isEnvFull: (pool: string) => boolean;
 }
 
 export function checkState({ ledger, judge, node, pods, now }: StateDeps): void {
@@ -45,7 +47,7 @@ export function checkState({ ledger, judge, node, pods, now }: StateDeps): void 
 }
 
 /** Undefined if the final state is correct; otherwise a description for the caller. */
-export function whyNotSettled({ ledger, pods }: StateDeps, goals: ReadonlyMap<string, PoolGoal>): string | undefined {
+export function whyNotSettled({ ledger, pods, isEnvFull }: StateDeps, goals: ReadonlyMap<string, PoolGoal>): string | undefined {
   const waiting = ledger.requests.find(({ state }) => state === "pending");
   if (waiting !== undefined) return `I9: ${waiting.name} still waits`;
   for (const pod of pods()) {
@@ -60,7 +62,9 @@ export function whyNotSettled({ ledger, pods }: StateDeps, goals: ReadonlyMap<st
     const right = Math.max(replicas, there.filter(isClaimed).length);
     const old = there.find((pod) => !isClaimed(pod) && pod.metadata.annotations?.[versionKey] !== String(version));
     if (old !== undefined) return `I6: ${nameOf(old)} is idle and of an earlier template`;
-    if (there.length !== right) return `I6: pool ${pool} has ${there.length} pods instead of ${right}`;
+    // A sibling may have sandboxes beyond a maximum that was lowered: these stay, and count.
+    if (there.length !== right && !(there.length < right && isEnvFull(pool)))
+      return `I6: pool ${pool} has ${there.length} pods instead of ${right}`;
   }
   const missing = [...ledger.sandboxes.values()].find(({ id, hasEnded }) => hasEnded && !ledger.records.has(id));
   return missing === undefined ? undefined : `I3: ${missing.id} has ended and there is no record`;

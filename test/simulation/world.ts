@@ -16,7 +16,7 @@ import { leaderLease, type Reach, startApi, startControllers } from "./control-p
 import { daemonClient } from "./daemons.ts";
 import { DemandOfAll } from "./demand.ts";
 import { EnvWorld, isMember } from "./env-world.ts";
-import { envName, memberNames } from "./envs.ts";
+import { envName, envTeam, memberNames } from "./envs.ts";
 import { faultyClient, type Write } from "./faulty-client.ts";
 import { faultyHistory } from "./faulty-history.ts";
 import { follow, type Follower } from "./follow.ts";
@@ -99,8 +99,10 @@ export class World {
     });
     this.monitor = new PodMonitor({ ledger, judge, node: this.node, replicas, trace });
     const { store, goals } = this;
-    this.env = new EnvWorld({ store, clock, judge, trace, replicas, goals, pods: () => this.monitor.pods() });
-    this.clients = new Clients({ ledger, judge, node: this.node, trace, now, random: this.random.fork("clients") });
+    const hasQuota = this.hasEnv && isQuotaSet(seed);
+    this.env = new EnvWorld({ store, clock, judge, trace, replicas, goals, hasQuota, pods: () => this.monitor.pods() });
+    const ownerOf = (pool: string) => (hasQuota && (pool === envName || isMember(pool)) ? envTeam : undefined);
+    this.clients = new Clients({ ledger, judge, node: this.node, trace, now, ownerOf, random: this.random.fork("clients") });
     this.#slots = [
       ...["api-0", "api-1"].map((name) => emptySlot(name, startApi)),
       ...["ctl-0", "ctl-1"].map((name) => emptySlot(name, startControllers)),
@@ -372,6 +374,11 @@ export function areClaimsOnLeases(seed: number): boolean {
 /** In half of the runs, with claims on pods and on Leases alike. */
 export function hasEnv(seed: number): boolean {
   return Math.floor(seed / 2) % 2 === 0;
+}
+
+/** In half of those with an Env. */
+export function isQuotaSet(seed: number): boolean {
+  return Math.floor(seed / 4) % 2 === 0;
 }
 
 /** Rules are the same for every run, and not cheap to make. */

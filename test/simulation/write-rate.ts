@@ -1,8 +1,8 @@
-/** Counts who writes what how often (I6): whoever is woken by what follows from his own write goes round for ever, and comes to the right end all the same. */
+/** Counts the writes of each process (I6): a loop that is woken by its own writes goes round for ever, and the end result is right all the same. */
 import type { Write } from "./faulty-client.ts";
 import type { Judge } from "./judge.ts";
 
-/** Far more than anybody has reason for, in a second of simulated time. */
+/** Far more than any process has reason for, in a second of simulated time. */
 const mostInASecond = 40;
 
 export class WriteRate {

@@ -1,8 +1,8 @@
 /**
  * `make test-vm`: boots stock Debians in QEMU and runs in them what a newcomer runs, limits, parts of the isolation
  * suites, a power cut and a reboot with sandboxes in place, `down`, and AgentBox as a service that a reboot starts again.
- * Usage: node test/vm/run.ts [--suite bookworm|trixie] [--accel emulation|kvm] [--quick] [--only STEP,…] [--keep]
- * `--quick` leaves out the isolation suites, which take most of the time. `--only` runs these steps of the first boot, and no other boot.
+ * Usage: node test/vm/run.ts [--suite bookworm|trixie] [--accel emulation|kvm] [--quick] [--only STEP,…] [--boots BOOT,…] [--keep]
+ * `--quick` leaves out the isolation suites, which take most of the time. `--only` runs these steps, of the boots that `--boots` names (the first one).
  */
 import { execFile } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -36,12 +36,19 @@ const { values } = parseArgs({
     accel: { type: "string", default: "emulation" },
     quick: { type: "boolean" },
     only: { type: "string" },
+    boots: { type: "string" },
     keep: { type: "boolean" },
   },
 });
 const chosen = debians.filter(({ suite }) => values.suite === undefined || suite === values.suite);
 if (chosen.length === 0) {
   console.error(`test-vm: there is no suite ${values.suite}; there are: ${debians.map(({ suite }) => suite).join(", ")}`);
+  process.exit(2);
+}
+const boots = values.boots?.split(",") ?? (values.only === undefined ? phases : phases.slice(0, 1));
+const unknownBoot = boots.find((name) => !phases.some((phase) => phase === name));
+if (unknownBoot !== undefined) {
+  console.error(`test-vm: there is no boot ${unknownBoot}; there are: ${phases.join(", ")}`);
   process.exit(2);
 }
 const accelerator = accelerated(values.accel);
@@ -84,7 +91,8 @@ async function tryDebian(debian: Debian, project: string): Promise<void> {
   );
   const disks = [join(folder, `${debian.suite}.img`), join(folder, `${debian.suite}-project.img`)];
   for (const [index, original] of [base.disk, project].entries()) await copyDisk(original, disks[index] ?? "");
-  for (const phase of values.only === undefined ? phases : phases.slice(0, 1)) {
+  for (const phase of phases) {
+    if (!boots.includes(phase)) continue;
     const complaint = await runPhase({ debian, base, disks, phase });
     if (complaint === undefined) continue;
     outcomes.push({ debian, step: phase, result: "failed", about: complaint });

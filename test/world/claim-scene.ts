@@ -1,4 +1,6 @@
 /** A pool with idle pods over an object server, their daemons, and any number of processes that hand them out. */
+import { able } from "#engine-port/abilities.ts";
+import type { SandboxVolume } from "#model/sandbox-volume.ts";
 import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
@@ -32,7 +34,15 @@ import { claimBook } from "./claim-books.ts";
 
 export const ann: Caller = { role: "tenant", team: "red", user: "ann", keyId: "k1" };
 const publicKey = "a2V5";
-const abilities = embeddedAbilities;
+const abilities = { ...embeddedAbilities, volumes: () => able };
+
+/** Of the team of `ann`. */
+export const dataVolume: SandboxVolume = {
+  metadata: { namespace: "default", name: "vol-data", uid: "u-data", labels: { [labelKeys.team]: "red" } },
+  spec: { name: "data", sizeMiB: 16 },
+  status: { phase: "Ready" },
+};
+const volumes = { list: () => [dataVolume].values() };
 const { privateKey } = generateKeyPairSync("ed25519");
 
 export interface ClaimSceneOptions {
@@ -139,7 +149,7 @@ export class ClaimScene implements AsyncDisposable {
     const cache = new SandboxCache({ client, clock, log }, { namespace, claims: claimBook(this.#claimsOnLeases) });
     const registry = new Registry();
     const nothing = { exec: notUsed, send: notUsed };
-    const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing, abilities };
+    const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing, abilities, volumes };
     const digests = { resolve: (image: string) => this.#digest(image) };
     const random = (): number => 0.5;
     const claims = openSandboxClaims({

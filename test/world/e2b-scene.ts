@@ -13,6 +13,8 @@ import type {
   SandboxService,
   TimeoutChange,
 } from "#services/sandbox-service.ts";
+import type { CheckpointService } from "#services/checkpoints/checkpoint-service.ts";
+import type { CheckpointView } from "#services/checkpoints/checkpoint-view.ts";
 import type { ShownSource } from "#services/creating/create-sources.ts";
 import { ServiceError } from "#services/service-error.ts";
 import type { WebhookService } from "#services/webhooks/webhook-service.ts";
@@ -23,6 +25,7 @@ import { only } from "./native-api.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { SteppedClock } from "./stepped-clock.ts";
 import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { noVolumes } from "./no-volumes.ts";
 
 export const running: SandboxDetail = {
   sandboxId: "abc",
@@ -103,6 +106,35 @@ export class E2bScene {
     },
   });
 
+  readonly checkpoint: CheckpointView = {
+    id: "cp-aaaaaaaaaaaaaaaaaaaa",
+    purpose: "snapshot",
+    sandboxId: "abc",
+    phase: "Succeeded",
+    team: "red",
+    user: "",
+    createdAt: "2026-01-01T00:00:00.000Z",
+  };
+
+  readonly checkpoints: CheckpointService = {
+    take: async (_, command) => {
+      this.asked.push(command);
+      return { ...this.checkpoint, ...(command.alias === undefined ? {} : { alias: command.alias }) };
+    },
+    get: async () => this.checkpoint,
+    list: (_, query) => {
+      this.asked.push(query);
+      return { checkpoints: [this.checkpoint] };
+    },
+    delete: async (_, name) => {
+      this.asked.push(name);
+      if (name !== this.checkpoint.id) throw new ServiceError("not_found", `there is no checkpoint ${name}`);
+    },
+    fork: async (_, command) => {
+      this.asked.push(command);
+      return [{ sandbox: this.detail }, { failure: { code: "no_capacity", message: "there is no pod" } }];
+    },
+  };
   /** What the next request of webhooks is to have. */
   webhooks: WebhookService = {} as WebhookService;
 
@@ -130,9 +162,11 @@ export class E2bScene {
       faces: [
         e2bFace({
           sandboxes: this.sandboxes,
+          checkpoints: this.checkpoints,
           webhooks: this.webhooks,
           sources: { get: () => this.source, list: () => [this.source] },
           usage: this.usage,
+          volumes: noVolumes,
           statistics: async () => ({
             live: { total: 1, byStatus: [], byPool: [{ key: "base", count: 1 }] },
             since: "2000-01-01T00:00:00.000Z",

@@ -27,6 +27,12 @@ export class ToldPressure implements ClaimPressure {
     for (const handler of this.#handlers) for (const name of pools) handler({ namespace: "ns", name });
   }
 
+  /** So many requests wait for a pod of each of these pools alone. */
+  waitsEach(counts: readonly (readonly [count: number, pool: string])[]): void {
+    this.#sets = counts.map(([count, name]) => ({ pools: [`ns/${name}`], count }));
+    for (const handler of this.#handlers) for (const [, name] of counts) handler({ namespace: "ns", name });
+  }
+
   inFlight(): number {
     return 0;
   }

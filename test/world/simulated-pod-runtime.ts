@@ -11,22 +11,26 @@ import type {
   ContainerSignal,
   ContainerStarted,
   ContainerStateOnNode,
+  CopiedChanges,
   PodPlan,
   PodRuntime,
   PodState,
   PodUsage,
+  PodVolumes,
 } from "#engines/embedded/node/pod-runtime.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 
 export type RuntimeOperation =
   | "ensurePod"
+  | "mountVolumes"
   | "removePod"
   | "createContainer"
   | "startContainer"
   | "signalContainer"
   | "removeContainer"
   | "freezePod"
-  | "thawPod";
+  | "thawPod"
+  | "copyChanges";
 
 /** What a container does by itself. The default runs until it is told to stop, and then ends at once and well. */
 export interface Behaviour {
@@ -61,6 +65,7 @@ interface SimulatedPod {
   plan: PodPlan;
   readonly slot: number;
   frozen: boolean;
+  volumes?: PodVolumes;
   /** What it is sent while it is frozen reaches it when it is thawed. */
   readonly held: (() => void)[];
   readonly containers: Map<string, SimulatedContainer>;
@@ -172,6 +177,14 @@ export class SimulatedPodRuntime implements PodRuntime {
     });
   }
 
+  mountVolumes(uid: string, volumes: PodVolumes): Promise<void> {
+    return this.#call("mountVolumes", () => {
+      const pod = this.#pods.get(uid);
+      if (pod === undefined) throw new Error(`there is no pod ${uid} to mount volumes into`);
+      pod.volumes = volumes;
+    });
+  }
+
   removePod(uid: string): Promise<void> {
     return this.#call("removePod", () => {
       const pod = this.#pods.get(uid);
@@ -257,6 +270,13 @@ export class SimulatedPodRuntime implements PodRuntime {
     return this.#call("thawPod", () => this.#thaw(this.#pods.get(uid)));
   }
 
+  copyChanges(id: string): Promise<CopiedChanges> {
+    return this.#call("copyChanges", () => {
+      if (this.#find(id).container === undefined) throw new Error(`there is no container ${id} on this node`);
+      return { frozenMs: 0 };
+    });
+  }
+
   async usage(): Promise<PodUsage> {
     return { cpuNanos: 0, memoryBytes: 0, cacheBytes: 0, pids: 0, diskBytes: 0, oomKills: 0 };
   }
@@ -307,14 +327,24 @@ export class SimulatedPodRuntime implements PodRuntime {
     return {};
   }
 
-  #stateOf({ plan, slot, frozen, containers }: SimulatedPod): PodState {
+  #stateOf({ plan, slot, frozen, volumes, containers }: SimulatedPod): PodState {
     const states = [...containers.values()].map(({ plan: one, state, startedAt, exit }): ContainerStateOnNode => {
       const { id, name, attempt, image, annotations } = one;
       const times = { ...(startedAt === undefined ? {} : { startedAt }), ...(exit === undefined ? {} : { exit }) };
       return { id, name, attempt, imageId: image.id, imageDigest: image.digest, annotations, state, ...times };
     });
     const { uid, namespace, name, egress } = plan;
-    return { uid, namespace, name, ip: addressOf(slot), slot, frozen, egress, containers: states };
+    return {
+      uid,
+      namespace,
+      name,
+      ip: addressOf(slot),
+      slot,
+      frozen,
+      egress,
+      ...(volumes === undefined ? {} : { volumes }),
+      containers: states,
+    };
   }
 
   #takeSlot(): number {

@@ -14,7 +14,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [""], resources: [events], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, update, patch, delete] }
-- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch, delete] }
 {{- end -}}
 
 {{- define "agentbox.clusterRules.api" -}}
@@ -31,6 +31,8 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- end -}}
 
 {{- define "agentbox.poolRules.controllers" -}}
+# Logs of ended sandboxes, where they are kept.
+- { apiGroups: [""], resources: [pods/log], verbs: [get] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
 # Claims; and pods that are to go are closed to them.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
@@ -40,9 +42,12 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
 # Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/finalizers], verbs: [update] }
-- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch] }
-# Nothing acts on checkpoints yet: their status says so.
+# None are taken on a cluster: their status says so, and those that have had their time are deleted.
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints/status], verbs: [patch] }
+# Nor on volumes, and theirs says so too.
+- { apiGroups: [agents.navix.sh], resources: [sandboxvolumes], verbs: [list, watch] }
+- { apiGroups: [agents.navix.sh], resources: [sandboxvolumes/status], verbs: [patch] }
 # Snapshots of members and their replicas; adopted pools get an Env.
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs/status], verbs: [patch] }

@@ -6,7 +6,7 @@ import type { Caller } from "#services/caller.ts";
 import { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
-import { type ApiFace, apiServer } from "../http/api-server.ts";
+import { type ApiFace, apiServer, type ApiServerDeps } from "../http/api-server.ts";
 import { callerOf } from "../http/caller-of.ts";
 import { problemShape } from "../http/problem.ts";
 import { consoleFace } from "./console-face.ts";
@@ -35,17 +35,20 @@ const native: ApiFace = {
   routes: (app) => void app.route({ method: ["GET", "DELETE"], url: "/v1/me", handler: async (request) => callerOf(request) }),
 };
 const other: ApiFace = { errors: problemShape, routes: (app) => void app.get("/e2b/me", async (request) => callerOf(request)) };
-const app = await apiServer({
-  keys,
-  sessions,
-  clock,
-  log: recordedLog().log,
-  metrics: prometheusMetrics(new Registry()),
-  rateLimit: { perSecond: 0, burst: 0 },
-  faces: [consoleFace({ keys, sessions, files, domain: "box.test", version: "1.2.3" }), native, other],
-  ready: () => true,
-  metricsText: async () => ({ contentType: "text/plain", text: "" }),
-});
+const serve = (limits?: ApiServerDeps["limits"]) =>
+  apiServer({
+    keys,
+    sessions,
+    clock,
+    log: recordedLog().log,
+    metrics: prometheusMetrics(new Registry()),
+    rateLimit: { perSecond: 0, burst: 0 },
+    limits,
+    faces: [consoleFace({ keys, sessions, files, domain: "box.test", version: "1.2.3" }), native, other],
+    ready: () => true,
+    metricsText: async () => ({ contentType: "text/plain", text: "" }),
+  });
+const app = await serve();
 afterAll(() => app.close());
 
 const own = { host: "box.test", "x-agentbox-console": "1", origin: "http://box.test", "sec-fetch-site": "same-origin" };
@@ -67,6 +70,14 @@ test("a valid key opens a session that the native API takes, and scripts cannot 
   expect(setCookie).toContain("SameSite=Strict");
   const reply = await app.inject({ method: "GET", url: "/v1/me", headers: { ...own, cookie } });
   expect(reply.json()).toEqual(callers["red"]);
+});
+
+test("sign-ins count against the requests of their team", async () => {
+  const limited = await serve({ ofTeam: (_team, name) => (name === "requestsPerSecond" ? 1 : undefined) });
+  const signInAt = () => limited.inject({ method: "POST", url: "/console/session", headers: own, payload: { key: "red" } });
+  const codes = [(await signInAt()).statusCode, (await signInAt()).statusCode, (await signInAt()).statusCode];
+  expect(codes).toEqual([200, 200, 429]);
+  await limited.close();
 });
 
 test("a wrong key opens none", async () => {

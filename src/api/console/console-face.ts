@@ -11,8 +11,10 @@ import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import type { ApiFace } from "../http/api-server.ts";
+import { setCaller } from "../http/caller-of.ts";
 import { problemShape } from "../http/problem.ts";
 import { checkOwnPage, sessionCookie, sessionText } from "../http/session-cookie.ts";
+import { enterAs } from "../http/team-gate.ts";
 import { type ConsoleFile, type ConsoleFiles, styleNonceMark } from "./console-files.ts";
 
 export interface ConsoleDeps {
@@ -98,6 +100,8 @@ function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUr
     checkOwnPage(request.headers);
     const caller = keys.authenticate(keyIn(request.body));
     if (caller === undefined) throw new ServiceError("unauthenticated", "this API key is not valid: unknown, revoked or expired");
+    enterAs(caller, reply);
+    setCaller(request, caller);
     const { text, lifetimeMs } = sessions.open(caller);
     reply.header("set-cookie", sessionCookie(request.headers, text, lifetimeMs));
     return about(caller);
@@ -106,11 +110,15 @@ function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUr
   app.get(sessionPath, { config: { public: true } }, async (request, reply) => {
     checkOwnPage(request.headers);
     const caller = sessions.callerOf(sessionText(request.headers) ?? "");
+    if (caller !== undefined) enterAs(caller, reply);
     return caller === undefined ? reply.code(204).send() : about(caller);
   });
   app.delete(sessionPath, { config: { public: true } }, async (request, reply) => {
     checkOwnPage(request.headers);
-    sessions.close(sessionText(request.headers) ?? "");
+    const text = sessionText(request.headers) ?? "";
+    const caller = sessions.callerOf(text);
+    if (caller !== undefined) setCaller(request, caller);
+    sessions.close(text);
     return reply
       .code(204)
       .header("set-cookie", sessionCookie(request.headers, "", 0))

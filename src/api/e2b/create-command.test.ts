@@ -139,7 +139,6 @@ describe("is refused", () => {
     ["autoPauseMemory without autoPause", { autoPauseMemory: false }, {}, "a pause without memory"],
     ["mcp", { mcp: {} }, {}, "AgentBox does not have this yet: mcp"],
     ["iam", { iam: {} }, {}, "iam tokens"],
-    ["volumes", { volumeMounts: [{}] }, {}, "volumeMounts"],
     ["rules", { network: { rules: { "a.test": [] } } }, {}, "network.rules"],
     ["a proxy", { network: { egressProxy: { address: "x" } } }, {}, "network.egressProxy"],
     ["a domain", { network: { allowOut: ["api.test"] } }, {}, "by domain name"],

@@ -32,7 +32,10 @@ export const createBody = Type.Object({
   ),
   mcp: Type.Optional(Type.Unknown()),
   iam: Type.Optional(Type.Unknown()),
-  volumeMounts: Type.Optional(Type.Array(Type.Unknown())),
+  volumeMounts: Type.Optional(
+    // Read-only mounts are our extension.
+    Type.Array(Type.Object({ name: Type.String(), path: Type.String(), readOnly: Type.Optional(Type.Boolean()) })),
+  ),
   /** Our extension: selects the smallest size of the Env with this much. */
   cpuCount: Type.Optional(Type.Integer({ minimum: 1 })),
   memoryMB: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -85,9 +88,14 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCr
       metadata,
       egress: egressOf({ ...network, allow_internet_access: body.allow_internet_access }),
       maskHost: network.maskRequestHost,
+      volumeMounts: someOf(body.volumeMounts),
     }),
   };
   return { command, wait: !isNotWaited };
+}
+
+function someOf<T>(list: readonly T[] = []): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 function sourceOf({ templateID }: CreateBody, wishedImage: string | undefined): TemplateReference {
@@ -108,10 +116,9 @@ export function timeoutOf(seconds: number, max: number): number {
   throw invalid("timeout", `Timeout cannot be greater than ${max} seconds (the limit of this server)`);
 }
 
-function refuseMissing({ mcp, iam, volumeMounts = [], network = {}, autoPauseMemory }: CreateBody): void {
+function refuseMissing({ mcp, iam, network = {}, autoPauseMemory }: CreateBody): void {
   if (mcp !== undefined) throw notYet("mcp");
   if (iam !== undefined) throw notYet("iam tokens");
-  if (volumeMounts.length > 0) throw notYet("volumeMounts");
   refuseMissingNetwork(network);
   if (autoPauseMemory === false) throw notYet("autoPauseMemory: false (a pause without memory)");
 }

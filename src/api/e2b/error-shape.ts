@@ -19,24 +19,19 @@ export const e2bErrors: ErrorShape = (failure): ErrorBody => {
 /** E2B's own names, where there is one. */
 function errorCodeOf({ code, details }: Failure): string | undefined {
   if (details.idempotency !== undefined) return `idempotency_${details.idempotency === "mismatch" ? "request_mismatch" : "in_progress"}`;
-  switch (code) {
-    case "no_capacity":
-    case "queue_full":
-      return "sandbox_capacity_unavailable";
-    case "timeout":
-      // Others than creates have no pool to wait for.
-      return details.pool === undefined ? undefined : "sandbox_placement_timeout";
-    case "start_failed":
-      return "sandbox_create_failed";
-    case "image_unavailable":
-    case "hook_failed":
-      return "sandbox_create_refused";
-    case "internal":
-      return "internal_server_error";
-    default:
-      return undefined;
-  }
+  // Others than creates have no pool to wait for.
+  if (code === "timeout") return details.pool === undefined ? undefined : "sandbox_placement_timeout";
+  return namesOfE2b[code];
 }
+
+const namesOfE2b: Partial<Record<Failure["code"], string>> = {
+  no_capacity: "sandbox_capacity_unavailable",
+  queue_full: "sandbox_capacity_unavailable",
+  start_failed: "sandbox_create_failed",
+  image_unavailable: "sandbox_create_refused",
+  hook_failed: "sandbox_create_refused",
+  internal: "internal_server_error",
+};
 
 /** A create that failed has given back what it took, so it may be tried again. Undefined: SDKs decide by the status. */
 function shouldRetryOf({ code, details }: Failure): boolean | undefined {

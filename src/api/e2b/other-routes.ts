@@ -3,34 +3,27 @@ import type { FastifyInstance } from "fastify";
 import { callerOf } from "../http/caller-of.ts";
 import { notYet } from "./not-yet.ts";
 
-const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", url: string, what: string])[] = [
-  ["POST", "/sandboxes/:sandboxID/snapshots", "snapshots"],
-  ["GET", "/snapshots", "snapshots"],
-  ["POST", "/sandboxes/:sandboxID/fork", "fork"],
-  ["POST", "/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
+type Missing = readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", url: string, what: string];
+
+/** Where templates cannot be built: a server on a cluster. */
+const missingBuilds: readonly Missing[] = [
   ["POST", "/v2/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["POST", "/v3/templates", "building templates: apply a SandboxTemplate and a SandboxPool instead"],
   ["GET", "/templates/:templateID/files/:hash", "building templates"],
   ["POST", "/v2/templates/:templateID/builds/:buildID", "building templates"],
-  ["POST", "/templates/:templateID", "building templates"],
-  ["POST", "/templates/:templateID/builds/:buildID", "building templates"],
   ["GET", "/templates/:templateID/builds/:buildID/status", "building templates"],
   ["GET", "/templates/:templateID/builds/:buildID/logs", "building templates"],
-  ["DELETE", "/templates/:templateID", "deleting templates over this API: delete the SandboxPool instead"],
-  ["PATCH", "/templates/:templateID", "changing templates over this API: change the SandboxPool instead"],
-  ["PATCH", "/v2/templates/:templateID", "changing templates over this API: change the SandboxPool instead"],
   ["POST", "/templates/tags", "tags of templates"],
   ["DELETE", "/templates/tags", "tags of templates"],
   ["GET", "/templates/:templateID/tags", "tags of templates"],
-  ["GET", "/volumes", "volumes"],
-  ["POST", "/volumes", "volumes"],
-  ["GET", "/volumes/:volumeID", "volumes"],
-  ["DELETE", "/volumes/:volumeID", "volumes"],
-  ["GET", "/volumecontent/*", "volumes"],
-  ["POST", "/volumecontent/*", "volumes"],
-  ["PUT", "/volumecontent/*", "volumes"],
-  ["PATCH", "/volumecontent/*", "volumes"],
-  ["DELETE", "/volumecontent/*", "volumes"],
+];
+
+const missing: readonly Missing[] = [
+  ["POST", "/templates", "builds of Docker images that the client has pushed, as SDKs before 2.3 make them"],
+  ["POST", "/templates/:templateID", "builds of Docker images that the client has pushed, as SDKs before 2.3 make them"],
+  ["POST", "/templates/:templateID/builds/:buildID", "builds of Docker images that the client has pushed, as SDKs before 2.3 make them"],
+  ["PATCH", "/templates/:templateID", "changing templates over this API: change the SandboxPool instead"],
+  ["PATCH", "/v2/templates/:templateID", "changing templates over this API: change the SandboxPool instead"],
   ["GET", "/secrets", "secrets"],
   ["POST", "/secrets", "secrets"],
   ["GET", "/secrets/:secretID", "secrets"],
@@ -38,14 +31,14 @@ const missing: readonly (readonly [method: "GET" | "POST" | "PUT" | "PATCH" | "D
   ["DELETE", "/secrets/:secretID", "secrets"],
 ];
 
-export function otherRoutes(app: FastifyInstance): void {
+export function otherRoutes(app: FastifyInstance, { hasBuilds }: { readonly hasBuilds: boolean }): void {
   app.get("/health", { config: { public: true } }, (_, reply) => reply.code(204).send());
   app.get("/teams", async (request) => {
     const { team, keyId } = callerOf(request);
     const name = team === "" ? "admin" : team;
     return [{ teamID: name, name, apiKey: "", isDefault: true, keyId }];
   });
-  for (const [method, url, what] of missing) {
+  for (const [method, url, what] of [...missing, ...(hasBuilds ? [] : missingBuilds)]) {
     app.route({
       method,
       url,

@@ -61,6 +61,7 @@ export function listedBody(view: SandboxView) {
     metadata,
     state: status === "Paused" ? "paused" : "running",
     envdVersion,
+    ...(view.volumeMounts === undefined ? {} : { volumeMounts: view.volumeMounts.map(({ name, path }) => ({ name, path })) }),
   };
 }
 

@@ -13,7 +13,7 @@ import { JustDone } from "./just-done.ts";
 import { notYet } from "./not-yet.ts";
 import { alive, type BodyOptions, createdBody, detailBody } from "./sandbox-body.ts";
 
-const idParams = Type.Object({ sandboxID: Type.String() });
+export const idParams = Type.Object({ sandboxID: Type.String() });
 const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
 const connectBody = Type.Object({ timeout: Type.Optional(Type.Integer({ minimum: 1 })), memory: Type.Optional(Type.Boolean()) });
 const refreshBody = Type.Union([Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }), Type.Null()]);
@@ -132,7 +132,7 @@ async function connected(services: E2bServices, { request, reply }: Exchange, ti
   return { view: await sandboxes.setTimeouts(caller, found.sandboxId, { lifetimeMs, onlyLater }), isResumed };
 }
 
-async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Promise<SandboxView> {
+export async function aliveOne({ sandboxes }: E2bServices, request: FastifyRequest): Promise<SandboxView> {
   const caller: Caller = callerOf(request);
   return alive(await sandboxes.view(caller, idOf(request)));
 }
@@ -146,7 +146,7 @@ export function idOf(request: FastifyRequest): string {
  * The token for the sandbox's ports, also if these are public: the interpreter requires a token for its contexts, and E2B's clients send no other one
  * there.
  */
-function optionsOf({ domain, accessTokenOf, trafficTokenOf }: E2bServices, { sandboxId, openDaemon }: SandboxView): BodyOptions {
+export function optionsOf({ domain, accessTokenOf, trafficTokenOf }: E2bServices, { sandboxId, openDaemon }: SandboxView): BodyOptions {
   if (openDaemon === true) return { domain };
   return { domain, envdAccessToken: accessTokenOf(sandboxId), trafficAccessToken: trafficTokenOf(sandboxId) };
 }

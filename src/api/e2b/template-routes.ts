@@ -7,6 +7,7 @@ import type { Caller } from "#services/caller.ts";
 import type { ShownSource } from "#services/creating/create-sources.ts";
 import type { E2bServices } from "./e2b-face.ts";
 import { envdVersion, sizeBody } from "./sandbox-body.ts";
+import { buildBody, builtBody, unservedBody } from "./built-template-body.ts";
 import { templateReference } from "./template-reference.ts";
 
 /** Start of the time span for counting: all records are counted. */
@@ -15,14 +16,25 @@ const ever = "2000-01-01T00:00:00Z";
 export function templateRoutes(app: FastifyInstance, services: E2bServices): void {
   const shown = async (caller: Caller, all: readonly ShownSource[]) => {
     const spawns = await spawnsOf(services, caller, all);
-    return all.map((source) => templateBody(services, source, spawns(source)));
+    return all.map((source) => {
+      const built = services.builds?.template(caller, nameOf(source));
+      const body = templateBody(services, source, spawns(source));
+      return built === undefined ? body : { ...body, ...builtBody(built) };
+    });
   };
   const list = async (request: FastifyRequest): Promise<unknown> => {
     const caller = callerOf(request);
-    return shown(caller, services.sources.list(caller));
+    const sources = services.sources.list(caller);
+    const names = new Set(sources.map(nameOf));
+    // A first build that runs or has failed has no Env yet.
+    const others = (services.builds?.templates(caller) ?? []).filter(({ env }) => !names.has(env));
+    return [...(await shown(caller, sources)), ...others.map(unservedBody)];
   };
-  const named = (request: FastifyRequest, templateId: string): ShownSource =>
-    services.sources.get(callerOf(request), templateReference(templateId).from);
+  const named = (request: FastifyRequest, templateId: string): ShownSource => {
+    const { from } = templateReference(templateId);
+    const caller = callerOf(request);
+    return services.sources.get(caller, services.builds?.template(caller, from)?.env ?? from);
+  };
   app.get("/templates", list);
   app.get("/v2/templates", list);
   app.get("/default-templates", async (request) => {
@@ -34,13 +46,19 @@ export function templateRoutes(app: FastifyInstance, services: E2bServices): voi
     );
   });
   app.get("/templates/aliases/:alias", async (request) => {
-    const source = named(request, (request.params as { readonly alias: string }).alias);
+    const { alias } = request.params as { readonly alias: string };
+    const built = services.builds?.template(callerOf(request), alias);
+    if (built !== undefined) return { templateID: built.templateId, public: built.isPublic };
+    const source = named(request, alias);
     return { templateID: nameOf(source), public: isPublic(source) };
   });
   app.get("/templates/:templateID", async (request) => {
-    const source = named(request, (request.params as { readonly templateID: string }).templateID);
-    const [template] = await shown(callerOf(request), [source]);
-    return { ...template, builds: [] };
+    const { templateID } = request.params as { readonly templateID: string };
+    const built = services.builds?.template(callerOf(request), templateID);
+    const builds = (built?.builds ?? []).map((build) => buildBody(build));
+    if (built !== undefined && built.tags.length === 0) return { ...unservedBody(built), builds };
+    const [template] = await shown(callerOf(request), [named(request, templateID)]);
+    return { ...template, builds };
   });
 }
 

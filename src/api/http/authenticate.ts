@@ -33,7 +33,7 @@ export function requireKey(app: FastifyInstance, { keys, sessions, limiter, team
     const caller = authenticated({ keys, sessions }, request.headers);
     limiter.take(caller.keyId);
     teams.enter(caller, reply);
-    setCaller(request, actingAs(caller, request.headers));
+    setCaller(request, actingAs(caller, request.headers), caller.role);
   });
 }
 

@@ -1,13 +1,19 @@
-/** Observes finished requests: metrics about all of them, and an audit line about each that may have changed something. */
+/**
+ * Observes finished requests: metrics about all of them; about each that may have changed something, a line in the log and an entry in the audit log. The
+ * answer waits for its entry, but not for long (audit-trail.ts).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import { callerIfKnown } from "./caller-of.ts";
+import type { AuditTrail, NewEntry } from "#services/audit/audit-trail.ts";
+import { callerIfKnown, keyRoleOf } from "./caller-of.ts";
 import { failureAnswered } from "./error-shape.ts";
 
 export interface ObserveDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Left out where there is no database. */
+  readonly audit?: Pick<AuditTrail, "note"> | undefined;
 }
 
 const subjects = new WeakMap<FastifyRequest, Readonly<Record<string, string>>>();
@@ -17,7 +23,9 @@ export function noteSubject(request: FastifyRequest, subject: Readonly<Record<st
   subjects.set(request, { ...subjects.get(request), ...subject });
 }
 
-export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveDeps): void {
+export function observeRequests(app: FastifyInstance, deps: ObserveDeps): void {
+  const { log, metrics } = deps;
+  const note = auditNoter(deps);
   const requests = metrics.counter({
     name: "agentbox_http_requests_total",
     help: "Requests to the APIs that were answered, streams when they end",
@@ -37,10 +45,13 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveD
     requests.add(labels);
     seconds.observe(labels, reply.elapsedTime / 1000);
     if (mayChange(request)) log.info(auditFields(request, reply), "change");
+    // Only answers that did not come by the hook below, such as those of connections that were taken over.
+    void note(request, reply);
   };
   app.addHook("onResponse", async (request, reply) => observe(request, reply));
   // Fastify does not report answers that the client did not read to the end.
   app.addHook("onSend", async (request, reply) => {
+    await note(request, reply);
     if (reply.raw.destroyed) observe(request, reply);
   });
   app.addHook("onRequest", async (request, reply) => {
@@ -48,6 +59,36 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: ObserveD
       if (reply.sent || reply.raw.headersSent) observe(request, reply);
     });
   });
+}
+
+/** Notes each request once. */
+function auditNoter({ audit }: ObserveDeps): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const noted = new WeakSet<FastifyRequest>();
+  return async (request, reply) => {
+    if (audit === undefined || noted.has(request) || !mayChange(request)) return;
+    noted.add(request);
+    await audit.note(auditEntry(request, reply));
+  };
+}
+
+function auditEntry(request: FastifyRequest, reply: FastifyReply): NewEntry {
+  const { team = "", user = "", keyId = "" } = callerIfKnown(request) ?? {};
+  const subject = { ...(request.params as Readonly<Record<string, string>>), ...subjects.get(request) };
+  return {
+    keyId,
+    role: keyRoleOf(request) ?? "tenant",
+    team,
+    user,
+    action: `${request.method} ${routeOf(request)}`,
+    target: Object.values(subject).at(-1) ?? "",
+    subject,
+    address: request.ip,
+    agent: request.headers["user-agent"] ?? "",
+    status: reply.statusCode,
+    ...codeOf(request),
+    ms: reply.elapsedTime,
+    requestId: request.id,
+  };
 }
 
 function routeOf(request: FastifyRequest): string {

@@ -27,24 +27,25 @@ export class TeamGate {
     this.#buckets = new TokenBuckets(deps.clock);
   }
 
-  /** Admits a request, which counts until its answer has ended. Throws rate_limited or limit_reached. */
-  enter({ team }: Caller, { raw }: Pick<FastifyReply, "raw">): void {
-    if (team === "" || this.#deps.limits === undefined) return;
-    this.#checkRate(team, this.#deps.limits);
-    this.#checkOpen(team, this.#deps.limits);
-    this.#open.set(team, (this.#open.get(team) ?? 0) + 1);
+  /** Admits a request, or as many as one body holds, which count until the answer has ended. Throws rate_limited or limit_reached. */
+  enter({ team }: Caller, { raw }: Pick<FastifyReply, "raw">, requests = 1): void {
+    const { limits } = this.#deps;
+    if (team === "" || limits === undefined || requests < 1) return;
+    for (let left = requests; left > 0; left--) this.#checkRate(team, limits);
+    this.#checkOpen(team, limits, requests);
+    this.#open.set(team, (this.#open.get(team) ?? 0) + requests);
     let isOpen = true;
     const end = (): void => {
-      if (isOpen) this.#leave(team);
+      if (isOpen) this.#leave(team, requests);
       isOpen = false;
     };
     raw.once("close", end);
     raw.once("finish", end);
   }
 
-  #leave(team: string): void {
-    const left = (this.#open.get(team) ?? 1) - 1;
-    if (left === 0) this.#open.delete(team);
+  #leave(team: string, requests: number): void {
+    const left = (this.#open.get(team) ?? requests) - requests;
+    if (left <= 0) this.#open.delete(team);
     else this.#open.set(team, left);
   }
 
@@ -58,10 +59,10 @@ export class TeamGate {
     throw new ServiceError("rate_limited", message, { retryAfterSeconds: Math.ceil(Math.min(wait, longestWaitSeconds)) });
   }
 
-  #checkOpen(team: string, limits: Pick<LimitGuard, "ofTeam">): void {
+  #checkOpen(team: string, limits: Pick<LimitGuard, "ofTeam">, requests: number): void {
     const limit = limits.ofTeam(team, "connections");
     const used = this.#open.get(team) ?? 0;
-    if (limit === undefined || used < limit) return;
+    if (limit === undefined || used + requests <= limit) return;
     const message = `team ${team} has ${used} open requests on this server and may have ${limit} (limit connections): close some, or try again later`;
     throw new ServiceError("limit_reached", message, {
       limit: { name: "connections", of: "team", team, limit, used },
@@ -82,6 +83,6 @@ export function countTerminals(app: FastifyInstance, gate: TeamGate): void {
 }
 
 /** For routes that authenticate their caller themselves, such as terminals. Throws as `enter` does. */
-export function enterAs(caller: Caller, reply: FastifyReply): void {
-  gates.get(reply.server.server)?.enter(caller, reply);
+export function enterAs(caller: Caller, reply: FastifyReply, requests?: number): void {
+  gates.get(reply.server.server)?.enter(caller, reply, requests);
 }

@@ -190,6 +190,16 @@ test("each message of a list counts against what a team may have open, as it wou
   expect(refused.statusCode).toBe(429);
   expect(refused.json()).toMatchObject({ code: "limit_reached", detail: expect.stringContaining("limit connections") });
   expect((await post({ body: list(5), headers })).statusCode, "they count until they are answered").toBe(200);
+  // An empty one takes nothing, and gives nothing.
+  await post({ body: list(0), headers });
+  expect((await post({ body: list(6), headers })).statusCode).toBe(429);
+});
+
+test("a list of more messages than are answered in one go is refused, before any is looked at", async () => {
+  const list = Array.from({ length: mcpLimits.messages + 1 }, (_, id) => ({ ...message("ping"), id }));
+  const refused = await post({ body: JSON.stringify(list), headers: { "mcp-protocol-version": "2025-03-26" } });
+  expect([refused.statusCode, refused.json()]).toEqual([400, expect.objectContaining({ code: "invalid_request" })]);
+  expect(refused.json()).toMatchObject({ detail: expect.stringContaining("at most 20 messages") });
 });
 
 test("a body that is no JSON is answered as the protocol has it", async () => {

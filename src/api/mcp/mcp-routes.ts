@@ -41,7 +41,7 @@ export function mcpRoutes<Context>(app: FastifyInstance, deps: McpRoutesDeps<Con
       const session = sessionOf(request);
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
       // The first message was counted with the request.
-      for (let more = messagesIn(body) - 1; more > 0; more--) enterAs(callerOf(request), reply);
+      enterAs(callerOf(request), reply, checkedLength(messagesIn(body)) - 1);
       const signal = methodIn(body) === "subscriptions/listen" ? streamSignal(request, reply) : requestSignal(reply);
       const response = await (await handler()).answer(webRequest(request, body, signal), deps.contextOf(request, session, signal));
       if (methodIn(body) === "initialize" && response.ok) reply.header("mcp-session-id", session.id ?? randomUUID());
@@ -99,6 +99,13 @@ function messagesIn(body: Buffer | undefined): number {
   } catch {
     return 1;
   }
+}
+
+/** All of a list are answered in one go, in which the server does nothing else. */
+function checkedLength(messages: number): number {
+  if (messages <= mcpLimits.messages) return messages;
+  const message = `a list may have at most ${mcpLimits.messages} messages, not ${messages}: send the others in another request`;
+  throw new ServiceError("invalid_request", message);
 }
 
 /** Longer bodies are uploads. */

@@ -6,6 +6,8 @@ import { type Answered, NativeApi } from "../../../test/world/native-api.ts";
 import { ServiceScene } from "../../../test/world/service-scene.ts";
 import { PodAccessError } from "#kube/pod-access.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import { unable } from "#engine-port/abilities.ts";
+import { openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
@@ -13,6 +15,7 @@ import type { ExecRequest } from "#services/sandbox-service.ts";
 import { sandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { templateService } from "#services/templates/template-service.ts";
+import { noVolumes } from "../../../test/world/no-volumes.ts";
 import { fleetRoutes, type FleetServices, wholeApi } from "./fleet-routes.ts";
 import { nativeRoutes } from "./native-routes.ts";
 import type { Route } from "./route.ts";
@@ -27,6 +30,7 @@ function servicesOf(scene: ServiceScene): FleetServices {
       cluster: { engine: "embedded", id: "local" },
     }),
     templates: templateService(scene),
+    volumes: noVolumes,
     statistics: (caller, wanted) => sandboxStatistics(scene, caller, wanted),
   };
 }
@@ -109,12 +113,15 @@ function sandboxesOver(scene: ServiceScene): Parameters<typeof nativeRoutes>[0] 
   const claims = { create: noRoom, createMany: noRoom, end: async () => {} };
   const { client, cache, history, pods, live, activity, clock, log, abilities } = scene;
   const sandboxes = openSandboxService({ client, cache, history, pods, live, activity, clock, log, claims, abilities });
+  // There is no node here that could take any: a request would wait.
+  const unableToTake = { checkpoint: () => unable("no node"), memoryCheckpoint: () => unable("no node") };
+  const checkpoints = openCheckpointService({ client, cache, history, clock, log, claims, abilities: unableToTake });
   const execTokens = new ExecTokens<ExecRequest>({
     clock,
     privateKey: generateKeyPairSync("ed25519").privateKey,
     keys: { isLive: () => true },
   });
-  return { sandboxes, execTokens, clock, log };
+  return { sandboxes, checkpoints, execTokens, clock, log };
 }
 
 async function expectTold(api: NativeApi, routes: readonly Route[], bodies: fc.Arbitrary<unknown>): Promise<void> {

@@ -10,6 +10,7 @@ import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { templateService } from "#services/templates/template-service.ts";
+import { noVolumes } from "../../../test/world/no-volumes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 import { eventsSchema, poolPageSchema, poolSchema, templatePageSchema, templateSchema } from "./schemas/objects.ts";
@@ -39,6 +40,7 @@ class Fleet implements AsyncDisposable {
         cluster: { engine: "embedded", id: "local" },
       }),
       templates: templateService(scene),
+      volumes: noVolumes,
       statistics: (...asked: Parameters<Parameters<typeof fleetRoutes>[0]["statistics"]>) => sandboxStatistics(scene, ...asked),
     };
     const api = await NativeApi.over(() => fleetRoutes(services), scene.clock);

@@ -5,6 +5,7 @@
  * - `key-routes.ts`       API keys                          - `limit-routes.ts`      limits, and how much of them is used
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
+ * - `volume-routes.ts`   volumes
  * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
@@ -20,15 +21,22 @@ import { type OpenApiDocument, openApiDocument } from "./openapi.ts";
 import { poolRoutes, type PoolRoutesDeps } from "./pool-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { type Route, route } from "./route.ts";
+import { volumeRoutes, type VolumeRoutesDeps } from "./volume-routes.ts";
 import { templateRoutes, type TemplateRoutesDeps } from "./template-routes.ts";
 import type { Caller } from "#services/caller.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { statisticsQuery, statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 
-export interface FleetServices extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps {}
+export interface FleetServices extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps {}
 
 export function fleetRoutes(services: FleetServices): readonly Route[] {
-  return [...poolRoutes(services), ...templateRoutes(services), ...envRoutes(services), ...aboutRoutes(services)];
+  return [
+    ...poolRoutes(services),
+    ...templateRoutes(services),
+    ...envRoutes(services),
+    ...volumeRoutes(services),
+    ...aboutRoutes(services),
+  ];
 }
 
 /** Also serves the OpenAPI document of the whole API. It needs no key, because it contains no tenant's data. */

@@ -11,10 +11,12 @@
  * - `exec-routes.ts`      commands in them                  - `exec-body.ts`        the result of a command
  * - `exec-stream.ts`      … with streamed input and output  - `terminal.ts`         … in a terminal
  * - `command-end.ts`      … that failed
+ * - `checkpoints/`         keep their files, and fork them
  * - `schemas/`            schemas of all requests and answers
  */
 import type { ApiFace } from "../http/api-server.ts";
 import { problemShape } from "../http/problem.ts";
+import { checkpointRoutes, type CheckpointRoutesDeps } from "./checkpoints/checkpoint-routes.ts";
 import { changeRoutes, type ChangeRoutesDeps } from "./sandboxes/change-routes.ts";
 import { createRoutes } from "./sandboxes/create-routes.ts";
 import { execRoutes, type ExecRoutesDeps } from "./inside/exec-routes.ts";
@@ -24,7 +26,8 @@ import type { Route } from "./route.ts";
 import { sandboxRoutes, type SandboxRoutesDeps } from "./sandboxes/sandbox-routes.ts";
 import { watchRoutes, type WatchRoutesDeps } from "./sandboxes/watch-routes.ts";
 
-export interface NativeServices extends SandboxRoutesDeps, ChangeRoutesDeps, ExecRoutesDeps, LogRoutesDeps, WatchRoutesDeps {}
+export interface NativeServices
+  extends SandboxRoutesDeps, ChangeRoutesDeps, ExecRoutesDeps, LogRoutesDeps, WatchRoutesDeps, CheckpointRoutesDeps {}
 
 export function nativeRoutes(services: NativeServices): readonly Route[] {
   return [
@@ -34,6 +37,7 @@ export function nativeRoutes(services: NativeServices): readonly Route[] {
     ...execRoutes(services),
     ...logRoutes(services),
     ...watchRoutes(services),
+    ...checkpointRoutes(services),
   ];
 }
 

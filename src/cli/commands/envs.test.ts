@@ -5,6 +5,7 @@ import { fleetRoutes } from "#api/native/fleet-routes.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { templateService } from "#services/templates/template-service.ts";
 import { EnvScene } from "../../../test/world/env-service-scene.ts";
+import { noVolumes } from "../../../test/world/no-volumes.ts";
 import { NativeApi } from "../../../test/world/native-api.ts";
 import { agentbox, type CliSurroundings, type Said } from "../../../test/world/run-cli.ts";
 
@@ -13,6 +14,7 @@ const services = {
   envs: at.envs,
   pools: poolService(at.scene),
   templates: templateService(at.scene),
+  volumes: noVolumes,
   statistics: () => Promise.reject(new Error("not asked for")),
 };
 const api = await NativeApi.over(() => fleetRoutes(services), at.scene.clock);

@@ -55,6 +55,9 @@ function image(argv: readonly string[], having: Partial<MachineImages> = {}): Pr
       options.onSkipped("dev/null");
       return [anImage(options.name)];
     },
+    export: async (reference, to) => {
+      asked.push(["export", reference, to]);
+    },
     remove: async (reference) => {
       asked.push(["remove", reference]);
       if (reference === "missing") throw new CliError("missing is not on this machine");
@@ -95,6 +98,12 @@ describe("image ls", () => {
       { name: "docker.io/library/alpine:3", bytes: 23_400_000, lastUsed: new Date(clock.now() - 5 * minute).toISOString() },
     ]);
   });
+});
+
+test("image export writes an image into a folder for other tools", async () => {
+  expect(await image(["export", "mine:1", "/tmp/layout"])).toMatchObject({ code: 0, stdout: "mine:1 written to /tmp/layout\n" });
+  expect(asked[0]).toEqual(["export", "mine:1", "/tmp/layout"]);
+  expect(await image(["export", "mine:1"])).toMatchObject({ code: 2, stderr: expect.stringContaining("an image and a folder") });
 });
 
 describe("image pull", () => {
@@ -203,8 +212,8 @@ describe("image gc", () => {
 });
 
 test.each([
-  [[], "image needs one of ls, pull, rm, gc or import"],
-  [["list"], 'image needs one of ls, pull, rm, gc or import, not "list"'],
+  [[], "image needs one of ls, pull, rm, gc, import or export"],
+  [["list"], 'image needs one of ls, pull, rm, gc, import or export, not "list"'],
   [["ls", "alpine"], "image ls takes no names: unexpected alpine"],
   [["ls", "--name", "x"], "image ls does not take --name"],
   [["pull"], "image pull needs the name of an image"],

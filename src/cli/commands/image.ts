@@ -1,6 +1,7 @@
 /** `agentbox image …`: one file for each of its words in image/. */
 import type { Command } from "../command.ts";
 import { collectImages } from "../image/collect-images.ts";
+import { exportImage } from "../image/export-image.ts";
 import { importImage } from "../image/import-image.ts";
 import { listImages } from "../image/list-images.ts";
 import { pullImages } from "../image/pull-images.ts";
@@ -8,7 +9,7 @@ import { removeImages } from "../image/remove-images.ts";
 import { listingFlags } from "../print/listing.ts";
 import { runWordAction } from "../word-action.ts";
 
-const actions = { ls: listImages, pull: pullImages, rm: removeImages, gc: collectImages, import: importImage };
+const actions = { ls: listImages, pull: pullImages, rm: removeImages, gc: collectImages, import: importImage, export: exportImage };
 
 export const image: Command = {
   usage: [
@@ -16,6 +17,7 @@ export const image: Command = {
     "image pull IMAGE … [--platform PLATFORM] [--credentials FILE]",
     "image import FILE|FOLDER|- [--name NAME]",
     "image import --rootfs FOLDER --name NAME [--env NAME=VALUE] [--user USER] [--workdir FOLDER] [-- COMMAND …]",
+    "image export IMAGE FOLDER [--credentials FILE]",
     "image rm IMAGE …",
     "image gc [--older-than DURATION] [--keep SIZE]",
   ],
@@ -27,6 +29,7 @@ export const image: Command = {
     { does: "Fetch an image before the first sandbox needs it", line: "agentbox image pull python:3.13-slim" },
     { does: "Bring one from Docker", line: "docker save my-tool:1 | agentbox image import -" },
     { does: "Make an image from a folder", line: "agentbox image import --rootfs ./root --name my-root:1 -- /bin/sh" },
+    { does: "Write one for other tools, also a checkpoint", line: "agentbox image export IMAGE ./layout" },
     {
       does: "Remove images not used for a week, if images take more than 20 GB",
       line: "agentbox image gc --older-than 168h --keep 20GB",

@@ -83,7 +83,7 @@ describe("agentbox key", () => {
     expect((await run(["key", "ls"], { AGENTBOX_API_URL: url })).stderr).toContain("AGENTBOX_API_KEY is not");
     const nowhere = { AGENTBOX_API_URL: "http://127.0.0.1:59998", AGENTBOX_API_KEY: "x" };
     expect((await run(["key", "ls"], nowhere)).stderr).toContain(
-      "the server at http://127.0.0.1:59998 cannot be reached: the connection is refused: no server listens there",
+      "the server at http://127.0.0.1:59998 cannot be reached: connection refused: no server listens there",
     );
     expect((await agentbox(["key", "ls"])).stderr).toContain("AgentBox is not running here. Start it with: make up");
   });

@@ -27,7 +27,7 @@ export const pullImages: WordAction = {
   },
 };
 
-async function readCredentials({ cwd }: CliContext, file: string): Promise<string> {
+export async function readCredentials({ cwd }: CliContext, file: string): Promise<string> {
   try {
     return await readFile(resolve(cwd, file), "utf8");
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Creates a sandbox from the flags and uses it for one command or one shell; shared by `run` and `shell`. */
-import type { CreatedSandbox, SandboxWish } from "#client/sandbox-types.ts";
+import type { CreatedSandbox, MountWish, SandboxWish } from "#client/sandbox-types.ts";
 import type { SandboxesClient } from "#client/sandboxes.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { type TimeoutAction, timeoutActions } from "#model/keys.ts";
@@ -24,6 +24,7 @@ export const createFlags: Flags = {
   "idle-timeout": { value: "DURATION", help: "End the sandbox after this time without use; 0: never (default: the pool's)" },
   "on-timeout": { value: "ACTION", choices: timeoutActions, help: "What happens at a timeout" },
   "startup-timeout": { value: "DURATION", help: "Time limit for waiting for a pod and starting (default: the pool's)" },
+  volume: { value: "NAME:PATH[:ro]", many: true, help: "Mount this volume there; with :ro the sandbox cannot change it" },
   label: { short: "l", value: "KEY=VALUE", many: true, help: "Add this label to the pod" },
   metadata: { short: "m", value: "KEY=VALUE", many: true, help: "Store this with the sandbox; it stays in the history" },
 };
@@ -47,8 +48,19 @@ export function createWish(command: string, args: Arguments): SandboxWish {
       labels: pairsOf(args, "label"),
       metadata: pairsOf(args, "metadata"),
       envVars: pairsOf(args, "env"),
+      volumeMounts: mountsOf(args.list("volume")),
     }),
   };
+}
+
+function mountsOf(texts: readonly string[]): readonly MountWish[] | undefined {
+  if (texts.length === 0) return undefined;
+  return texts.map((text) => {
+    const { name, path, readOnly } = /^(?<name>[^:]+):(?<path>\/[^:]*)(?<readOnly>:ro)?$/.exec(text)?.groups ?? {};
+    if (name === undefined || path === undefined)
+      throw new UsageError(`--volume needs NAME:PATH or NAME:PATH:ro, such as data:/mnt/data, not ${JSON.stringify(text)}`);
+    return { name, path, ...(readOnly === undefined ? {} : { readOnly: true }) };
+  });
 }
 
 export async function makeSandbox(

@@ -94,6 +94,7 @@ export async function openApi(parts: ClusterParts, request: ApiRequest, { member
         access,
         faces: services.faces(request.domain, request.host),
         sessions: services.sessions,
+        audit: services.audit,
         rateLimit,
         handOverMs,
         lastWaitMs,

@@ -4,7 +4,8 @@ import { summedPressure } from "#controllers/pool/size/summed-pressure.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { fencedClient } from "#kube/fenced-client.ts";
 import { type LeaderElection, startLeaderElection } from "#kube/leader/leader-election.ts";
-import { startControlPlane, startRetention } from "#cmd/parts/control-plane.ts";
+import { keptLogsOf, startControlPlane, startRetention } from "#cmd/parts/control-plane.ts";
+import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { ApiMembers } from "./api-members.ts";
 import type { OpenedApi } from "./api-part.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
@@ -12,7 +13,7 @@ import { leaderLease } from "./connect-cluster.ts";
 
 export interface LeadOptions extends Pick<
   ServePartsRequest,
-  "retentionMs" | "onlyNamespace" | "clusterID" | "adoptPools" | "webhookHosts"
+  "retentionMs" | "auditRetentionMs" | "logRetentionMs" | "logSizeKib" | "onlyNamespace" | "clusterID" | "adoptPools" | "webhookHosts"
 > {
   readonly members: ApiMembers;
   readonly abilities: EngineAbilities;
@@ -37,18 +38,21 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, abilities, api, retentionMs, onlyNamespace, clusterID, adoptPools, webhookHosts }: LeadOptions,
+  { members, abilities, api, onlyNamespace, clusterID, adoptPools, webhookHosts, ...keep }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
   if (history === undefined) throw new Error("the controllers have no history");
   await using leading = new AsyncDisposableStack();
+  const volumes = new VolumeCache(parts);
+  leading.defer(() => volumes.stop());
   const own = api && { member: members.ownName, pressure: api.pressure };
   leading.use(
     startControlPlane({
       ...parts,
       ...engine,
       abilities,
+      volumes,
       history,
       client: fencedClient(parts.client, signal),
       metrics: parts.metrics.metrics,
@@ -60,9 +64,15 @@ async function leadUntil(
       clusterID,
       adoptPools,
       webhooks: { namespace: parts.namespace, hosts: webhookHosts ?? [] },
+      // Clusters usually collect logs of pods themselves, and each one that is kept is a request to a kubelet.
+      keptLogs: keptLogsOf(engine.pods, { ...keep, usualMs: 0 }),
     }),
   );
-  leading.use(startRetention({ ...parts, history, keepMs: retentionMs }));
+  // Not waited for: a cluster may not know the kind yet.
+  volumes.objects.start();
+  leading.use(
+    startRetention({ ...parts, history, keepMs: keep.retentionMs, keepAuditMs: keep.auditRetentionMs, keepLogsMs: keep.logRetentionMs }),
+  );
   log.info({}, "controllers run");
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

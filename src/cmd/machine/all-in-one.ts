@@ -2,7 +2,6 @@
  * `agentbox up`: AgentBox on one machine in one process, in the foreground. It owns the data folder while it runs; the command line and other programs
  * reach its objects through the unix socket in it.
  *
-<<<<<<< HEAD
  * - home-folder.ts     paths in the data folder   - server-file.ts     the running server
  * - serve-api.ts       the APIs at their address  - server-metrics.ts  metrics
  * - rotating-file.ts   log files                  - start-text.ts      the text at the start
@@ -14,20 +13,7 @@
  * - admin-key-file.ts  its first API key          - first-commands.ts  commands to try first
  * - open-plugins.ts    built-in and own plugins   - take-down.ts       `agentbox down`
  * - await-end.ts       waiting for another server's end
-=======
- * - home-folder.ts     where things are           - server-file.ts     who runs there
- * - serve-api.ts       the APIs at their address  - server-metrics.ts  what is counted
- * - log-file.ts        where log lines go         - start-text.ts      what people read
- * - start-sandboxes.ts all about sandboxes        - control-plane.ts   what keeps pools and ends sandboxes
- * - embedded-node.ts   what runs pods             - node-settings.ts   what it is told
- * - node-use.ts        what they use             - system-trust.ts    whom this system believes
- * - control-plane-key.ts what arms daemons
- * - first-objects.ts   what a new one starts with - tracing.ts         spans for a collector
- * - admin-key-file.ts  its first API key          - first-commands.ts  what to type first
- * - open-plugins.ts    plugins, its own and users'
  * - backup/            backups of all of it, and the copies that the server makes for them
- * - no-sandboxes.ts    what the API says without
->>>>>>> ops
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -208,7 +194,7 @@ interface RunningParts {
 }
 
 /** Depends on the user's rights and on the options. */
-interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">, Partial<Pick<StartedSandboxes, "sessions">> {
+interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">, Partial<Pick<StartedSandboxes, "sessions" | "audit">> {
   readonly sandboxes: Sandboxes;
   readonly gateway: StartedSandboxes["gateway"] | undefined;
 }
@@ -217,8 +203,8 @@ interface ChosenParts extends Pick<StartedSandboxes, "faces" | "refuseCreates">,
 async function startParts(options: AllInOneOptions, running: RunningParts, parts: AsyncDisposableStack): Promise<ChosenParts> {
   if (hasSandboxes(options)) {
     const { startSandboxes } = await import("./start-sandboxes.ts");
-    const { faces, sessions, gateway, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
-    return { sandboxes: "running", faces, sessions, gateway, refuseCreates };
+    const { faces, sessions, audit, gateway, refuseCreates } = parts.use(await startSandboxes({ ...options, ...running }));
+    return { sandboxes: "running", faces, sessions, audit, gateway, refuseCreates };
   }
   parts.defer(() => running.cache.stop());
   await running.cache.run();
@@ -350,7 +336,8 @@ function noSandboxesFace(why: string): ApiFace {
   return {
     errors: problemShape,
     routes: (app) => {
-      for (const path of ["/v1/sandboxes", "/v1/sandboxes/*", "/mcp"]) app.all(path, refuse);
+      for (const path of ["/v1/sandboxes", "/v1/sandboxes/*", "/v1/audit", "/v1/audit/csv", "/v1/usage", "/v1/usage/csv", "/mcp"])
+        app.all(path, refuse);
     },
   };
 }

@@ -4,13 +4,14 @@ import { existsSync, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type NodeAgent, type NodeAgentOptions, startNodeAgent } from "#engines/embedded/node/agent/agent.ts";
 import { daemonFolder } from "#engines/embedded/node/daemon/daemon-folder.ts";
+import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
+import { embeddedCheckpoints } from "#engines/embedded/node/checkpoint-images.ts";
 import { HeldImages } from "#engines/embedded/node/held-images.ts";
 import { type DiskSpace, startImageSpace } from "#engines/embedded/node/image-space.ts";
 import { hostImage } from "#engines/embedded/node/host-image/host-image.ts";
 import { keepLife, lostBefore, noteDown } from "#engines/embedded/node/node-life.ts";
 import { nodePaths } from "#engines/embedded/node/node-paths.ts";
-import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
-import { erasePodRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
+import { erasePodRuntime, type MachineRuntime, openPodRuntime } from "#engines/embedded/node/runc-pod-runtime.ts";
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { ImageStore } from "#images/image-store.ts";
 import { CachingCommandReader, type CommandReaderDeps } from "#images/read-command.ts";
@@ -41,9 +42,10 @@ export interface NodeOptions {
 
 export interface EmbeddedNode extends AsyncDisposable {
   readonly agent: NodeAgent;
-  readonly runtime: PodRuntime;
+  readonly runtime: MachineRuntime;
   readonly digests: ImageDigests;
   readonly commands: ImageCommands;
+  readonly checkpoints: CheckpointImages;
   /** What images that a team's pods have brought take. */
   readonly imageBytesOf: (team: string) => number;
 }
@@ -63,7 +65,9 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
   const folder = await daemonFolder({ parent: join(home, "node", "daemons") });
   const runtime = await openPodRuntime({ home, instance: instanceOf(home), clock, log, daemonFolder: folder, allowVulnerableRuntime });
   made.defer(() => runtime.close());
-  const held = await HeldImages.open({ images, runtime, clock, owner: nodeName, limitOf: options.imageLimitOf ?? (() => Infinity) });
+  const { imageLimitOf: limitOf = () => Infinity } = options;
+  const held = await HeldImages.open({ images, runtime, clock, owner: nodeName, limitOf });
+  const checkpoints = embeddedCheckpoints({ images, runtime, limitOf, onChange: () => held.teams() });
   const disk = (): DiskSpace => diskSpace(join(home, "images"));
   made.adopt(startImageSpace({ images, held, disk, limits: imageSpace, clock, log }), (timer) => timer.cancel());
   const lost = lostBefore(home, clock.now());
@@ -90,7 +94,7 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
   const asked = clusterImages({ client: store, hasAccounts: false, clock, log, resolver, reader });
   const parts = made.move();
   const imageBytesOf = (team: string): number => held.usedBytes(team);
-  return { agent, runtime, digests: asked, commands: asked, imageBytesOf, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+  return { agent, runtime, digests: asked, commands: asked, checkpoints, imageBytesOf, [Symbol.asyncDispose]: () => parts.disposeAsync() };
 }
 
 /** Removes from this machine what the node of a folder left running there: containers, networks, groups, mounts. */

@@ -49,6 +49,8 @@ async function open({ home, clock, stdin, env = {} }: MachineImagesOptions): Pro
       explained(async () =>
         named((await store.importRootfs(folder, { name, config, onProgress, onSkipped, signal })).map((image) => image.name)),
       ),
+    export: (reference, folder, { credentials: pullSecrets, signal }) =>
+      explained(() => store.export(reference, folder, { pullSecrets, signal })),
     remove: (reference, signal) => explained(() => store.remove(reference, signal)),
     collect: (request) => explained(() => store.gc(request)),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

@@ -19,19 +19,25 @@ import { labelKeys, localClusterID } from "#model/keys.ts";
 import { teamLimit } from "#model/limits.ts";
 import { joinedSources } from "#sandbox/last-active-source.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import type { AuditTrail } from "#services/audit/audit-trail.ts";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
-import { defaultMaxUses, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
+import { defaultMaxUses, keptLogsOf, pressureOf, startControlPlane, startHistory } from "#cmd/parts/control-plane.ts";
 import { controlPlaneKey } from "#cmd/parts/control-plane-key.ts";
+import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
 import { defaultWebhookNamespace, openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
+import { defaultKeepLogsMs } from "#store/retention.ts";
+import type { EmbeddedNode } from "./embedded-node.ts";
+import type { BuildsOptions } from "#cmd/parts/template-builds.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
+import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PodRuntime } from "#engines/embedded/node/pod-runtime.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 
@@ -50,6 +56,10 @@ export interface SandboxesOptions {
   readonly metrics: Metrics;
   readonly databaseUrl?: string | undefined;
   readonly retentionMs?: number | undefined;
+  readonly auditRetentionMs?: number | undefined;
+  readonly auditEntries?: number | undefined;
+  readonly logRetentionMs?: number | undefined;
+  readonly logSizeKib?: number | undefined;
   readonly maxUses?: number | undefined;
   readonly adoptPools?: boolean | undefined;
   readonly queueSize?: number | undefined;
@@ -71,12 +81,16 @@ export interface StartedSandboxes extends AsyncDisposable {
   readonly faces: readonly ApiFace[];
   /** Of the console. */
   readonly sessions: ConsoleSessions;
+  readonly audit: AuditTrail;
   readonly gateway: Pick<ServedGateway, "address" | "domain" | "authorityFile">;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
 }
 
 const mib = 1024 ** 2;
+
+/** What clients of E2B start from when they name nothing is what this machine has. */
+const usualBaseImages = "e2bdev/base = host\ne2bdev/code-interpreter = host\n";
 
 /** Ends in the opposite order: controllers, the cache that they read, history, node. Throws CliError for what its user can see to. */
 export async function startSandboxes(options: SandboxesOptions): Promise<StartedSandboxes> {
@@ -85,43 +99,35 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const { tracer } = parts.use(await openTracing(options));
   const privateKey = await controlPlaneKey(home.controlPlaneKeyFile);
   const publicKey = publicKeyText(privateKey);
-  const { startEmbeddedNode } = await import("./embedded-node.ts");
-  const node = parts.use(
-    await startEmbeddedNode({
-      ...options,
-      home: home.folder,
-      publicKey,
-      teamOfPool: teamIn(cache),
-      imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
-    }).catch(asNodeFailure),
-  );
-  options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  const node = parts.use(await startNode(options, publicKey).catch(asNodeFailure));
   await createFirstObjects(store);
-  const location = options.databaseUrl ?? home.historyFile;
-  const { history } = parts.use(await startHistory({ location, clock, log, keepMs: options.retentionMs }).catch(asHistoryFailure));
+  const { history } = parts.use(await historyOf(options).catch(asHistoryFailure));
   parts.defer(() => cache.stop());
 
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
+  const basis = { client: store, cache, history, clock, log, metrics };
+  const volumes = parts.adopt(new VolumeCache(basis), (followed) => followed.stop());
+  const common = { ...basis, publicKey, maxUses, digests: node.digests, abilities, volumes, volumeData: node.runtime.volumes };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const { queueSize, maxTimeoutMs, adoptPools, version } = options;
+  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries, logRetentionMs, logSizeKib } = options;
+  const wanted = { queueSize, maxTimeoutMs, version, auditEntries };
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
-  const consoleFiles = dashboardFiles(log);
-  const offered = { ...common, ...access, plugins, activity, tracer, queueSize, maxTimeoutMs, version, consoleFiles };
-  const services = parts.use(openSandboxServices(offered));
+  const own = { plugins, activity, tracer, consoleFiles: dashboardFiles(log), builds: buildsIn(home) };
+  const services = parts.use(openSandboxServices({ ...common, ...access, ...own, ...wanted }));
   const pressure = pressureOf(services.claims);
   const webhooks = { namespace: defaultWebhookNamespace, hosts: options.webhookHosts ?? [] };
   const lastActive = joinedSources([activity, traffic]);
-  parts.use(
-    startControlPlane({ ...common, plugins, pressure, daemon: daemons, lastActive, clusterID: localClusterID, adoptPools, webhooks }),
-  );
-  await cache.run();
+  const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
+  const kept = { keptLogs, clusterID: localClusterID, adoptPools, checkpoints: node.checkpoints, webhooks };
+  parts.use(startControlPlane({ ...common, ...kept, plugins, pressure, daemon: daemons, lastActive }));
+  await Promise.all([cache.run(), volumes.run()]);
+  services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
   const { api, maxOpen, maxOpenOfSandbox } = options;
@@ -131,10 +137,35 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   return {
     faces: services.faces(gateway.domain, options.host, gateway.address),
     sessions: services.sessions,
+    audit: services.audit,
     gateway,
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+/** Each team's images have a limit, and their bytes are told to the limits of teams. */
+async function startNode(options: SandboxesOptions, publicKey: string): Promise<EmbeddedNode> {
+  const { home, cache, access } = options;
+  const { startEmbeddedNode } = await import("./embedded-node.ts");
+  const node = await startEmbeddedNode({
+    ...options,
+    home: home.folder,
+    publicKey,
+    teamOfPool: teamIn(cache),
+    imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
+  });
+  access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  return node;
+}
+
+async function historyOf(options: SandboxesOptions): ReturnType<typeof startHistory> {
+  const { home, clock, log, retentionMs: keepMs, auditRetentionMs: keepAuditMs, logRetentionMs: keepLogsMs } = options;
+  return await startHistory({ location: options.databaseUrl ?? home.historyFile, clock, log, keepMs, keepAuditMs, keepLogsMs });
+}
+
+function buildsIn({ buildsFolder: folder }: HomeFolder): BuildsOptions {
+  return { folder, usualImages: readImageMap({ data: { images: usualBaseImages } }), builderEnv: "base" };
 }
 
 /** A pool that the cache does not have, or not yet, is of no known team. */

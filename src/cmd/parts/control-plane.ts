@@ -8,6 +8,7 @@ import { annotatedActivity } from "#life/end/timeout-deps.ts";
 import { startTimeoutController } from "#life/end/reconcile-timeouts.ts";
 import { defaultTimeoutLimits } from "#life/end/timeout-deps.ts";
 import { EndRecorder } from "#life/record/end-recorder.ts";
+import { defaultKeptLogBytes, LogKeeper, type LogKeeperDeps } from "#life/record/keep-log.ts";
 import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
 import { podMetrics } from "#life/pod-metrics.ts";
 import { startPodController } from "#life/reconcile-pod.ts";
@@ -17,8 +18,12 @@ import { startPoolController } from "#controllers/pool/reconcile-pool.ts";
 import { startRecycleController } from "#life/recycle/recycle-loop.ts";
 import { startScalingController } from "#controllers/scaling/reconcile-scaling.ts";
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
-import { startUnattended } from "#controllers/unattended/tell-unattended.ts";
+import { startVolumeController } from "#controllers/volume/reconcile-volume.ts";
+import { startCheckpointController } from "#controllers/checkpoint/reconcile-checkpoint.ts";
+import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
+import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
 import type { Controller } from "#kube/controller/controller.ts";
 import { Expectations } from "#kube/controller/expectations.ts";
@@ -41,6 +46,8 @@ import { type HistoryOptions, openHistory } from "#store/open-history.ts";
 import { runRetention } from "#store/retention.ts";
 
 export interface ControlPlaneOptions extends DaemonSettings {
+  /** Of ended sandboxes; left out: none are kept. */
+  readonly keptLogs?: Pick<LogKeeperDeps, "pods" | "maxBytes"> | undefined;
   readonly client: ObjectClient;
   /** Run and stopped by the caller, because its services read from the same cache. */
   readonly cache: SandboxCache;
@@ -49,7 +56,13 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly abilities: Pick<EngineAbilities, "userNamespaces">;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes" | "checkpoint">;
+  /** Objects of volumes, run and stopped by the caller; nothing acts on them when left out. */
+  readonly volumes?: VolumeCache | undefined;
+  /** Where the engine has volumes. */
+  readonly volumeData?: Volumes | undefined;
+  /** Left out where the ability is missing. */
+  readonly checkpoints?: CheckpointImages | undefined;
   /** Demand for pods: refilling yields to claims, and pools report how many requests wait. Left out: no demand. */
   readonly pressure?: ClaimPressure | undefined;
   /** Tells which sandbox a container serves: whether a sandbox was armed, and whether a pod may become idle. */
@@ -94,18 +107,28 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
   const resting = restingPods(options);
   const refusals = new PoolRefusals(clock);
   const common = { ...options, events, observer, random, maxUses, resting, refusals };
-  const { clusterID } = options;
+  const { clusterID, volumes, volumeData: engine } = options;
   if (clusterID === undefined) options.log.warn({}, "SandboxEnvs are not kept: this server has no cluster id (--cluster-id)");
   return [
     ...(clusterID === undefined ? [] : [startEnvController({ ...common, clusterID }), startAdoptionController({ ...common, clusterID })]),
     startPoolController({ ...common, expectations: new Expectations(clock), creationsAtOnce }),
     ...(clusterID === undefined ? [] : [startScalingController({ ...common, clusterID })]),
     ...(templateStatus ? [startTemplateController(common)] : []),
-    startPodController({ ...common, recorder: new EndRecorder(options), recycleTimeoutMs: defaultRecycleTimeoutMs }),
+    startPodController({
+      ...common,
+      recorder: new EndRecorder(options),
+      logs: logKeeper(options),
+      recycleTimeoutMs: defaultRecycleTimeoutMs,
+    }),
     startRecycleController(common),
-    startUnattended(common),
+    ...(volumes === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
+    startCheckpointController(common),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
+}
+
+function logKeeper({ keptLogs, history, clock, log }: ControlPlaneOptions): LogKeeper | undefined {
+  return keptLogs && new LogKeeper({ ...keptLogs, store: history.logs, clock, log });
 }
 
 /** Demand as seen by the claims of this process. */
@@ -127,7 +150,7 @@ export interface StartedHistory extends AsyncDisposable {
 }
 
 /** The history, and the loop that forgets what is old in it. Throws HistoryError. */
-export async function startHistory(options: HistoryOptions & { readonly keepMs?: number | undefined }): Promise<StartedHistory> {
+export async function startHistory(options: HistoryOptions & Keeping): Promise<StartedHistory> {
   const history = await openHistory(options);
   const retention = startRetention({ ...options, history });
   return {
@@ -139,16 +162,35 @@ export async function startHistory(options: HistoryOptions & { readonly keepMs?:
   };
 }
 
-export interface RetainedHistory {
+/** Undefined where no logs are kept. */
+export function keptLogsOf(pods: LogKeeperDeps["pods"], settings: LogSettings): ControlPlaneOptions["keptLogs"] {
+  const { logRetentionMs = settings.usualMs, logSizeKib } = settings;
+  if (logRetentionMs === 0) return undefined;
+  return { pods, maxBytes: logSizeKib === undefined ? defaultKeptLogBytes : logSizeKib * 1024 };
+}
+
+export interface LogSettings {
+  readonly logRetentionMs?: number | undefined;
+  readonly logSizeKib?: number | undefined;
+  /** How long they are kept where nothing is said. */
+  readonly usualMs: number;
+}
+
+export interface Keeping {
+  readonly keepMs?: number | undefined;
+  readonly keepAuditMs?: number | undefined;
+  readonly keepLogsMs?: number | undefined;
+}
+
+export interface RetainedHistory extends Keeping {
   readonly history: HistoryStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly keepMs?: number | undefined;
 }
 
-export function startRetention({ history, clock, log, keepMs }: RetainedHistory): AsyncDisposable {
+export function startRetention({ history, ...options }: RetainedHistory): AsyncDisposable {
   const stop = new AbortController();
-  const ended = runRetention({ clock, log, history, ...(keepMs !== undefined && { keepMs }) }, stop.signal);
+  const ended = runRetention({ ...options, history }, stop.signal);
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort(new Error("the history is closed"));

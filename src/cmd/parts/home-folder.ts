@@ -14,6 +14,8 @@ export interface HomeFolder {
   readonly socketPath: string;
   /** The running server and its addresses, for people and for `agentbox env`. */
   readonly serverFile: string;
+  /** Files and logs of template builds. */
+  readonly buildsFolder: string;
   readonly logFile: string;
   readonly controlPlaneKeyFile: string;
   /** Certificates of the gateway, if none are configured. */
@@ -45,6 +47,7 @@ export function homeFolder(env: Readonly<Record<string, string | undefined>>): H
     runFolder,
     socketPath,
     serverFile: join(runFolder, "server.json"),
+    buildsFolder: join(folder, "builds"),
     logFile: join(folder, "logs", "agentbox.log"),
     controlPlaneKeyFile: join(folder, "keys", "control-plane.pem"),
     certificateFolder: join(folder, "certificates"),

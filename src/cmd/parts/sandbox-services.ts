@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import type { ApiFace } from "#api/http/api-server.ts";
 import { type ConsoleDeps, consoleFace } from "#api/console/console-face.ts";
 import type { ConsoleFiles } from "#api/console/console-files.ts";
-import { e2bFace } from "#api/e2b/e2b-face.ts";
+import { e2bFace, volumeContentFace } from "#api/e2b/e2b-face.ts";
 import { mcpFace } from "#api/mcp/mcp-face.ts";
 import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
@@ -17,6 +17,7 @@ import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { openPodStream } from "#daemon-client/pod-stream.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { EventRecorder } from "#kube/events/event-recorder.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -33,6 +34,8 @@ import { type ClaimQueueOptions, defaultQueueLimits } from "#scheduling/claim-qu
 import type { LocalCluster, EnvDeps } from "#services/envs/env-deps.ts";
 import { type SandboxServiceDeps, openSandboxService } from "#services/open-sandbox-service.ts";
 import { ExecTokens } from "#services/inside/exec-tokens.ts";
+import type { JoinTerminal } from "#services/inside/kept-terminals.ts";
+import { type CheckpointService, openCheckpointService } from "#services/checkpoints/checkpoint-service.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
@@ -40,6 +43,8 @@ import { CreateRate } from "#services/limits/create-rate.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { openSandboxInside } from "#services/inside/sandbox-inside.ts";
 import { ChangeFeed } from "#services/reading/change-feed.ts";
+import { AuditTrail } from "#services/audit/audit-trail.ts";
+import { auditReader } from "#services/audit/read-audit.ts";
 import { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { CreateLog } from "#services/usage/create-log.ts";
 import { SizeLog } from "#services/pools/size-log.ts";
@@ -49,21 +54,28 @@ import { poolSize, type PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
 import type { ExecRequest, SandboxService } from "#services/sandbox-service.ts";
 import { daemonVariables } from "#services/inside/sandbox-variables.ts";
-import { type SandboxTokens, sandboxTokens } from "#services/creating/sandbox-tokens.ts";
+import { type SandboxTokens, sandboxTokens, volumeTokens } from "#services/creating/sandbox-tokens.ts";
 import { createLimits } from "#services/creating/check-create.ts";
 import { daemonUse } from "#services/usage/daemon-use.ts";
 import { tellOomKills } from "#services/usage/oom-events.ts";
 import type { ReadPodUse } from "#services/usage/pod-use.ts";
 import { sandboxUsage } from "#services/usage/sandbox-usage.ts";
+import { usageOverTime } from "#services/usage/usage-over-time.ts";
 import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
+import { createOfBuilt } from "#services/builds/create-built.ts";
+import type { BuildBook } from "#services/builds/build-book.ts";
 import { isLoopback } from "./serve-api.ts";
+import { bookOver, type BuildsOptions, type OpenedBuilds, openTemplateBuilds, type TemplateBuildParts } from "./template-builds.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
 import { webhookService } from "#services/webhooks/webhook-service.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
+import { openVolume } from "#services/volumes/volume-contents.ts";
+import { volumeService } from "#services/volumes/volume-service.ts";
+import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
 /** Where webhooks are on one machine. */
@@ -99,11 +111,18 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
+  /** Where the engine has volumes: their objects, run and stopped by the caller, and their data. */
+  readonly volumes?: VolumeCache | undefined;
+  readonly volumeData?: Volumes | undefined;
   /** How many creates may wait at a time; as usual when left out. */
   readonly queueSize?: number | undefined;
   /** The longest that E2B's clients may ask for; as on the native API when left out. */
   readonly maxTimeoutMs?: number | undefined;
+  /** Entries that the audit log keeps of each team; as usual when left out. */
+  readonly auditEntries?: number | undefined;
+  /** Where template builds keep their files; builds are not offered when left out. */
+  readonly builds?: BuildsOptions | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
   /** Of AgentBox, for clients that ask; not told when left out. */
@@ -117,36 +136,41 @@ export interface SandboxServicesOptions extends DaemonSettings {
 export interface SandboxServices extends AsyncDisposable {
   readonly claims: SandboxClaims;
   readonly sandboxes: SandboxService;
+  readonly checkpoints: CheckpointService;
   /** Of the console; the API accepts them. */
   readonly sessions: ConsoleSessions;
+  /** Of the server; the API tells it. */
+  readonly audit: AuditTrail;
   readonly tokens: SandboxTokens;
   /**
    * `sandboxUrl`: address for programs of this machine. `domain`: domain of the sandboxes' hosts, for E2B's clients. `apiHost`: where the API listens; left
    * out: anywhere.
    */
   readonly faces: (domain: string, apiHost?: string, sandboxUrl?: string) => readonly ApiFace[];
+  /** Takes up template builds that an ended process has left, once the cache has everything. */
+  readonly openBuilds: () => void;
   /** Ends creates that wait, so that their callers have an answer while there still is a server; everything else goes on. */
   readonly refuseCreates: () => Promise<void>;
 }
 
 export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
-  const { cache, clock, log, privateKey, podUse, guard, processes } = options;
-  const rate = new CreateRate({ limits: guard, clock, processes });
+  const { cache, clock, log, privateKey, guard } = options;
   const creates = new CreateLog(clock);
-  const onMiss = (team: string): void => creates.miss(team);
-  const opened = openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss });
-  const claims = { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+  const book = options.builds && bookOver(options);
+  const claims = loggedClaims(options, book, creates);
   const refuseCreates = once(claims);
   const live = new LiveSandboxes(cache.pods);
   guard.countSandboxes(countSandboxes(live), countTaken(live));
   const tokens = sandboxTokens(privateKey);
   const variables = daemonVariables({ http: options.http, tokens });
   const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
   const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
-  const fleet = fleetServices({ ...options, live, limits: guard });
-  const read = podUse ?? daemonUse({ http: options.http, tokens });
-  const onOomKills = oomTeller(options);
-  const sampler = new UsageSampler({ ...options, live, read, onOomKills, sampled: podUse === undefined ? "asked" : "all" });
+  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
+  const ofVolumes = volumeParts(options);
+  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const sampler = usageSampler(options, live, tokens);
   const usage = sandboxUsage({ cache, sampler });
   const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
   const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
@@ -156,29 +180,95 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const sizes = new SizeLog({ cache, clock });
   const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
   const webhooks = webhookService({ ...options, namespace: options.keysNamespace ?? defaultWebhookNamespace });
+  const { audit: entries, usage: store } = options.history;
+  const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
+  const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
   return {
     claims,
     sandboxes,
+    checkpoints,
     sessions,
+    audit,
     tokens,
     faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, execTokens, clock, log }),
+      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
       fleetFace(fleet),
-      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock }),
+      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
       ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, sources, statistics, usage, webhooks, sizeOf, ...tokens, domain, maxTimeoutSeconds }),
+      e2bFace({
+        sandboxes,
+        checkpoints,
+        sources,
+        builds: built?.builds,
+        statistics,
+        usage,
+        webhooks,
+        sizeOf,
+        volumes,
+        ...tokens,
+        domain,
+        maxTimeoutSeconds,
+      }),
+      volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
       mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
     ],
+    openBuilds: () => built?.open(),
     refuseCreates,
     [Symbol.asyncDispose]: async () => {
+      await built?.[Symbol.asyncDispose]();
       changes[Symbol.dispose]();
       sizes[Symbol.dispose]();
       sampler[Symbol.dispose]();
       live[Symbol.dispose]();
       await refuseCreates();
+      await audit[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Creates and ends of sandboxes. Each create is counted, and so is one that found no idle pod. */
+function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
+  const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
+  const onMiss = (team: string): void => creates.miss(team);
+  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+}
+
+/** Where the node is in another process, daemons are asked, and only when a caller wants to know. */
+function usageSampler(options: SandboxServicesOptions, live: LiveSandboxes, tokens: SandboxTokens): UsageSampler {
+  const { podUse } = options;
+  const read = podUse ?? daemonUse({ http: options.http, tokens });
+  return new UsageSampler({ ...options, live, read, onOomKills: oomTeller(options), sampled: podUse === undefined ? "asked" : "all" });
+}
+
+/** What the uses of volumes and their content share. Limits count the volumes that there are. */
+function volumeParts({ guard, volumes, volumeData: engine, privateKey, clock }: SandboxServicesOptions) {
+  if (volumes !== undefined)
+    guard.countVolumes(
+      (...of) => volumes.count(...of),
+      (...of) => volumes.sizeMiB(...of),
+    );
+  return { tokenOf: volumeTokens(privateKey), volumes, engine, clock };
+}
+
+/** A create may name a template that was built. */
+function withBuilt(book: BuildBook | undefined, claims: SandboxClaims): SandboxClaims {
+  if (book === undefined) return claims;
+  return {
+    ...claims,
+    create: async (caller, command, options) => await claims.create(caller, createOfBuilt(book, caller, command), options),
+    createMany: async (caller, command, options) => await claims.createMany(caller, createOfBuilt(book, caller, command), options),
+  };
+}
+
+type BuildServices = Pick<TemplateBuildParts, "sandboxes" | "checkpoints" | "inside" | "sources" | "envs">;
+
+function openBuilds(options: SandboxServicesOptions, book: BuildBook | undefined, services: BuildServices): OpenedBuilds | undefined {
+  const { builds } = options;
+  if (builds === undefined || book === undefined) return undefined;
+  return openTemplateBuilds({ ...options, ...services, options: builds, book });
 }
 
 function consoleFaces(
@@ -222,7 +312,11 @@ interface FleetDeps extends Omit<PoolDeps & EnvDeps & TemplateDeps, "namespace" 
 const thisMachine: LocalCluster = { engine: "embedded", id: "local" };
 
 /** What the API has beside sandboxes. */
-function fleetServices({ poolNamespace: namespace = "default", cluster = thisMachine, ...deps }: FleetDeps): FleetServices {
+function fleetServices({
+  poolNamespace: namespace = "default",
+  cluster = thisMachine,
+  ...deps
+}: FleetDeps): Omit<FleetServices, "volumes"> {
   return {
     pools: poolService({ ...deps, namespace }),
     envs: envService({ ...deps, namespace, cluster }),

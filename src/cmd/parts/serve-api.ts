@@ -14,6 +14,7 @@ import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { defaultQueueLimits } from "#scheduling/claim-queue.ts";
+import type { AuditTrail } from "#services/audit/audit-trail.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { type InstanceTypeService, instanceTypeService } from "#services/templates/instance-type-service.ts";
 import { type KeyService, openKeyService } from "#services/keys/key-service.ts";
@@ -70,6 +71,8 @@ export interface ApiOptions {
   readonly access: Access;
   /** Of the console; none where there is no console. */
   readonly sessions?: ConsoleSessions | undefined;
+  /** The audit log; none where there is no database. */
+  readonly audit?: AuditTrail | undefined;
   /** Beside the routes of keys, limits and instance types, which are always there. */
   readonly faces: readonly ApiFace[];
   readonly rateLimit: RateLimit;

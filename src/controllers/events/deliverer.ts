@@ -26,7 +26,7 @@ const atOnce = 16;
 const batch = 64;
 /** Between two looks, unless there is something new. */
 const [leastLookMs, mostLookMs] = [1000, 60_000];
-export const deliveryBackoff = { baseMs: 5000, maxMs: 10 * 60_000, jitter: "equal" } as const;
+const deliveryBackoff = { baseMs: 5000, maxMs: 10 * 60_000, jitter: "equal" } as const;
 
 export class Deliverer implements AsyncDisposable {
   readonly #deps: DelivererDeps;

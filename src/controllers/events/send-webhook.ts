@@ -51,7 +51,7 @@ async function send(dispatcher: Dispatcher, webhook: Webhook, { delivery, signal
 }
 
 /** The secret and the body, hashed; E2B's receivers compute the same. */
-export function signatureOf(secret: string, body: string): string {
+function signatureOf(secret: string, body: string): string {
   return createHash("sha256").update(`${secret}${body}`).digest("base64url");
 }
 

@@ -48,7 +48,7 @@ class Bench {
       digests: { resolve: async (image) => ({ digest: digestOf(image) }) },
     });
     this.tools.ledger.follow(this.cache.pods);
-    this.tools.sums.follow(this.cache.pools);
+    this.tools.sums.follow(this.cache);
     this.#fill(size);
   }
 

@@ -94,7 +94,7 @@ async function keepPods(tools: PoolTools, pool: SandboxPool, signal: AbortSignal
   const lacking =
     missing > 0 ? withinQuotas(tools, pool, counts, allowed(tools, pool, { missing, counts })) : { missing, trouble: undefined };
   // In the same turn in which they were counted.
-  using _ = tools.underWay.take(key, lacking.missing);
+  using _ = tools.underWay.take(key, replicasOf(counts), lacking.missing);
   const fill = await fillPool(tools, pool, { blueprint, missing: lacking.missing, counts }, signal);
   // Old pods are better than none, so nothing is replaced while nothing new can be made or too many are there.
   if (missing >= 0 && tools.memories.of(key).trouble === undefined) {
@@ -128,7 +128,11 @@ function allowed(
 }
 
 function otherPools({ cache, sums }: PoolTools): OtherPools {
-  return { podsOfOthers: (pool) => sums.podsOfOthers(pool), list: () => cache.pools.objects.list() };
+  return {
+    podsOfOthers: (pool) => sums.podsOfOthers(pool),
+    podsThereOfOthers: (pool) => sums.podsThereOfOthers(pool),
+    list: () => cache.pools.objects.list(),
+  };
 }
 
 function earliest(times: readonly (number | undefined)[]): Requeue {
@@ -175,7 +179,7 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
     ],
     following: [
       tools.ledger.follow(cache.pods),
-      tools.sums.follow(cache.pools),
+      tools.sums.follow(cache),
       tools.unready.follow(cache.pods),
       observeExpectations(deps),
       () => forgetEvents.remove(),
@@ -186,6 +190,8 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
 
 export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
   const pace = { ...defaultPoolPace, ...deps.pace };
+  const underWay = new PodsUnderWay();
+  const { cache } = deps;
   return {
     ...deps,
     pace,
@@ -193,10 +199,10 @@ export function poolTools(deps: PoolDeps & ControllerDeps): PoolTools {
     protectionWindowMs: deps.protectionWindowMs ?? ((pool) => protectionWindowOf(deps, pool)),
     refusals: deps.refusals ?? new PoolRefusals(deps.clock),
     ledger: new PoolLedger(),
-    sums: new PoolSums(),
+    sums: new PoolSums({ living: (key) => replicasOf(countPods(cache, key)), pool: (key) => cache.pools.objects.get(key), underWay }),
     unready: new UnreadySince(deps.clock),
     memories: new PoolMemories(pace, deps.random),
-    underWay: new PodsUnderWay(),
+    underWay,
     numbers: new PoolNumbers(deps),
   };
 }

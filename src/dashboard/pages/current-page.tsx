@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { Empty } from "../parts/empty.tsx";
 import { Link } from "../parts/link.tsx";
 import { hrefOf, place } from "../route.ts";
+import { AuditPage } from "./audit-page.tsx";
 import { EnvPage } from "./env-page.tsx";
 import { HealthPage } from "./health-page.tsx";
 import { HistoryPage } from "./history-page.tsx";
@@ -16,6 +17,7 @@ import { PoolPage } from "./pool-page.tsx";
 import { SandboxList } from "./sandbox-list.tsx";
 import { TemplateList } from "./template-list.tsx";
 import { TemplatePage } from "./template-page.tsx";
+import { UsagePage } from "./usage-page.tsx";
 
 export function CurrentPage() {
   const [first = "", second, third] = place.value.parts;
@@ -35,6 +37,8 @@ const pages: ReadonlyMap<string, ComponentType> = new Map<string, ComponentType>
   ["templates", TemplateList],
   ["history", HistoryPage],
   ["keys", KeyList],
+  ["usage", UsagePage],
+  ["audit", AuditPage],
   ["limits", LimitPage],
   ["health", HealthPage],
 ]);

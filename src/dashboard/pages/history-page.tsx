@@ -1,48 +1,23 @@
 /** Ended sandboxes and their reasons, searched by the server, page by page. */
-import { useEffect, useState } from "preact/hooks";
-import type { Sandbox, SandboxQuery } from "#client/sandbox-types.ts";
+import type { Sandbox } from "#client/sandbox-types.ts";
 import { sandboxStopReasons } from "#model/keys.ts";
-import { api, messageOf } from "../api.ts";
+import { api } from "../api.ts";
 import { spanText } from "../format.ts";
 import { Ago } from "../parts/ago.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Link } from "../parts/link.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
+import { type LoadPage, usePages } from "../parts/use-pages.ts";
 import { hrefOf, place, setQuery } from "../route.ts";
 import { historyQuery } from "./history-query.ts";
 
-interface Found {
-  readonly rows: readonly Sandbox[];
-  readonly next?: string | undefined;
-  readonly error?: string;
-  readonly isLoading: boolean;
-}
-
-const nothing: Found = { rows: [], isLoading: true };
-
 export function HistoryPage() {
   const { query } = place.value;
-  const text = query.toString();
-  const [found, setFound] = useState<Found>(nothing);
-  const load = async (before: Found, signal?: AbortSignal): Promise<void> => {
-    try {
-      const wish: SandboxQuery = { ...historyQuery(query), ...(before.next !== undefined && { cursor: before.next }) };
-      const page = await api.sandboxes.page(wish, signal);
-      setFound({ rows: [...before.rows, ...page.sandboxes], next: page.next, isLoading: false });
-    } catch (error) {
-      if (signal?.aborted !== true) setFound({ ...before, error: messageOf(error), isLoading: false });
-    }
+  const load: LoadPage<Sandbox> = async (cursor, signal) => {
+    const { sandboxes: rows, next } = await api.sandboxes.page({ ...historyQuery(query), ...cursor }, signal);
+    return { rows, next };
   };
-  useEffect(() => {
-    const end = new AbortController();
-    // One request after the user stops typing.
-    const timer = window.setTimeout(() => void load(nothing, end.signal), 200);
-    return () => {
-      window.clearTimeout(timer);
-      end.abort();
-    };
-  }, [text]);
-  const { rows, next, error, isLoading } = found;
+  const { rows, next, error, isLoading, more } = usePages(load, query.toString());
   return (
     <div class="page">
       <h1>History</h1>
@@ -59,7 +34,7 @@ export function HistoryPage() {
       )}
       {next !== undefined && (
         <div class="actions">
-          <button type="button" class="button" onClick={() => void load(found)}>
+          <button type="button" class="button" onClick={more}>
             Show older ones
           </button>
         </div>

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { bytesText } from "../format.ts";
+import { download } from "../parts/download.ts";
 import { Lazy } from "../parts/lazy.tsx";
 import { attempt } from "../parts/toasts.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
@@ -88,12 +89,4 @@ function Picture({ blob, name }: { readonly blob: Blob; readonly name: string })
 function pictureType(name: string): string {
   const end = name.split(".").at(-1)?.toLowerCase() ?? "";
   return `image/${end === "jpg" ? "jpeg" : end}`;
-}
-
-function download(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

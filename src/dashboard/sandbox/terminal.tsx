@@ -1,111 +1,113 @@
-/** A shell in the sandbox. It ends with its connection; Enter starts another one. */
-import { FitAddon } from "@xterm/addon-fit";
-import { Terminal } from "@xterm/xterm";
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { ClientTerminal } from "#client/terminal.ts";
-import { api, messageOf } from "../api.ts";
-import { withStyleNonce } from "./style-nonce.ts";
+/** Shells in the sandbox. They go on without this page: after a reload, and on another page, they are joined again. */
+import { useEffect, useState } from "preact/hooks";
+import type { KeptTerminal } from "#client/sandboxes.ts";
+import { api } from "../api.ts";
+import { attempt } from "../parts/toasts.tsx";
+import { rememberedShells, rememberShells } from "./open-shells.ts";
+import { Screen } from "./screen.tsx";
 
 interface Shell {
-  readonly id: number;
+  /** Undefined until it has been started. */
+  readonly pid?: number;
+  readonly key: number;
 }
 
+let keys = 0;
+const newShell = (pid?: number): Shell => ({ key: ++keys, ...(pid !== undefined && { pid }) });
+
 export function TerminalTab({ sandboxId }: { readonly sandboxId: string }) {
-  const [shells, setShells] = useState<readonly Shell[]>([{ id: 1 }]);
-  const [at, setAt] = useState(1);
-  const add = (): void => {
-    const id = Math.max(0, ...shells.map((shell) => shell.id)) + 1;
-    setShells([...shells, { id }]);
-    setAt(id);
+  const [shells, setShells] = useState<readonly Shell[]>([]);
+  const [others, setOthers] = useState<readonly KeptTerminal[]>([]);
+  const [at, setAt] = useState(0);
+  const show = (all: readonly Shell[], chosen: Shell | undefined = all.at(-1)): void => {
+    setShells(all);
+    setAt(chosen?.key ?? 0);
   };
-  const remove = (id: number): void => {
-    const rest = shells.filter((shell) => shell.id !== id);
-    setShells(rest);
-    if (at === id) setAt(rest.at(-1)?.id ?? 0);
+  useEffect(() => {
+    const stop = new AbortController();
+    const begin = async (): Promise<void> => {
+      const { open, rest } = await findShells(sandboxId, stop.signal);
+      if (stop.signal.aborted) return;
+      setOthers(rest);
+      show(open.length === 0 ? [newShell()] : open.map(({ pid }) => newShell(pid)));
+    };
+    void begin();
+    return () => stop.abort();
+  }, [sandboxId]);
+  const pids = shells.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  useEffect(() => {
+    if (shells.length > 0) rememberShells(sandboxId, pids);
+  }, [sandboxId, pids.join()]);
+  const shown = shells.find(({ key }) => key === at);
+  const close = async (shell: Shell): Promise<void> => {
+    if (shell.pid !== undefined) await attempt(() => api.sandboxes.endTerminal(sandboxId, shell.pid ?? 0).catch(() => {}));
+    const rest = shells.filter((one) => one !== shell);
+    show(rest.length === 0 ? [newShell()] : rest);
+  };
+  const renew = (shell: Shell): void => {
+    const fresh = newShell();
+    show(
+      shells.map((one) => (one.key === shell.key ? fresh : one)),
+      fresh,
+    );
+  };
+  const join = ({ pid }: KeptTerminal): void => {
+    setOthers(others.filter((other) => other.pid !== pid));
+    show([...shells, newShell(pid)]);
   };
   return (
     <>
       <div class="actions" role="group" aria-label="Terminals">
-        {shells.map(({ id }) => (
-          <button key={id} type="button" class={`button ${id === at ? "primary" : ""}`} aria-pressed={id === at} onClick={() => setAt(id)}>
-            Shell {id}
+        {shells.map((shell, index) => (
+          <button
+            key={shell.key}
+            type="button"
+            class={`button ${shell.key === at ? "primary" : ""}`}
+            aria-pressed={shell.key === at}
+            onClick={() => setAt(shell.key)}
+          >
+            Shell {index + 1}
           </button>
         ))}
-        <button type="button" class="button" onClick={add}>
+        <button type="button" class="button" onClick={() => show([...shells, newShell()])}>
           New shell
         </button>
-        {shells.length > 1 && (
-          <button type="button" class="button" onClick={() => remove(at)}>
-            Close shell {at}
+        {others.map((other) => (
+          <button key={other.pid} type="button" class="button" title={other.command.join(" ")} onClick={() => join(other)}>
+            Join terminal {other.pid}
+          </button>
+        ))}
+        {shells.length > 1 && shown !== undefined && (
+          <button type="button" class="button" onClick={() => void close(shown)}>
+            End shell {shells.indexOf(shown) + 1}
           </button>
         )}
       </div>
-      {shells.map(({ id }) => (
-        <div key={id} class="terminal-frame" hidden={id !== at} style={id === at ? {} : { display: "none" }}>
-          <OneTerminal sandboxId={sandboxId} isShown={id === at} />
+      {shells.map((shell) => (
+        <div key={shell.key} class="terminal-frame" hidden={shell.key !== at} style={shell.key === at ? {} : { display: "none" }}>
+          <Screen
+            sandboxId={sandboxId}
+            pid={shell.pid}
+            isShown={shell.key === at}
+            onStarted={(pid) => setShells((all) => all.map((one) => (one.key === shell.key ? { ...one, pid } : one)))}
+            onAgain={() => renew(shell)}
+          />
         </div>
       ))}
     </>
   );
 }
 
-function OneTerminal({ sandboxId, isShown }: { readonly sandboxId: string; readonly isShown: boolean }) {
-  const element = useRef<HTMLDivElement>(null);
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    const host = element.current;
-    if (host === null) return;
-    return openTerminal(host, sandboxId, () => setTurn((last) => last + 1));
-  }, [sandboxId, turn]);
-  useEffect(() => {
-    if (isShown) element.current?.querySelector<HTMLElement>("textarea")?.focus();
-  }, [isShown]);
-  return <div ref={element} style={{ height: "100%" }} />;
+interface Found {
+  /** That this page had open before. */
+  readonly open: readonly KeptTerminal[];
+  /** Of other pages and of SDKs. */
+  readonly rest: readonly KeptTerminal[];
 }
 
-/** Returns a function that ends it. `again` is called when the user wants a new shell. */
-function openTerminal(host: HTMLElement, sandboxId: string, again: () => void): () => void {
-  const screen = new Terminal({
-    fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
-    fontSize: 13,
-    theme: { background: "#0b0e13", foreground: "#e8ecf1" },
-    screenReaderMode: true,
-  });
-  const fit = new FitAddon();
-  screen.loadAddon(fit);
-  withStyleNonce(() => screen.open(host));
-  fit.fit();
-  const end = new AbortController();
-  const watch = new ResizeObserver(() => host.clientHeight > 0 && fit.fit());
-  watch.observe(host);
-  const live = async (): Promise<void> => {
-    const why = await run(screen, sandboxId, end.signal);
-    if (end.signal.aborted) return;
-    screen.write(`\r\n\x1b[2m${why}. Press Enter for a new shell.\x1b[0m\r\n`);
-    screen.onData((typed) => typed === "\r" && again());
-  };
-  void live();
-  screen.focus();
-  return () => {
-    end.abort();
-    watch.disconnect();
-    screen.dispose();
-  };
-}
-
-/** Resolves with the reason of its end. */
-async function run(screen: Terminal, sandboxId: string, signal: AbortSignal): Promise<string> {
-  try {
-    const wish = { rows: screen.rows, cols: screen.cols, env: { TERM: "xterm-256color" } };
-    const shell: ClientTerminal = await api.sandboxes.terminal(sandboxId, wish, { onOutput: (bytes) => screen.write(bytes), signal });
-    const listeners = [screen.onData((typed) => shell.type(typed)), screen.onResize(({ rows, cols }) => shell.resize(rows, cols))];
-    try {
-      const { exitCode } = await shell.ended;
-      return `The shell has ended with exit code ${exitCode}`;
-    } finally {
-      for (const listener of listeners) listener.dispose();
-    }
-  } catch (error) {
-    return messageOf(error).replace(/\.$/, "");
-  }
+async function findShells(sandboxId: string, signal: AbortSignal): Promise<Found> {
+  const remembered = rememberedShells(sandboxId);
+  const all = await api.sandboxes.terminals(sandboxId, signal).catch(() => []);
+  const open = remembered.flatMap((pid) => all.find((one) => one.pid === pid) ?? []);
+  return { open, rest: all.filter(({ pid }) => !remembered.includes(pid)) };
 }

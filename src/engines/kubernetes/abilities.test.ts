@@ -29,7 +29,7 @@ test("what a cluster can do changes with its nodes and with its API server", () 
 });
 
 test("one machine pauses and enforces egress rules, and its pods need not ask for users of their own", () => {
-  const { pause, egress, objects, userNamespaces } = embeddedAbilities;
-  expect([pause("local"), egress(), objects()]).toEqual([able, able, able]);
-  expect(userNamespaces()).toMatchObject({ able: false });
+  const machine = embeddedAbilities;
+  expect([machine.pause("local"), machine.egress(), machine.objects()]).toEqual([able, able, able]);
+  expect(machine.userNamespaces()).toMatchObject({ able: false });
 });

@@ -13,7 +13,10 @@ export interface ClusterFacts {
 export function kubernetesAbilities(facts: ClusterFacts): EngineAbilities {
   return {
     pause: (nodeName) => (facts.freezes(nodeName) ? able : cannotPause(facts, nodeName)),
+    checkpoint: () => noCheckpoints,
+    memoryCheckpoint: () => noCheckpoints,
     egress: () => noEgress,
+    volumes: () => noVolumes,
     userNamespaces: () => (facts.userNamespaces() ? able : noUsers),
     objects: () => (facts.isServerGone() ? gone : able),
   };
@@ -26,8 +29,14 @@ function cannotPause({ freezes }: ClusterFacts, nodeName: string | undefined): A
   );
 }
 
+const noCheckpoints = unable(
+  "checkpoints of sandboxes are not taken on a cluster by this version: copy files out of the sandbox, or run AgentBox on one machine (agentbox up)",
+);
 const noEgress = unable(
   "this cluster cannot enforce egress rules of single sandboxes: close networks for all of them with NetworkPolicies",
+);
+const noVolumes = unable(
+  "volumes are not there on Kubernetes yet: name a PersistentVolumeClaim in the SandboxTemplate instead, which every sandbox of the pool then shares",
 );
 const noUsers = unable("not every node of this cluster can give a pod Linux users of its own");
 const gone = unable("the object server does not answer now: sandboxes that run go on, new ones cannot be made");

@@ -73,7 +73,7 @@ describe("image volumes", () => {
     ],
     ["are not there when a node's runtime is too old", false, { take: kept, nodes: [aNode(), aNode({ runtime: "containerd://1.7.27" })] }],
     ["are not there when a kubelet is too old", false, { take: kept, nodes: [aNode({ kubelet: "v1.32.4" })] }],
-    ["are not there when nobody knows the runtime", false, { take: kept, nodes: [aNode({ runtime: "other://9.9.9" })] }],
+    ["are not there when the runtime is unknown", false, { take: kept, nodes: [aNode({ runtime: "other://9.9.9" })] }],
     ["are there on CRI-O", true, { take: kept, nodes: [aNode({ runtime: "cri-o://1.34.0" })] }],
     ["do not depend on nodes that take no pods", true, { take: kept, nodes: [aNode(), aNode({ ready: false, kubelet: "v1.20.0" })] }],
     ["do not depend on cordoned nodes", true, { take: kept, nodes: [aNode(), aNode({ unschedulable: true, kubelet: "v1.20.0" })] }],

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { WarmConnections } from "./warm-connections.ts";
 
-/** A server with the connections that are needed for what was asked at once; `isUp` false: nobody answers. */
+/** A server with the connections that are needed for what was asked at once; with `isUp` false it does not answer. */
 function scene(count: number, seen?: () => number) {
   const clock = new SteppedClock();
   const server = { open: 0, atOnce: 0, tries: 0, rounds: [] as number[], isUp: true };

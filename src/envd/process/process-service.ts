@@ -22,6 +22,7 @@ import type {
   StreamInputRequest,
   UpdateRequest,
 } from "#envd-protocol/process-messages.ts";
+import { terminalHeaders } from "#envd-protocol/process-messages.ts";
 import { commandEnvironment, sandboxVariables } from "./environment.ts";
 import { type Command, launch, type TerminalSize } from "./launch.ts";
 import { followProcess } from "./process-stream.ts";
@@ -47,7 +48,10 @@ export class ProcessService {
 
   readonly handlers: Handlers = {
     unary: {
-      "process.Process/List": async () => ({ processes: this.#table.running.map(infoOf) }),
+      "process.Process/List": async (_: object, { headers }) => {
+        const isWanted = (process: RunningProcess): boolean => headers[terminalHeaders.only] === undefined || process.hasTerminal;
+        return { processes: this.#table.running.filter(isWanted).map(infoOf) };
+      },
       "process.Process/Update": (request: UpdateRequest) => this.#update(request),
       "process.Process/SendInput": async ({ process, input }: SendInputRequest) => {
         await this.#table.findRunning(process).write(input ?? {});
@@ -84,7 +88,8 @@ export class ProcessService {
     const process = this.#table.find(request.process);
     const { deadline, timer } = this.#deadline(call, () => {});
     try {
-      await followProcess({ process, call, stream, clock: this.#deps.clock, deadline });
+      const replay = call.headers[terminalHeaders.replay] !== undefined;
+      await followProcess({ process, call, stream, clock: this.#deps.clock, deadline, replay });
     } finally {
       timer?.cancel();
     }

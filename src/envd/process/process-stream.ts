@@ -13,16 +13,20 @@ export interface Following {
   readonly clock: Clock;
   /** Aborted, with the reason, when the caller's time is over. */
   readonly deadline: AbortSignal;
+  /** Begins with what a terminal wrote last. */
+  readonly replay?: boolean;
 }
 
 /** Sends the events of a process to one client until the process ends, the client disconnects, or its time is over. Throws ConnectError. */
-export async function followProcess({ process, call, stream, clock, deadline }: Following): Promise<void> {
+export async function followProcess({ process, call, stream, clock, deadline, replay = false }: Following): Promise<void> {
   const send = (event: ProcessEvent): void => stream.send({ event });
   send({ start: { pid: process.pid } });
   if (process.end !== undefined) {
     send({ end: process.end });
     return;
   }
+  // Read and followed in one turn, so that nothing is sent twice and nothing is left out.
+  if (replay && process.recentOutput.length > 0) send({ data: { pty: process.recentOutput.toString("base64") } });
   const every = keepaliveSeconds(call.headers) * 1000;
   const done = Promise.withResolvers<void>();
   let timer: Timer | undefined;

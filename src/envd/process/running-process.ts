@@ -4,6 +4,7 @@ import type { EndEvent, ProcessConfig, ProcessInput } from "#envd-protocol/proce
 import type { Launched } from "./launch.ts";
 import type { TerminalSize } from "./launch.ts";
 import { OutputFan, type OutputListener } from "./output-fan.ts";
+import { RecentOutput } from "./recent-output.ts";
 
 /** How long to wait for the output of a killed process: a child may keep it open for ever. */
 const lastWordsMs = 100;
@@ -20,6 +21,7 @@ export class RunningProcess {
   readonly #launched: Launched;
   readonly #fan: OutputFan;
   readonly #listeners = new Set<ProcessListener>();
+  readonly #recent = new RecentOutput();
   readonly #clock: Clock;
   readonly #patience = Promise.withResolvers<void>();
   #isKilled = false;
@@ -48,6 +50,11 @@ export class RunningProcess {
 
   get hasTerminal(): boolean {
     return this.#launched.resize !== undefined;
+  }
+
+  /** What a terminal wrote last, for a client that comes back to it. Nothing for other processes. */
+  get recentOutput(): Buffer {
+    return this.#recent.bytes;
   }
 
   listen(listener: ProcessListener): void {
@@ -104,7 +111,12 @@ export class RunningProcess {
 
   async #live(): Promise<EndEvent> {
     const { ended, outputs } = this.#launched;
-    for (const [name, { socket }] of outputs) socket.on("data", (chunk: Buffer) => this.#fan.data(name, chunk));
+    for (const [name, { socket }] of outputs) {
+      socket.on("data", (chunk: Buffer) => {
+        if (name === "pty") this.#recent.add(chunk);
+        this.#fan.data(name, chunk);
+      });
+    }
     const { code, signal } = await ended;
     const end = endEvent(code, signal);
     this.#hasExited = true;

@@ -54,7 +54,7 @@ describe.skipIf(!asRoot)("garbage collection", () => {
     for (const layer of [...first.layers, ...second.layers])
       expect(existsSync(join(layer, layer === first.layers[1] ? "base" : "app"))).toBe(true);
     expect(existsSync(third.layers[0] ?? "")).toBe(false);
-    // And they can still be mounted without asking anybody.
+    // And they can still be mounted without asking a registry.
     const again = await bench.store.ensure(name("1"), { pullPolicy: "Never" });
     expect(again).toEqual(first);
   });

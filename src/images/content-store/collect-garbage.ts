@@ -4,7 +4,7 @@ import { chainIds, parseConfig } from "../image-config.ts";
 import { parseManifest } from "../manifest.ts";
 import type { ContentStore } from "./content-store.ts";
 import { readParts } from "./image-parts.ts";
-import type { StoredImage } from "./image-records.ts";
+import { isOnlyHere, type StoredImage } from "./image-records.ts";
 
 export interface GarbageOptions {
   /** Images in use, by digest or id, beside those that are held on disk. */
@@ -55,7 +55,7 @@ export function removeImage(store: ContentStore, name: string, signal?: AbortSig
 }
 
 function isUnused(image: StoredImage, inUse: ReadonlySet<Digest>, { keepNewerThan = Infinity }: GarbageOptions): boolean {
-  if (image.source === "import" || [image.digest, image.manifest, image.id].some((digest) => inUse.has(digest))) return false;
+  if (isOnlyHere(image) || [image.digest, image.manifest, image.id].some((digest) => inUse.has(digest))) return false;
   return keepNewerThan === Infinity || Math.max(image.since, image.lastUsed) <= keepNewerThan;
 }
 
@@ -103,7 +103,7 @@ async function reachable(store: ContentStore, images: readonly StoredImage[], in
   const live = new Set<Key>();
   for (const image of images) {
     live.add(`blob:${image.digest}`);
-    await markManifest(store, image.manifest, live, image.source === "import");
+    await markManifest(store, image.manifest, live, isOnlyHere(image));
   }
   for (const digest of inUse) await markAny(store, digest, live);
   return live;
@@ -128,7 +128,7 @@ async function markAny(store: ContentStore, digest: Digest, live: Set<Key>): Pro
   if (text === undefined) return;
   live.add(`blob:${digest}`);
   if (text.includes('"diff_ids"')) {
-    for (const chainId of chainIds(parseConfig(text, digest).diffIds)) live.add(`layer:${chainId}`);
+    for (const chainId of chainIds(parseConfig(text, digest))) live.add(`layer:${chainId}`);
     return;
   }
   const parsed = parseManifest(text, digest);

@@ -77,6 +77,16 @@ export class ContentStore implements AsyncDisposable {
     }
   }
 
+  /** Gives `work` the path of a folder that is to be made, on the disk of the layers; what is left there afterwards is removed. */
+  async drafting<T>(work: (folder: string) => Promise<T>): Promise<T> {
+    const draft = this.#scratch.newPath();
+    try {
+      return await work(draft);
+    } finally {
+      await this.#scratch.remove(draft);
+    }
+  }
+
   /** Keeps the garbage collection of all processes away: what is being put together looks unused until its name is written. */
   adding<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.locks.holding("store", "shared", work, signal).catch((error: unknown) => {

@@ -23,7 +23,7 @@ export function partsOf(layers: readonly Descriptor[], config: ConfigFile, what:
   if (layers.length !== config.diffIds.length) {
     throw new ImageError("broken_content", `${what} has ${layers.length} layers, but its config speaks of ${config.diffIds.length}`);
   }
-  const chain = chainIds(config.diffIds);
+  const chain = chainIds(config);
   const parts = layers.flatMap((blob, index): LayerPart[] => {
     const [chainId, diffId] = [chain[index], config.diffIds[index]];
     return chainId === undefined || diffId === undefined ? [] : [{ chainId, diffId, blob }];

@@ -7,6 +7,9 @@ import { parseJsonAs } from "../json-shape.ts";
 import { canonicalName, type ImageReference, parseReference, repositoryName } from "../reference.ts";
 import type { Scratch } from "./scratch.ts";
 
+/** registry: pulled. import: brought by an admin. checkpoint: taken from a sandbox (images/checkpoint). */
+export type ImageSource = "registry" | "import" | "checkpoint";
+
 export interface ImageRecord {
   /** Canonical: repository with tag, or with digest when no tag points to it (any more). */
   readonly name: string;
@@ -17,7 +20,9 @@ export interface ImageRecord {
   /** Of the config. */
   readonly id: Digest;
   /** What cannot be fetched again is never thrown away without being asked to. */
-  readonly source: "registry" | "import";
+  readonly source: ImageSource;
+  /** Of a checkpoint: the team whose pods may have it; left out: every pod. */
+  readonly team?: string | undefined;
   /** Milliseconds since the epoch: when it came. */
   readonly since: number;
   /** Identities (registry/pull-secret.ts) that the registry has shown it to. */
@@ -33,10 +38,16 @@ const recordSchema = Type.Object({
   digest: Type.String(),
   manifest: Type.String(),
   id: Type.String(),
-  source: Type.Union([Type.Literal("registry"), Type.Literal("import")]),
+  source: Type.Union([Type.Literal("registry"), Type.Literal("import"), Type.Literal("checkpoint")]),
+  team: Type.Optional(Type.String()),
   since: Type.Number(),
   shownTo: Type.Optional(Type.Array(Type.String())),
 });
+
+/** True for what no registry has, so that nothing can fetch it again. */
+export function isOnlyHere({ source }: Pick<ImageRecord, "source">): boolean {
+  return source !== "registry";
+}
 
 /** So many identities are kept for one image; the oldest are dropped. For one that is not kept the registry is asked again. */
 const maxShownTo = 100;

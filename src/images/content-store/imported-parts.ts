@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { hexOf } from "../digest.ts";
 import type { ContentStore } from "./content-store.ts";
 import { readParts } from "./image-parts.ts";
+import { isOnlyHere } from "./image-records.ts";
 
 export interface ImportedParts {
   readonly names: readonly string[];
@@ -21,7 +22,7 @@ export function withImportedParts<T>(
 }
 
 async function importedParts(store: ContentStore): Promise<ImportedParts> {
-  const imported = (await store.images.list()).filter(({ source }) => source === "import");
+  const imported = (await store.images.list()).filter(isOnlyHere);
   const names = new Set(imported.map(({ name }) => name));
   const paths = new Set(["version"]);
   for (const image of imported) {

@@ -1,7 +1,7 @@
 /** Unpacked layers by chain id, each in a folder that overlayfs takes as a lower directory. Unpacked once, shared by all. */
 import { mkdir, readdir, readFile, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { Limiter } from "#lib/limiter.ts";
 import { type Digest, digestOf, hexOf, isDigest } from "../digest.ts";
 import { parseJsonAs } from "../json-shape.ts";
@@ -93,6 +93,16 @@ export class Layers {
       if (!(await this.isFrom(chainId, origin))) await this.#limiter.run(() => this.#add(layer, thread, options));
     };
     await this.#deps.locks.holding(`layer-${hexOf(layer.chainId)}`, "exclusive", work, options.signal);
+  }
+
+  /** Gives a folder that is a layer already its place, unless the layer is here. */
+  async adopt(chainId: Digest, draft: string, facts: Static<typeof factsSchema>): Promise<void> {
+    const work = async (): Promise<void> => {
+      if (await this.has(chainId)) return;
+      await this.#deps.scratch.writeFile(join(draft, "layer.json"), JSON.stringify(facts));
+      await rename(draft, this.#home(chainId));
+    };
+    await this.#deps.locks.holding(`layer-${hexOf(chainId)}`, "exclusive", work);
   }
 
   async list(): Promise<StoredLayer[]> {

@@ -11,7 +11,7 @@ import { Outbound } from "./outbound.ts";
 const image = imageOf([[{ name: "file", content: "hello" }]]);
 const plain = /^[^(]*: the registry cannot be reached or is not allowed$/;
 const stack: AsyncDisposable[] = [];
-/** A registry that anybody may run. */
+/** A registry that an attacker runs. */
 let hostile: FakeRegistry;
 /** A service that only this machine is to reach. It hands out tokens, as metadata services do. */
 let inside: FakeRegistry;

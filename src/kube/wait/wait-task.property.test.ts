@@ -45,7 +45,7 @@ interface Waiting {
   outcome: { readonly object: Pod } | { readonly error: unknown } | undefined;
 }
 
-/** A pod and everybody who waits for it. Safety re-checks are out of reach, so only events can end a wait in time. */
+/** A pod, and all waits for it. Safety re-checks are out of reach, so only events can end a wait in time. */
 class World {
   readonly bench: WaitBench;
   readonly waits: Waiting[] = [];

@@ -27,6 +27,12 @@ export function childGroups(group: string): string[] {
   }
 }
 
+/** Pids of all processes in a group and below it. */
+export function processesIn(group: string): readonly number[] {
+  const own = (readIfPresent(join(group, "cgroup.procs")) ?? "").split("\n").filter((pid) => pid !== "");
+  return [...own.map(Number), ...childGroups(group).flatMap((child) => processesIn(join(group, child)))];
+}
+
 /** Makes a group; true if it is new. */
 export function makeGroup(group: string): boolean {
   return mkdirSync(group, { recursive: true }) !== undefined;

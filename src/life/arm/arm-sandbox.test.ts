@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { ObjectClient, WatchOptions } from "#kube/object-client.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { closedEgress, egressWish } from "#model/egress-policy.ts";
-import { annotationKeys, podConditions } from "#model/keys.ts";
+import { volumeWish } from "#model/volume-mounts.ts";
+import { annotationKeys, podConditionReasons, podConditions } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import { addressOf, ann, type ClaimScene } from "../../../test/world/claim-scene.ts";
 import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
@@ -285,6 +286,40 @@ test.each([
     expect(scene.daemons.at(addressOf(1))?.armed?.sandboxId).toBe(sandbox.sandboxId);
   },
 );
+
+const withData = { volumeMounts: [{ name: "data", path: "/mnt/data" }] };
+
+test("a sandbox is not armed before its volumes are mounted: its first program would write beside them", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const creating = process.create(withData);
+  await clock.step(2_000);
+  expect(scene.daemons.at(addressOf(1))?.armed).toBeUndefined();
+  const message = volumeWish(await scene.pod()) ?? "";
+  const mounted = { type: podConditions.volumeMounts, status: "True", reason: "Mounted", message } as const;
+  await scene.nodeReports(1, { conditions: [{ type: "Ready", status: "True" }, mounted] });
+  await clock.step(2_000);
+  const { sandbox } = await creating;
+  expect(scene.daemons.at(addressOf(1))?.armed?.sandboxId).toBe(sandbox.sandboxId);
+  expect(sandbox.volumeMounts).toEqual([{ name: "data", path: "/mnt/data", readOnly: false }]);
+});
+
+test("a volume that cannot be mounted fails the create at once, with what the node says", async () => {
+  await using world = await embeddedClaimScene();
+  const { scene, clock } = world;
+  const process = await scene.process();
+  await settle();
+  const failed = refusal(process.create(withData));
+  await clock.step(100);
+  const message = `${volumeWish(await scene.pod()) ?? ""}: /mnt is a symbolic link`;
+  const refused = { type: podConditions.volumeMounts, status: "False", reason: podConditionReasons.mountFailed, message } as const;
+  await scene.nodeReports(1, { conditions: [{ type: "Ready", status: "True" }, refused] });
+  await clock.step(2_000);
+  expect(await failed).toMatchObject({ code: "start_failed", message: expect.stringContaining("/mnt is a symbolic link") });
+  expect(scene.daemons.at(addressOf(1))?.armed).toBeUndefined();
+});
 
 /** With a watch of pods that tells nothing until it is given up. */
 function deafToPods(client: ObjectClient): ObjectClient {

@@ -14,6 +14,7 @@ import type { ClaimedPod } from "#life/claim/claim-pod.ts";
 import { isClaimElsewhere } from "#model/shown-pod.ts";
 import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { isEgressApplied } from "#model/egress-policy.ts";
+import { areVolumesMounted, mountRefusal } from "#model/volume-mounts.ts";
 import { diagnosisReasons } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import { statusDetailFromPod } from "#sandbox/health/diagnosis.ts";
@@ -69,8 +70,7 @@ export async function armSandbox(deps: ArmDeps, { pod, bootId }: ClaimedPod, bod
   const start = startOf(pod, bootId);
   const arming = new Arming(deps, pod, body, signal);
   let step: Step = { kind: "later" };
-  // Before its policy holds, its first program could connect to anywhere.
-  const isReportNeeded = start.isReportNeeded || !isEgressApplied(pod);
+  const isReportNeeded = start.isReportNeeded || !isNodeDone(pod);
   if (start.only !== undefined && !isReportNeeded) {
     step = await arming.tryInit(start.only);
     if (step.kind === "later") step = (await arming.look()) ?? step;
@@ -94,6 +94,11 @@ function startOf(pod: Pod, bootId: string | undefined): Start {
     return { not: undefined, only: bootId, isReportNeeded: exchanged.length > 0, isWaiting: exchanged.length === 0 };
   }
   return { not: bootId, only: undefined, isReportNeeded: bootId === undefined || exchanged.length > 1, isWaiting: false };
+}
+
+/** Before its policy holds, its first program could connect to anywhere; before its volumes are mounted, it would write beside them. */
+function isNodeDone(pod: Pod): boolean {
+  return isEgressApplied(pod) && areVolumesMounted(pod);
 }
 
 function isStarted(pod: Pod): boolean {
@@ -126,6 +131,8 @@ class Arming {
     if (pod === undefined || pod.metadata.uid !== this.#claimed.metadata.uid) return podGone();
     if (!isClaimed(pod) || sandboxIdOf(pod) !== sandboxIdOf(this.#claimed)) return failed("none", "it was ended before it was ready");
     const detail = statusDetailFromPod(pod);
+    const notMounted = mountRefusal(pod);
+    if (notMounted !== undefined) return failed("none", notMounted);
     if (detail !== undefined && !mayPass.has(detail.reason)) return failed("none", `${detail.reason}: ${detail.message}`);
     return { kind: "armed", pod };
   }
@@ -150,7 +157,7 @@ class Arming {
     const known = this.armed();
     if (known.kind === "failed") return known;
     const { pod } = known;
-    if ((isReportNeeded && !isStarted(pod)) || !isEgressApplied(pod)) return { kind: "later" };
+    if ((isReportNeeded && !isStarted(pod)) || !isNodeDone(pod)) return { kind: "later" };
     const health = await this.#boot();
     if (health.kind !== "boot") return health;
     const { bootId } = health;

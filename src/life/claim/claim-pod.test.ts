@@ -47,7 +47,7 @@ test.each(waysToClaim)(
     };
     const creating = process.create();
     await clock.step(10_000);
-    // Of a Lease that somebody has written it may have been an earlier use, so it is looked at again.
+    // The writer of the Lease may have meant an earlier use, so the pod is read again.
     expect(tries).toBe(claimsOnLeases ? 2 * 3 : 2);
     meddling[write] = (send) => send();
     await scene.nodeReports(2, { message: "another version" });

@@ -36,6 +36,8 @@ const onAppImage: PoolPodShape = { images: { main: "app" } };
 describe("a claim on the fast path", () => {
   test.for<[string, Partial<Claim>, boolean]>([
     ["an egress policy is for the node that enforces it", { egress: closedEgress }, true],
+    ["volumes are for the node that mounts them", { volumeMounts: [{ uid: "u", name: "v", path: "/v", readOnly: false }] }, true],
+    ["no volumes are for nothing", { volumeMounts: [] }, false],
     ["labels are for those who select by them", { labels: { app: "x" } }, true],
     ["annotations are for those who read them", { annotations: { note: "x" } }, true],
     [

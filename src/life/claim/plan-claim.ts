@@ -6,6 +6,7 @@ import { type EgressPolicy, egressPolicyText } from "#model/egress-policy.ts";
 import { annotationKeys, isReservedKey, labelKeys, type TimeoutAction } from "#model/keys.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import type { Pod } from "#model/pod.ts";
+import { type VolumeMount, volumeMountsText } from "#model/volume-mounts.ts";
 import { formatSeconds, formatTime } from "#sandbox/annotation-values.ts";
 import { type NotClaimable, useCountOf, whyNotClaimable } from "#sandbox/claimable.ts";
 import { formatHooksMark, type HooksMark } from "#sandbox/hooks-mark.ts";
@@ -32,6 +33,8 @@ export interface Claim {
   /** Traffic wakes it when it is paused. */
   readonly autoResume?: boolean;
   readonly egress?: EgressPolicy;
+  /** Checked before, by `VolumeMounts`. */
+  readonly volumeMounts?: readonly VolumeMount[];
   /** Its ports want the traffic token. */
   readonly privateTraffic?: boolean;
   /** Its daemon wants no access token. */
@@ -103,9 +106,9 @@ function planSlow(pod: Pod, claim: Claim, differing: TargetImages, now: number):
   return plan.kind === "patch" ? { kind: "patch", change: plan.change, patch: plan.patch, path: "slow", isForPod: true } : plan;
 }
 
-/** The node enforces the egress rules; labels and annotations of the caller are for programs that watch pods. */
-function isForPod({ egress, labels, annotations }: Claim): boolean {
-  return egress !== undefined || !isEmpty(labels) || !isEmpty(annotations);
+/** The node enforces the egress rules and mounts the volumes; labels and annotations of the caller are for programs that watch pods. */
+function isForPod({ egress, volumeMounts = [], labels, annotations }: Claim): boolean {
+  return egress !== undefined || volumeMounts.length > 0 || !isEmpty(labels) || !isEmpty(annotations);
 }
 
 /** What an idle pod may carry and a claimed one must not: a claim keeps a pod that was chosen for scale-down (W16). */
@@ -121,7 +124,7 @@ function labelsOf({ sandboxId, team, user, labels }: Claim): Readonly<Record<str
 }
 
 function annotationsOf(claim: Claim, now: number): Readonly<Record<string, string>> {
-  const { startupTimeoutMs, idleTimeoutMs = 0, endTimeMs, onTimeout, metadata } = claim;
+  const { startupTimeoutMs, idleTimeoutMs = 0, endTimeMs, onTimeout, metadata, volumeMounts = [] } = claim;
   return {
     ...claim.annotations,
     ...managedKeys(claim),
@@ -132,6 +135,7 @@ function annotationsOf(claim: Claim, now: number): Readonly<Record<string, strin
     ...(endTimeMs === undefined ? {} : { [annotationKeys.endTime]: formatTime(endTimeMs) }),
     ...(onTimeout === undefined ? {} : { [annotationKeys.onTimeout]: onTimeout }),
     ...trafficAnnotations(claim),
+    ...(volumeMounts.length === 0 ? {} : { [annotationKeys.volumeMounts]: volumeMountsText(volumeMounts) }),
     ...(claim.hooks === undefined ? {} : { [annotationKeys.postStartHooks]: formatHooksMark(claim.hooks) }),
     ...(isEmpty(metadata) ? {} : { [annotationKeys.sandboxMetadata]: JSON.stringify(metadata) }),
   };

@@ -11,7 +11,7 @@ import { settleMs } from "./settle-claim.ts";
 const onLeases = { claimsOnLeases: true };
 const waitingImage = { images: { main: image("idle") } };
 
-/** What people and policies see, who know of no Lease. */
+/** What people and policies see: they do not read Leases. */
 function raw(scene: PodScene): Promise<Pod> {
   return scene.client.get(Pods, scene.key);
 }

@@ -23,6 +23,7 @@ export async function deleteRecorded(deps: PodDeps, pod: Pod, signal: AbortSigna
   const settled = await settledPod(deps, pod, signal);
   if (settled === undefined) return;
   await deps.recorder.record(settled);
+  await deps.logs?.keep(settled);
   await deletePodAsSeen(deps, settled, signal);
 }
 
@@ -34,6 +35,7 @@ export async function finishDeleted(deps: PodDeps, pod: Pod, signal: AbortSignal
   const settled = await settledPod(deps, pod, signal);
   if (settled === undefined) return;
   const record = await deps.recorder.record(settled);
+  await deps.logs?.keep(settled);
   if (!(await removeProtection(deps, settled, signal)) || record === undefined) return;
   deps.observer.ended(record);
   // One that was released before has been told of then.
@@ -48,6 +50,8 @@ export async function endRestarted(deps: PodDeps, pod: Pod, signal: AbortSignal)
   if (restart === undefined || sandboxId === undefined) return;
   const { failureReason, failureMessage, exitCode, endedAtMs } = restart;
   const stopReason = stopReasonOf(restart);
+  // The container that failed is the one before; the next exchange would leave nothing of it.
+  await deps.logs?.keep(pod, { container: pod.spec.containers[0]?.name ?? "", previous: true });
   const outcome = await endSandbox(
     deps,
     pod,

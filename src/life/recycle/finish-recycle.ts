@@ -19,7 +19,10 @@ import type { PodDeps } from "#life/pod-deps.ts";
 export async function finishStopping(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<Requeue> {
   const record = await deps.recorder.record(pod);
   // It takes as long as its node has no time for it; `life/recycle/recycle-loop.ts` begins the exchange that has a time limit.
-  if (isResting(pod)) return undefined;
+  if (isResting(pod)) {
+    await deps.logs?.keep(pod);
+    return undefined;
+  }
   if (isToBeDeleted(pod)) return replace(deps, pod, signal);
   const plan = planRecycle(pod, { recorded: sandboxIdOf(pod) }, deps.clock.now());
   switch (plan.kind) {
@@ -33,6 +36,7 @@ export async function finishStopping(deps: PodDeps, pod: Pod, signal: AbortSigna
     case "patch": {
       const why = await reasonPodIsStillOwned(deps, pod, signal);
       if (why !== undefined) return waitOrDelete(deps, pod, { why, askAgain: true }, signal);
+      await deps.logs?.keep(pod);
       if ((await patchPodAsSeen(deps, pod, plan.patch, signal)) === undefined) return undefined;
       deps.observer.recycled(pod);
       deps.observer.exchanged(pod, { exchange: "stopping", result: "completed" });
@@ -73,6 +77,7 @@ function pauseMs(tookMs: number): number {
  * reconcile.
  */
 async function replace(deps: PodDeps, pod: Pod, signal: AbortSignal): Promise<undefined> {
+  await deps.logs?.keep(pod);
   await deletePodAsSeen(deps, pod, signal);
   return undefined;
 }

@@ -26,6 +26,14 @@ function withVolume(volume: Record<string, unknown>, mount: Record<string, unkno
 }
 
 describe("a pod after its use", () => {
+  test.each(["Auto", "Always"])(
+    "is replaced when its sandbox had volumes, with the policy %s: an exchange would leave them mounted",
+    (policy) => {
+      const annotations = { [annotationKeys.volumeMounts]: "[]", [annotationKeys.recyclePolicy]: policy };
+      expect(reasons({ annotations })).toEqual(["its sandbox had volumes mounted"]);
+    },
+  );
+
   test("goes back to its waiting images, written for the next use", () => {
     expect(fate({ use: 4 })).toEqual({ kind: "recycle", images: { main: pinned("idle", 5) } });
     expect(nextUse(aPoolPod({ use: 4 }))).toBe(5);

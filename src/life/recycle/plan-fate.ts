@@ -5,6 +5,7 @@
  */
 import { annotationKeys, type RecyclePolicy, recyclePolicies } from "#model/keys.ts";
 import type { Container, Pod, Volume } from "#model/pod.ts";
+import { volumeWish } from "#model/volume-mounts.ts";
 import { parseCount } from "#sandbox/annotation-values.ts";
 import { useCountOf } from "#sandbox/claimable.ts";
 import { hasPlainImages } from "#sandbox/images/image-form.ts";
@@ -48,6 +49,7 @@ function whyWornOut(pod: Pod, { waiting, maxUses, templateHash }: RecyclingOptio
   return [
     ...whyEnded(pod),
     ...whyUsedUp(pod, maxUses),
+    ...(volumeWish(pod) === undefined ? [] : ["its sandbox had volumes mounted"]),
     ...(policyOf(pod) === "Never" ? ["the template wants a new pod for every sandbox"] : []),
     ...(isOutdated ? ["the template has changed"] : []),
     ...(hasPlainImages(pod) ? ["its container runtime takes no tag beside a digest, without which an exchange is put off"] : []),

@@ -79,7 +79,7 @@ test("pods that rest are renewed a few at a time, until all of them wait for the
   scene.startControllers(process);
   const ids = await createAll(process);
   await Promise.all(ids.map((id) => process.claims.end(ann, id)));
-  // Nothing is idle, so nobody holds back more than a node can bear.
+  // Nothing is idle, so no recycling is held back beyond what a node can bear.
   await clock.step(1_000);
   const atOnce: number[] = [];
   for (let round = 0; round < many; round++) atOnce.push(await nodeWorks(scene, clock));

@@ -9,7 +9,7 @@
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
-import { isWaitError, type WaitError } from "#kube/wait/wait-error.ts";
+import { isWaitError } from "#kube/wait/wait-error.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
@@ -20,12 +20,12 @@ import type { PodChange } from "#sandbox/pod-patch.ts";
 import type { Caller } from "#services/caller.ts";
 import type { Wanted } from "#services/inside/carried-pod.ts";
 import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
+import { asWaitFailure } from "./wait-failure.ts";
 import { checkPausing } from "#services/creating/check-pausing.ts";
 import { livePod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { viewOf } from "#services/reading/sandbox-view.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { asServiceError } from "#services/service-failure.ts";
 
 export interface ResumeDeps extends ChangeDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods" | "pauseTask" | "resumeTask">;
@@ -49,7 +49,7 @@ export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: s
   } catch (error) {
     // A wish that stays would stop the sandbox's clocks for good.
     if (isWaitError(error, { code: "failed", reason: "FreezeFailed" })) await changeSandbox(deps, wanted, withdrawn).catch(() => {});
-    throw asPauseError(error);
+    throw asWaitFailure(error);
   }
 }
 
@@ -60,7 +60,7 @@ export async function resumeSandbox(deps: ResumeDeps, caller: Caller, sandboxId:
   try {
     return await outcome(task, sandboxId, signal);
   } catch (error) {
-    throw asPauseError(error);
+    throw asWaitFailure(error);
   }
 }
 
@@ -69,7 +69,7 @@ async function begin(deps: ResumeDeps, wanted: Wanted, hold: (pod: Pod) => WaitT
   try {
     return hold(pod);
   } catch (error) {
-    throw asPauseError(error);
+    throw asWaitFailure(error);
   }
 }
 
@@ -106,29 +106,4 @@ function planResume(pod: Pod, now: number): PodChange | undefined {
 /** Only the wish that failed: another one may have taken its place. */
 function withdrawn(pod: Pod): PodChange | undefined {
   return freezeFailure(pod) === undefined ? undefined : { removeAnnotations: [annotationKeys.paused] };
-}
-
-function asPauseError(error: unknown): unknown {
-  return isWaitError(error) ? ofWait(error) : asServiceError(error);
-}
-
-function ofWait(error: WaitError): unknown {
-  const { detail, message } = error;
-  switch (detail.code) {
-    case "conflict":
-      return new ServiceError("conflict", `${detail.requested} is not possible now: ${detail.existing} of this sandbox is under way`, {
-        retryAfterSeconds: 1,
-        cause: error,
-      });
-    case "failed":
-      return new ServiceError(detail.reason === "FreezeFailed" ? "unavailable" : "conflict", message, { cause: error });
-    case "gone":
-      return new ServiceError("conflict", "the sandbox has ended meanwhile", { cause: error });
-    case "not-satisfied": {
-      const code = detail.because === "cancelled" ? "canceled" : "timeout";
-      return new ServiceError(code, `${detail.action} is asked for and not done yet: ${detail.waitingFor}`, { cause: error });
-    }
-    case "used":
-      return error;
-  }
 }

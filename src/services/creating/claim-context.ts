@@ -12,6 +12,8 @@ import type { HookSeal } from "#services/hooks/sealed-hooks.ts";
 export interface ClaimContext extends SandboxClaimsDeps {
   readonly random: Random;
   readonly keysNamespace: string;
+  /** An idempotency key is remembered from now on. */
+  readonly onKeyNoted: () => void;
   readonly queue: ClaimQueue;
   readonly bootIds: BootIds;
   readonly tokens: SandboxTokens;

@@ -13,6 +13,7 @@ import type { Tracer } from "#lib/tracing.ts";
 import type { ImageCommands, ImageDigests } from "#pools/pool-images.ts";
 import type { ClaimQueueOptions } from "#scheduling/claim-queue.ts";
 import type { DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { CreateRate } from "#services/limits/create-rate.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import type { HistoryStore } from "#store/history-store.ts";
@@ -41,7 +42,9 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   /** Where pools are that are asked for without a namespace; `default` when left out. */
   readonly poolNamespace?: string | undefined;
   /** A create that needs a missing ability, or an object server that is known not to answer, is refused at once. */
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes">;
+  /** Where the engine has volumes. */
+  readonly volumes?: Pick<VolumeCache, "list"> | undefined;
   /** How many may wait. */
   readonly limits?: ClaimQueueOptions;
   /** No limits when left out. */

@@ -14,6 +14,7 @@ import { type ClaimedPod, type ClaimPath, claimPod } from "#life/claim/claim-pod
 import { endClaimed } from "#life/claim/end-doubtful-claim.ts";
 import type { Claim } from "#life/claim/plan-claim.ts";
 import type { Pod } from "#model/pod.ts";
+import type { VolumeMount } from "#model/volume-mounts.ts";
 import { runsImageCommand } from "#sandbox/pods/runtimes.ts";
 import type { Reservation } from "#scheduling/idle-pods.ts";
 import { poolKey, type PoolRef } from "#scheduling/pool-ref.ts";
@@ -34,6 +35,8 @@ export interface CreateRequest extends Pick<CreateOptions, "wait"> {
   /** Of the whole create, up to its answer. */
   readonly time: CreateTime;
   readonly caller: Caller;
+  /** What the command's volumes are. */
+  readonly volumeMounts: readonly VolumeMount[];
   readonly command: CreateSandbox;
   /** What the command means. */
   readonly meant: ResolvedCreate;
@@ -162,12 +165,13 @@ class Create {
   }
 
   #claimAt({ targets, startupTimeoutMs, idleTimeoutMs }: ReadyOffer, now: number): Claim {
-    const { caller, command } = this.#request;
+    const { caller, command, volumeMounts } = this.#request;
     const { labels, annotations, metadata, lifetimeMs, onTimeout, autoResume, egress, privateTraffic, maskHost } = command;
     const { postStartHooks: hooks = [] } = command;
     const sealed = hooks.length === 0 ? undefined : this.#deps.hookSeal.seal(this.#sandboxId, hooks);
     return {
       sandboxId: this.#sandboxId,
+      volumeMounts,
       images: targets,
       startupTimeoutMs,
       idleTimeoutMs,
@@ -248,12 +252,12 @@ class Create {
 
   #order({ pod, pool }: ClaimedPod): InitBody {
     const { imageCommand } = this.#offerOf(pool);
-    const { envVars, secure = true } = this.#request.command;
+    const { envVars, secure = true, defaultUser, defaultWorkdir } = this.#request.command;
     const { tokens } = this.#deps;
     const id = this.#sandboxId;
     return {
       ...(secure ? { accessToken: tokens.accessTokenOf(id), trafficToken: tokens.trafficTokenOf(id) } : {}),
-      ...(envVars === undefined ? {} : { envVars }),
+      ...withoutUndefined({ envVars, defaultUser, defaultWorkdir }),
       ...(imageCommand !== undefined && runsImageCommand(pod) ? { imageCommand } : {}),
     };
   }

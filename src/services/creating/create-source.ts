@@ -31,6 +31,18 @@ const maxAvailable = 20;
 
 /** `from`: name, or namespace/name. What is foreign, being deleted, or never existed is the same to a caller (I8): throws not_found. */
 export function findSource(deps: CreateSourceDeps, caller: Caller, from: string): CreateSource {
+  const source = namedSource(deps, caller, from);
+  if (source !== undefined) return source;
+  const { poolNamespace = defaultNamespace } = deps;
+  const available = listSources(deps, caller)
+    .take(maxAvailable)
+    .map((one) => shownName(one.isPool ? one.pools[0] : one.env, poolNamespace))
+    .toArray();
+  throw new ServiceError("not_found", `there is no Env, pool or checkpoint ${JSON.stringify(from)}`, { field: "from", available });
+}
+
+/** Undefined if there is none for this caller. */
+export function namedSource(deps: CreateSourceDeps, caller: Caller, from: string): CreateSource | undefined {
   const { poolNamespace = defaultNamespace, cache } = deps;
   const slash = from.indexOf("/");
   const key = { namespace: slash === -1 ? poolNamespace : from.slice(0, slash), name: from.slice(slash + 1) };
@@ -38,11 +50,7 @@ export function findSource(deps: CreateSourceDeps, caller: Caller, from: string)
   if (env !== undefined && isOffered(caller, env)) return envSource(deps, caller, env);
   const pool = cache.pools.get(key);
   if (pool !== undefined && isOffered(caller, pool) && mayUseEnvOf(deps, caller, pool)) return poolSource(deps, pool);
-  const available = listSources(deps, caller)
-    .take(maxAvailable)
-    .map((source) => shownName(source.isPool ? source.pools[0] : source.env, poolNamespace))
-    .toArray();
-  throw new ServiceError("not_found", `there is no Env or pool ${JSON.stringify(from)}`, { field: "from", available });
+  return undefined;
 }
 
 /** All that the caller may create from: Envs, then pools that belong to none. Read as far as it is asked for. */

@@ -18,7 +18,7 @@ test("Envs and pools without an Env are what there is to create from; pools of a
     ["pool", "py"],
   ]);
   expect(sources.get(ann, "e").pools).toHaveLength(2);
-  expect(() => sources.get(ann, "blue")).toThrow('there is no Env or pool "blue"');
+  expect(() => sources.get(ann, "blue")).toThrow('there is no Env, pool or checkpoint "blue"');
 });
 
 test("an Env is shown by its default size, and among pools of that size by the preferred one", async () => {

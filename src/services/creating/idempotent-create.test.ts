@@ -4,7 +4,7 @@ import { type ObjectStore, openObjectStore } from "#engines/embedded/store/objec
 import { ConfigMaps } from "#model/core-kinds.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import type { Caller } from "#services/caller.ts";
-import { createOnce, forgetOldKeys, type IdempotencyDeps } from "./idempotent-create.ts";
+import { createOnce, type IdempotencyDeps } from "./idempotent-create.ts";
 import type { CreatedSandbox, CreateSandbox } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 
@@ -107,17 +107,6 @@ test("I7: when the maker died, the key is free again after the longest time that
   await scene.clock.step(2000);
   await scene.once();
   expect(scene.made).toHaveLength(1);
-});
-
-test("keys are forgotten after a day", async () => {
-  using scene = new Scene();
-  await scene.once();
-  await scene.clock.step(23 * 3_600_000);
-  await forgetOldKeys(scene.deps);
-  expect(await scene.notes()).toBe(1);
-  await scene.clock.step(2 * 3_600_000);
-  await forgetOldKeys(scene.deps);
-  expect(await scene.notes()).toBe(0);
 });
 
 test("what a key remembers is not the request", async () => {

@@ -1,13 +1,13 @@
 /**
  * A repeated create with the same key from the same caller returns the same sandbox, so a caller that does not know if its create succeeded can repeat it.
  * Only requests with a key pay for this, with one object: a ConfigMap named after the key, so that only one of several processes can create it. It
- * contains a hash of the request, and no part of it.
+ * contains a hash of the request, and no part of it. `forget-keys.ts` says how long it stays.
  */
 import { createHash } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { type Clock, sleep } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 import { type ConfigMap, ConfigMaps } from "#model/core-kinds.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { Caller } from "#services/caller.ts";
@@ -15,8 +15,6 @@ import { newSandboxId } from "./sandbox-id.ts";
 import type { CreatedSandbox, CreateSandbox } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { translated } from "#services/service-failure.ts";
-import { spread, type Random } from "#lib/backoff.ts";
-import type { Logger } from "#lib/log.ts";
 
 export interface IdempotencyDeps {
   readonly client: ObjectClient;
@@ -25,6 +23,8 @@ export interface IdempotencyDeps {
   readonly keysNamespace: string;
   /** Maximum duration of a create: after that, no process can still be working on it. */
   readonly longestCreateMs: number;
+  /** Told of each key that is remembered from now on. */
+  readonly onNoted?: (() => void) | undefined;
 }
 
 export interface Making {
@@ -33,8 +33,6 @@ export interface Making {
   /** The sandbox if it was made, live or ended. */
   readonly find: (sandboxId: string) => Promise<CreatedSandbox | undefined>;
 }
-
-const keptMs = 24 * 3_600_000;
 
 export async function createOnce(deps: IdempotencyDeps, caller: Caller, command: CreateSandbox, making: Making): Promise<CreatedSandbox> {
   const { idempotencyKey } = command;
@@ -48,7 +46,7 @@ export async function createOnce(deps: IdempotencyDeps, caller: Caller, command:
     const known = await translated(read(deps, name));
     const note = known === undefined ? undefined : noteIn(known);
     if (note === undefined || known === undefined) {
-      const fresh = await translated(write(deps, name, request));
+      const fresh = await translated(write(deps, { name, team: caller.team }, request));
       if (fresh !== undefined) return made(deps, fresh, making);
       continue;
     }
@@ -66,17 +64,6 @@ export async function createOnce(deps: IdempotencyDeps, caller: Caller, command:
     // The creating process died before there was a sandbox: the process that removes the note creates a new one.
     await translated(remove(deps, known));
   }
-}
-
-/** Forgets keys that are old. Any number of processes may do it at once. */
-export async function forgetOldKeys(deps: Pick<IdempotencyDeps, "client" | "clock" | "keysNamespace">): Promise<void> {
-  const { client, clock, keysNamespace: namespace } = deps;
-  let token: string | undefined;
-  do {
-    const page = await client.list(ConfigMaps, { namespace, labelSelector: labelKeys.idempotencyKey, limit: 500, continue: token });
-    for (const known of page.items) if (clock.now() > (noteIn(known)?.until ?? 0) + keptMs) await remove(deps, known);
-    token = page.continue;
-  } while (token !== undefined && token !== "");
 }
 
 function underWay(): ServiceError {
@@ -101,13 +88,13 @@ async function made(deps: IdempotencyDeps, note: ConfigMap, { create }: Making):
   }
 }
 
-interface Note {
+export interface Note {
   readonly sandboxId: string;
   readonly request: string;
   readonly until: number;
 }
 
-function noteIn({ data = {} }: ConfigMap): Note | undefined {
+export function noteIn({ data = {} }: ConfigMap): Note | undefined {
   const { sandboxId, request, until } = data;
   const at = Number(until);
   return sandboxId === undefined || request === undefined || !Number.isFinite(at) ? undefined : { sandboxId, request, until: at };
@@ -123,15 +110,21 @@ async function read({ client, keysNamespace: namespace }: IdempotencyDeps, name:
 }
 
 /** Undefined if another process was first. */
-async function write(deps: IdempotencyDeps, name: string, request: string): Promise<ConfigMap | undefined> {
+async function write(
+  deps: IdempotencyDeps,
+  { name, team }: { readonly name: string; readonly team: string },
+  request: string,
+): Promise<ConfigMap | undefined> {
   const { client, clock, keysNamespace: namespace, longestCreateMs } = deps;
   const now = clock.now();
-  const metadata = { namespace, name, labels: { [labelKeys.idempotencyKey]: "true" } };
+  const labels = { [labelKeys.idempotencyKey]: "true", ...(team !== "" && { [labelKeys.team]: team }) };
   try {
-    return await client.create(ConfigMaps, {
-      metadata,
+    const note = await client.create(ConfigMaps, {
+      metadata: { namespace, name, labels },
       data: { sandboxId: newSandboxId(now), request, until: String(now + longestCreateMs) },
     });
+    deps.onNoted?.();
+    return note;
   } catch (error) {
     if (isApiError(error, "AlreadyExists")) return undefined;
     throw error;
@@ -149,7 +142,7 @@ async function renoted({ client, clock, longestCreateMs }: IdempotencyDeps, note
   }
 }
 
-async function remove({ client }: Pick<IdempotencyDeps, "client">, { metadata }: ConfigMap): Promise<void> {
+export async function remove({ client }: Pick<IdempotencyDeps, "client">, { metadata }: Pick<ConfigMap, "metadata">): Promise<void> {
   const { namespace, name = "", uid } = metadata;
   try {
     await client.delete(ConfigMaps, { namespace, name }, { preconditions: { uid } });
@@ -169,27 +162,4 @@ function hashOf(command: CreateSandbox): string {
 
 function hash(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 40);
-}
-
-export interface ForgetKeysDeps {
-  readonly client: ObjectClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly keysNamespace: string;
-}
-
-const everyMs = 3_600_000;
-
-/** Forgets old idempotency keys now and then, until the signal is aborted. Every process does it, each at its own time. */
-export async function forgetKeysNowAndThen(deps: ForgetKeysDeps, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await sleep(deps.clock, spread(everyMs, 0.2, deps.random), signal).catch(() => {});
-    if (signal.aborted) return;
-    try {
-      await forgetOldKeys(deps);
-    } catch (error) {
-      deps.log.warn({ error }, "old idempotency keys could not be forgotten");
-    }
-  }
 }

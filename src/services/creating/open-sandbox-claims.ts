@@ -7,7 +7,7 @@
  * - `create-sandbox.ts`  the loop of a create; `create-time.ts` how long it may take; `create-failure.ts` how it is told that it failed
  * - `take-turn.ts`  the turn in the queue; `pool-standing.ts`, `pool-shortage.ts` how pools stand and why none has a pod
  * - `life/claim`, `life/arm`  the claim of one pod, and the order to its daemon; `services/hooks` what runs before the answer
- * - `create-many.ts`  several creates at once; `idempotent-create.ts`, `find-created.ts` the same request again
+ * - `create-many.ts`  several creates at once; `idempotent-create.ts`, `find-created.ts`, `forget-keys.ts` the same request again
  * - `end-sandbox.ts`  the end
  * - `sandbox-id.ts`, `sandbox-tokens.ts`  names and secrets; `claim-metrics.ts` what is counted; `background-work.ts` what goes on alone
  */
@@ -31,14 +31,16 @@ import { createSandbox } from "./create-sandbox.ts";
 import { CreateTime, serverStops } from "./create-time.ts";
 import { endForCaller } from "./end-sandbox.ts";
 import { findCreated } from "./find-created.ts";
-import { forgetKeysNowAndThen } from "./idempotent-create.ts";
+import { KeysToForget } from "./forget-keys.ts";
 import { createOnce, type IdempotencyDeps } from "./idempotent-create.ts";
+import { meantCreate } from "#services/checkpoints/meant-checkpoint.ts";
 import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "#services/sandbox-service.ts";
 import { sandboxTokens } from "./sandbox-tokens.ts";
 import { HookSeal } from "#services/hooks/sealed-hooks.ts";
 import { ServiceError } from "#services/service-error.ts";
+import { resolveMounts } from "#services/volumes/resolve-mounts.ts";
 import { startUnfinishedHooks } from "#services/hooks/unfinished-hooks.ts";
 
 const defaultKeysNamespace = "default";
@@ -55,11 +57,14 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
   const onArmed = (pod: Pod): void => background.run("", () => deleteArmedIdle(deps, pod));
   const bootIds = new BootIds({ daemons: deps.daemons, clock, random, onArmed });
   const [stop, abandon] = [new AbortController(), new AbortController()];
+  const keysNamespace = deps.keysNamespace ?? defaultKeysNamespace;
+  const forgetting = new KeysToForget({ client: deps.client, clock, random, log: deps.log, keysNamespace });
   const context: ClaimContext = {
     ...deps,
     digests: recentDigests(deps.digests, clock),
     random,
-    keysNamespace: deps.keysNamespace ?? defaultKeysNamespace,
+    keysNamespace,
+    onKeyNoted: () => forgetting.noted(),
     queue,
     bootIds,
     tokens: sandboxTokens(deps.privateKey),
@@ -71,8 +76,6 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     stopped: stop.signal,
     abandoned: abandon.signal,
   };
-  const { keysNamespace } = context;
-  const forgetting = forgetKeysNowAndThen({ client: deps.client, clock, random, log: deps.log, keysNamespace }, stop.signal);
   const followed = followCache(context);
   const unfinished = startUnfinishedHooks(context);
   return {
@@ -96,7 +99,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
       await context.background.ended();
       timer.cancel();
       for (const registration of followed) registration.remove();
-      await Promise.all([bootIds.stop(), forgetting]);
+      await Promise.all([bootIds.stop(), forgetting.stop()]);
     },
   };
 }
@@ -124,13 +127,15 @@ async function createChecked(
   if (stopped.aborted) throw serverStops();
   const objects = abilities.objects();
   if (!objects.able) throw new ServiceError("unavailable", objects.why, { retryAfterSeconds: 2 });
+  const volumeMounts = resolveMounts(context, caller, command.volumeMounts ?? []);
   context.rate?.take(caller.team, caller.user);
   // Before anything is noted: a request that means nothing is no use of its key.
-  const meant = resolveCreate(context, caller, command);
+  const wanted = await meantCreate(context, caller, command);
+  const meant = resolveCreate(context, caller, wanted);
   const { startupTimeoutMs: timeoutMs } = meant;
   using time = new CreateTime({ clock, timeoutMs, waitMs: command.waitMs, caller: options.signal, stopped });
-  const once: IdempotencyDeps = { client, clock, keysNamespace, longestCreateMs: timeoutMs + marginMs };
-  const request = { wait: options.wait, time, caller, command };
+  const once: IdempotencyDeps = { client, clock, keysNamespace, longestCreateMs: timeoutMs + marginMs, onNoted: context.onKeyNoted };
+  const request = { wait: options.wait, time, caller, command: wanted, volumeMounts };
   return await createOnce(once, caller, command, {
     create: (sandboxId, nextId) => createSandbox(context, { ...request, meant, sandboxId, nextId }),
     find: (sandboxId) => findCreated(context, { ...request, sandboxId }),

@@ -11,6 +11,11 @@ export interface SandboxTokens {
   trafficTokenOf(sandboxId: string): string;
 }
 
+/** Of the data of volumes, by their uids: a volume that is made again under an old name has another one. */
+export function volumeTokens(privateKey: KeyObject): (uid: string) => string {
+  return tokens(privateKey.export({ type: "pkcs8", format: "der" }), "volume");
+}
+
 export function sandboxTokens(privateKey: KeyObject): SandboxTokens {
   const secret = privateKey.export({ type: "pkcs8", format: "der" });
   return {

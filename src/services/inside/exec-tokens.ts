@@ -23,6 +23,8 @@ export interface ExecTokenOptions {
   /** The control plane's. */
   readonly privateKey: KeyObject;
   readonly lifetimeMs?: number;
+  /** A token for one purpose is none for another. */
+  readonly purpose?: string;
   readonly keys: LiveKeys;
 }
 
@@ -47,12 +49,12 @@ export class ExecTokens<Command> {
   /** Token to when it expires. All live equally long, so those that expire first stand first, or nearly. */
   readonly #used = new Map<string, number>();
 
-  constructor({ clock, privateKey, lifetimeMs = 30_000, keys }: ExecTokenOptions) {
+  constructor({ clock, privateKey, lifetimeMs = 30_000, purpose = "terminal", keys }: ExecTokenOptions) {
     this.#clock = clock;
     this.#lifetimeMs = lifetimeMs;
     this.#keys = keys;
     const secret = privateKey.export({ type: "pkcs8", format: "der" });
-    this.#key = Buffer.from(hkdfSync("sha256", secret, "", "agentbox terminal token v1", 32));
+    this.#key = Buffer.from(hkdfSync("sha256", secret, "", `agentbox ${purpose} token v1`, 32));
   }
 
   issue({ caller, sandboxId, command }: ExecGrant<Command>): { readonly token: string; readonly expiresAt: string } {

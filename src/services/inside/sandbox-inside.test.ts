@@ -1,54 +1,21 @@
-/** Work inside sandboxes, over a store and daemons that answer what a test wants. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { DaemonAddress } from "#daemon-client/daemon-client.ts";
-import type { PodStream, PodStreamRequest } from "#daemon-client/pod-stream.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
-import { ann, eve, failureOf, ServiceScene } from "../../../test/world/service-scene.ts";
+import { type Answer, InsideScene, pieces } from "../../../test/world/inside-scene.ts";
+import { ann, eve, failureOf, type ServiceScene } from "../../../test/world/service-scene.ts";
 import { ServiceError } from "../service-error.ts";
 import { connectFrame } from "./connect-frames.ts";
-import { openSandboxInside, type SandboxInside } from "./sandbox-inside.ts";
+import type { SandboxInside } from "./sandbox-inside.ts";
 
-interface Asked extends PodStreamRequest {
-  readonly at: DaemonAddress;
-}
-type Answer = Partial<Omit<PodStream, "body">> & { readonly body?: AsyncIterable<Buffer> | string };
-
+let world: InsideScene;
 let scene: ServiceScene;
 let inside: SandboxInside;
-let asked: Asked[];
-let armedFor: string | undefined;
-let answer: (request: PodStreamRequest, signal: AbortSignal) => Answer | Promise<Answer>;
 const { signal } = new AbortController();
 
 beforeEach(async () => {
-  scene = await ServiceScene.open();
-  [asked, armedFor] = [[], undefined];
-  answer = () => ({});
-  const { client, cache, history, activity, clock } = scene;
-  inside = openSandboxInside({
-    client,
-    cache,
-    history,
-    activity,
-    clock,
-    tokens: { accessTokenOf: (id) => `token-of-${id}` },
-    daemons: { health: async () => ({ podUid: await uidOf("i-1"), bootId: "b", ...(armedFor !== undefined && { sandboxId: armedFor }) }) },
-    openStream: async (at, request, until) => {
-      asked.push({ at, ...request });
-      const { body = "", ...head } = await answer(request, until);
-      return { status: 200, headers: {}, ...head, body: typeof body === "string" ? pieces(body) : body };
-    },
-  });
+  world = await InsideScene.open();
+  ({ services: scene, inside } = world);
 });
-afterEach(() => scene[Symbol.asyncDispose]());
-
-async function uidOf(id: string): Promise<string> {
-  return (await scene.stored(id)).metadata.uid ?? "";
-}
-
-async function* pieces(...all: readonly (string | Buffer)[]): AsyncGenerator<Buffer> {
-  for (const piece of all) yield Buffer.from(piece);
-}
+afterEach(() => world[Symbol.asyncDispose]());
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const end = Buffer.concat([Buffer.from([2, 0, 0, 0, 2]), Buffer.from("{}")]);
@@ -62,7 +29,7 @@ const started = event({ start: { pid: 7 } });
 
 /** What Start answers; the other calls of the process service answer nothing. */
 function processes(...frames: readonly Buffer[]): void {
-  answer = ({ path }) => (path.endsWith("/Start") ? { body: pieces(...frames) } : { body: "{}" });
+  world.answer = ({ path }) => (path.endsWith("/Start") ? { body: pieces(...frames) } : { body: "{}" });
 }
 
 async function run(more: object = {}, until = signal) {
@@ -78,7 +45,7 @@ describe("a daemon that was replaced and never ends its answer", () => {
 
   test("holds up a command for ten seconds more than the command's own limit, and no longer", async () => {
     await scene.sandbox("i-1");
-    answer = never;
+    world.answer = never;
     const running = run({ timeoutMs: 60_000 });
     let isOver = false;
     void running.finally(() => (isOver = true));
@@ -90,7 +57,7 @@ describe("a daemon that was replaced and never ends its answer", () => {
 
   test("holds up no other use of the sandbox for more than five minutes", async () => {
     const pod = await scene.sandbox("i-1");
-    answer = never;
+    world.answer = never;
     const wanted = { path: "a", to: "b", offset: 0, length: 9, depth: 1, bytes: Buffer.alloc(0), argv: ["x"] };
     const uses = ["start", "readFile", "writeFile", "listFolder", "removeEntry", "makeFolder", "moveEntry"] as const;
     const failures = uses.map((use) => failureOf(inside[use](ann, "i-1", wanted, signal) as Promise<unknown>));
@@ -109,14 +76,14 @@ describe("whose sandbox, and in what state", () => {
       expect(failure).toMatchObject({ code: "not_found", message: 'there is no sandbox "i-1"' });
     }
     expect(await failureOf(inside.runCode(eve, "i-1", { code: "1" }, signal))).toMatchObject({ code: "not_found" });
-    expect(asked).toEqual([]);
+    expect(world.asked).toEqual([]);
   });
 
   test("a pod that carries another sandbox by now is not asked, though the cache does not know it yet", async () => {
     await scene.sandbox("i-1");
     await scene.changeUnseen("i-1", { labels: { [labelKeys.sandboxId]: "i-2", [labelKeys.team]: "blue" } });
     expect(await failureOf(run())).toMatchObject({ code: "conflict", message: expect.stringContaining("has ended meanwhile") });
-    expect(asked).toEqual([]);
+    expect(world.asked).toEqual([]);
   });
 
   test("a paused sandbox refuses, and so does one that starts until its daemon works for it", async () => {
@@ -127,24 +94,24 @@ describe("whose sandbox, and in what state", () => {
       code: "conflict",
       message: "sandbox i-paused is paused: listing a folder of it is possible once it is resumed (agentbox resume i-paused)",
     });
-    armedFor = "i-2";
+    world.armedFor = "i-2";
     expect(await failureOf(inside.listFolder(ann, "i-1", folder, signal))).toMatchObject({ code: "conflict" });
-    armedFor = "i-1";
-    answer = () => ({ body: "{}" });
+    world.armedFor = "i-1";
+    world.answer = () => ({ body: "{}" });
     expect(await inside.listFolder(ann, "i-1", folder, signal)).toEqual([]);
   });
 
   test("the daemon is asked at its pod's address, with the sandbox's token", async () => {
     await scene.sandbox("i-1");
     await inside.writeFile(ann, "i-1", { path: "a b", bytes: Buffer.from("x"), user: "root" }, signal);
-    expect(asked[0]).toMatchObject({ at: { ip: "10.0.0.7" }, method: "POST", path: "/files?path=a+b&username=root" });
-    expect(asked[0]?.headers).toMatchObject({ "x-access-token": "token-of-i-1", "content-length": "1" });
+    expect(world.asked[0]).toMatchObject({ at: { ip: "10.0.0.7" }, method: "POST", path: "/files?path=a+b&username=root" });
+    expect(world.asked[0]?.headers).toMatchObject({ "x-access-token": "token-of-i-1", "content-length": "1" });
   });
 
   test("a request is use of its sandbox for as long as it goes on, and no longer when it fails", async () => {
     const pod = await scene.sandbox("i-1");
     let during: unknown;
-    answer = async () => {
+    world.answer = async () => {
       during = await scene.activity.activityOf(pod);
       throw new Error("connection refused");
     };
@@ -166,7 +133,7 @@ describe("commands", () => {
     processes(...[...all].map((byte) => Buffer.from([byte])));
     const { outcome, output } = await run({ user: "root", workingDir: "/tmp", env: { A: "1" } });
     expect([outcome, output]).toEqual([{ exitCode: 3, timedOut: false }, ["stdout out", "stderr err"]]);
-    const [start] = asked;
+    const [start] = world.asked;
     expect(start?.headers).toMatchObject({ "connect-timeout-ms": "1000", authorization: `Basic ${base64("root:")}` });
     const sent = JSON.parse(String(start?.body).slice(5)) as unknown;
     expect(sent).toEqual({ process: { cmd: "sh", args: ["-c", "x"], envs: { A: "1" }, cwd: "/tmp" } });
@@ -180,7 +147,7 @@ describe("commands", () => {
   test("input is given, and its end too", async () => {
     let finish = (): void => {};
     const closed = new Promise<void>((resolve) => (finish = resolve));
-    answer = ({ path }) => {
+    world.answer = ({ path }) => {
       if (path.endsWith("/CloseStdin")) finish();
       return { body: path.endsWith("/Start") ? untilClosed() : "{}" };
     };
@@ -190,14 +157,14 @@ describe("commands", () => {
       yield event({ end: { exitCode: 0, exited: true } });
     }
     await run({ stdin: "in" });
-    expect(asked.map(({ path }) => path.replace("/process.Process/", ""))).toEqual(["Start", "SendInput", "CloseStdin"]);
-    expect(JSON.parse(String(asked[1]?.body))).toEqual({ process: { pid: 7 }, input: { stdin: base64("in") } });
+    expect(world.asked.map(({ path }) => path.replace("/process.Process/", ""))).toEqual(["Start", "SendInput", "CloseStdin"]);
+    expect(JSON.parse(String(world.asked[1]?.body))).toEqual({ process: { pid: 7 }, input: { stdin: base64("in") } });
   });
 
   test("output is read while input is given: a command may write before it has read all", async () => {
     let read = (): void => {};
     const outputRead = new Promise<void>((resolve) => (read = resolve));
-    answer = async ({ path }) => {
+    world.answer = async ({ path }) => {
       if (path.endsWith("/SendInput")) await outputRead;
       const frames = [started, event({ data: { stdout: base64("o") } }), event({ end: { exited: true } }), end];
       return { body: path.endsWith("/Start") ? pieces(...frames) : "{}" };
@@ -206,12 +173,12 @@ describe("commands", () => {
   });
 
   test("a command whose input cannot be given is ended, and does not wait for it", async () => {
-    answer = ({ path }, until) => {
+    world.answer = ({ path }, until) => {
       if (path.endsWith("/CloseStdin")) throw new Error("connection refused");
       return { body: path.endsWith("/Start") ? endless(until) : "{}" };
     };
     expect(await failureOf(run())).toMatchObject({ code: "unavailable" });
-    expect(asked.at(-1)?.path).toBe("/process.Process/SendSignal");
+    expect(world.asked.at(-1)?.path).toBe("/process.Process/SendSignal");
   });
 
   test("a command that takes too long has timed out", async () => {
@@ -221,13 +188,13 @@ describe("commands", () => {
 
   test("a command is killed when its caller goes", async () => {
     const leaving = new AbortController();
-    answer = ({ path }, until) => ({ body: path.endsWith("/Start") ? endless(until) : "{}" });
+    world.answer = ({ path }, until) => ({ body: path.endsWith("/Start") ? endless(until) : "{}" });
     const gone = new Error("gone");
     const running = run({}, leaving.signal);
-    await expect.poll(() => asked.length).toBe(2);
+    await expect.poll(() => world.asked.length).toBe(2);
     leaving.abort(gone);
     await expect(running).rejects.toBe(gone);
-    expect(JSON.parse(String(asked.at(-1)?.body))).toEqual({ process: { pid: 7 }, signal: "SIGNAL_SIGKILL" });
+    expect(JSON.parse(String(world.asked.at(-1)?.body))).toEqual({ process: { pid: 7 }, signal: "SIGNAL_SIGKILL" });
   });
 
   async function* endless(until: AbortSignal): AsyncGenerator<Buffer> {
@@ -257,7 +224,7 @@ describe("commands", () => {
   test("a command in the background is known by its process id, and goes on", async () => {
     processes(started, event({ data: { stdout: base64("o") } }));
     expect(await inside.start(ann, "i-1", { argv: ["sleep", "1"] }, signal)).toBe(7);
-    expect(asked).toHaveLength(1);
+    expect(world.asked).toHaveLength(1);
     processes(end);
     expect(await failureOf(inside.start(ann, "i-1", { argv: ["x"] }, signal))).toMatchObject({ code: "unavailable" });
   });
@@ -268,13 +235,13 @@ describe("files", () => {
   const read = (offset: number, length: number) => inside.readFile(ann, "i-1", { path: "a", offset, length }, signal);
 
   test("a part of a file is asked for, and the size of the whole is known", async () => {
-    answer = () => ({ status: 206, headers: { "content-range": "bytes 2-4/10" }, body: "cde" });
+    world.answer = () => ({ status: 206, headers: { "content-range": "bytes 2-4/10" }, body: "cde" });
     expect(await read(2, 3)).toEqual({ bytes: Buffer.from("cde"), size: 10 });
-    expect(asked[0]?.headers).toMatchObject({ range: "bytes=2-4" });
+    expect(world.asked[0]?.headers).toMatchObject({ range: "bytes=2-4" });
   });
 
   test("beyond the end there is nothing", async () => {
-    answer = () => ({ status: 416, headers: { "content-range": "bytes */10" } });
+    world.answer = () => ({ status: 416, headers: { "content-range": "bytes */10" } });
     expect(await read(20, 3)).toEqual({ bytes: Buffer.alloc(0), size: 10 });
   });
 
@@ -283,7 +250,7 @@ describe("files", () => {
     async function* zeros(): AsyncGenerator<Buffer> {
       for (; given < 1000; given++) yield Buffer.alloc(4);
     }
-    answer = () => ({ body: zeros() });
+    world.answer = () => ({ body: zeros() });
     expect((await read(0, 10)).bytes).toEqual(Buffer.alloc(10));
     expect(given).toBeLessThan(5);
   });
@@ -294,7 +261,7 @@ describe("files", () => {
     [500, "unavailable"],
     [400, "invalid_request"],
   ])("a refusal with %i is %s, and names the file", async (status, code) => {
-    answer = () => ({ status, body: JSON.stringify({ message: "refused" }) });
+    world.answer = () => ({ status, body: JSON.stringify({ message: "refused" }) });
     const wanted = { path: "/x/y", offset: 0, length: 1 };
     expect(await failureOf(inside.readFile(ann, "i-1", wanted, signal))).toMatchObject({ code, message: "/x/y: refused" });
     expect(await failureOf(inside.writeFile(ann, "i-1", { path: "/x/y", bytes: Buffer.alloc(1) }, signal))).toMatchObject({ code });
@@ -302,7 +269,7 @@ describe("files", () => {
 
   test("a path must name a file", async () => {
     expect(await failureOf(inside.writeFile(ann, "i-1", { path: "", bytes: Buffer.alloc(1) }, signal))).toBeInstanceOf(ServiceError);
-    expect(asked).toEqual([]);
+    expect(world.asked).toEqual([]);
   });
 
   test("a folder's entries have their type and size", async () => {
@@ -312,7 +279,7 @@ describe("files", () => {
       { path: "/a/s", type: "FILE_TYPE_SYMLINK", size: 1 },
       { path: "/a/p" },
     ];
-    answer = () => ({ body: JSON.stringify({ entries }) });
+    world.answer = () => ({ body: JSON.stringify({ entries }) });
     const listed = await inside.listFolder(ann, "i-1", { path: "/a", depth: 2 }, signal);
     expect(listed.map(({ path, type, size }) => `${path} ${type} ${size}`)).toEqual([
       "/a/f file 12",
@@ -320,77 +287,15 @@ describe("files", () => {
       "/a/s link 1",
       "/a/p other 0",
     ]);
-    expect(asked[0]?.body).toBe('{"path":"/a","depth":2}');
+    expect(world.asked[0]?.body).toBe('{"path":"/a","depth":2}');
   });
 
   test("a list that is too long is refused", async () => {
     async function* long(): AsyncGenerator<Buffer> {
       for (let piece = 0; piece < 20; piece++) yield Buffer.alloc(1024 * 1024);
     }
-    answer = () => ({ body: long() });
+    world.answer = () => ({ body: long() });
     expect(await failureOf(inside.listFolder(ann, "i-1", { path: "/", depth: 9 }, signal))).toMatchObject({ code: "too_large" });
-  });
-});
-
-describe("code", () => {
-  const container = { env: [{ name: "AGENTBOX_INTERPRETER_PORT", value: "49999" }] };
-  const code = { code: "x", language: "python", env: { A: "1" } };
-  const lines = (...events: readonly object[]): string => events.map((one) => `${JSON.stringify(one)}\n`).join("");
-
-  test("code is run at the interpreter's port, and shows what it wrote, its values and its error", async () => {
-    await scene.sandbox("i-1", { container });
-    const text = lines(
-      { type: "stdout", text: "é" },
-      { type: "stdout", text: "2" },
-      { type: "stderr", text: "warn" },
-      { type: "result", text: "21", png: "AA==" },
-      { type: "error", name: "E", value: "v", traceback: "t" },
-      { type: "end_of_execution" },
-    );
-    answer = () => ({ body: pieces(...[...Buffer.from(text)].map((byte) => Buffer.from([byte]))) });
-    expect(await inside.runCode(ann, "i-1", code, signal)).toEqual({
-      stdout: "é2",
-      stderr: "warn",
-      truncated: false,
-      results: [{ text: "21", png: "AA==" }],
-      error: { name: "E", value: "v", traceback: "t" },
-    });
-    expect(asked[0]).toMatchObject({ at: { port: 49_999 }, path: "/execute" });
-    expect(JSON.parse(String(asked[0]?.body))).toEqual({ code: "x", language: "python", env_vars: { A: "1" } });
-  });
-
-  test("a sandbox without an interpreter says where there is one", async () => {
-    await scene.sandbox("i-1");
-    const failure = await failureOf(inside.runCode(ann, "i-1", code, signal));
-    expect(failure).toMatchObject({ code: "invalid_request", message: expect.stringContaining("code-interpreter-v1") });
-  });
-
-  test("an interpreter that ends before the code did is unavailable, and one that writes without end is left", async () => {
-    await scene.sandbox("i-1", { container });
-    answer = () => ({ body: lines({ type: "stdout", text: "a" }) });
-    expect(await failureOf(inside.runCode(ann, "i-1", code, signal))).toMatchObject({ code: "unavailable" });
-    async function* endless(): AsyncGenerator<Buffer> {
-      for (;;) yield Buffer.from(lines({ type: "stdout", text: "x".repeat(1024 * 1024) }));
-    }
-    answer = () => ({ body: endless() });
-    expect(await inside.runCode(ann, "i-1", code, signal)).toMatchObject({ truncated: true });
-  });
-
-  test("an interpreter that writes a line without end is left, too", async () => {
-    await scene.sandbox("i-1", { container });
-    let given = 0;
-    async function* endless(): AsyncGenerator<Buffer> {
-      for (; given < 1000; given++) yield Buffer.alloc(1024 * 1024, "x");
-    }
-    answer = () => ({ body: endless() });
-    expect(await inside.runCode(ann, "i-1", code, signal)).toMatchObject({ truncated: true });
-    expect(given).toBeLessThan(20);
-  });
-
-  test.each(["no event", "null", "7"])("an interpreter that answers %j has failed, and is no defect of ours", async (line) => {
-    await scene.sandbox("i-1", { container });
-    answer = () => ({ body: `${line}\n` });
-    expect(await failureOf(inside.runCode(ann, "i-1", code, signal))).toMatchObject({ code: "unavailable" });
   });
 });
 
@@ -408,7 +313,7 @@ describe("a daemon that root of the sandbox has replaced", () => {
   test.each(["no list", "null", '{"entries":7}', '{"entries":[null]}'])(
     "a folder that is listed as %j is no defect of ours",
     async (body) => {
-      answer = () => ({ body });
+      world.answer = () => ({ body });
       expect(await failureOf(inside.listFolder(ann, "i-1", { path: "/", depth: 1 }, signal))).toMatchObject({ code: "unavailable" });
     },
   );

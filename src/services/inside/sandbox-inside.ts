@@ -4,6 +4,7 @@
  * - `daemon-door.ts`   the daemon of a caller's sandbox, and one request to it
  * - `run-process.ts`   commands             - `connect-frames.ts`  the messages of a stream
  * - `sandbox-files.ts` contents and folders - `run-code.ts`        the code interpreter
+ * - `kept-terminals.ts` terminals that go on without a connection
  * - `in-time.ts`       our own deadline
  */
 import { abortable } from "#lib/abortable.ts";
@@ -14,6 +15,16 @@ import { ServiceError } from "../service-error.ts";
 import { type DaemonDoor, type DoorDeps, openDoor } from "./daemon-door.ts";
 import { inTime } from "./in-time.ts";
 import { type CodeResult, runCode, type RunCode } from "./run-code.ts";
+import {
+  endTerminal,
+  type JoinedTerminal,
+  type JoinTerminal,
+  joinTerminal,
+  type KeptTerminal,
+  listTerminals,
+  type StartTerminal,
+  startTerminal,
+} from "./kept-terminals.ts";
 import { type CommandOutcome, runProcess, type RunProcess, startProcess, type StartProcess } from "./run-process.ts";
 import {
   type EntryAt,
@@ -42,6 +53,12 @@ export interface SandboxInside {
   removeEntry(caller: Caller, sandboxId: string, entry: EntryAt, signal: AbortSignal): Promise<void>;
   makeFolder(caller: Caller, sandboxId: string, folder: EntryAt, signal: AbortSignal): Promise<void>;
   moveEntry(caller: Caller, sandboxId: string, move: MoveEntry, signal: AbortSignal): Promise<void>;
+  /** Resolves with the process id of a terminal that goes on without us. */
+  startTerminal(caller: Caller, sandboxId: string, wanted: StartTerminal, signal: AbortSignal): Promise<number>;
+  listTerminals(caller: Caller, sandboxId: string, wanted: object, signal: AbortSignal): Promise<readonly KeptTerminal[]>;
+  endTerminal(caller: Caller, sandboxId: string, wanted: { readonly pid: number }, signal: AbortSignal): Promise<void>;
+  /** Until the signal: the terminal goes on. */
+  joinTerminal(caller: Caller, sandboxId: string, wanted: JoinTerminal, signal: AbortSignal): Promise<JoinedTerminal>;
   runCode(caller: Caller, sandboxId: string, code: RunCode, signal: AbortSignal): Promise<CodeResult>;
 }
 
@@ -88,6 +105,21 @@ export function openSandboxInside(deps: InsideDeps): SandboxInside {
     removeEntry: request("removing a file of it", removeEntry),
     makeFolder: request("making a folder in it", makeFolder),
     moveEntry: request("moving a file of it", moveEntry),
+    startTerminal: request("opening a terminal in it", startTerminal),
+    listTerminals: request("listing its terminals", listTerminals),
+    endTerminal: request("ending a terminal in it", endTerminal),
+    joinTerminal: async (caller, sandboxId, wanted, signal) => {
+      const daemon = await openDoor(deps, { caller, sandboxId, wish: "joining a terminal in it" }, signal);
+      try {
+        const joined = await joinTerminal(daemon, wanted, signal);
+        // It counts as use of the sandbox while a client is connected.
+        joined.exitCode.catch(() => {}).finally(() => daemon[Symbol.dispose]());
+        return joined;
+      } catch (error) {
+        daemon[Symbol.dispose]();
+        throw error;
+      }
+    },
     // How long code may take is the caller's to say: it ends with the signal.
     runCode: async (caller, sandboxId, code, signal) => {
       using daemon = await openDoor(deps, { caller, sandboxId, wish: "running code in it" }, signal);

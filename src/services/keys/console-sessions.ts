@@ -35,8 +35,7 @@ export class ConsoleSessions {
   readonly #options: ConsoleSessionsOptions;
   readonly #lifetimeMs: number;
   readonly #key: Buffer;
-  /** Id to when it expires, oldest sign-out first. */
-  readonly #signedOut = new Map<string, number>();
+  readonly #signedOut = new SignedOut();
 
   constructor(options: ConsoleSessionsOptions) {
     this.#options = options;
@@ -61,10 +60,7 @@ export class ConsoleSessions {
   /** A text that is no session is left alone. */
   close(text: string): void {
     const session = this.#read(text);
-    if (session === undefined) return;
-    const now = this.#options.clock.now();
-    for (const [id, expiresAt] of this.#signedOut) if (expiresAt <= now) this.#signedOut.delete(id);
-    this.#signedOut.set(session.id, session.expiresAt);
+    if (session !== undefined) this.#signedOut.add(session, this.#options.clock.now());
   }
 
   #read(text: string): Session | undefined {
@@ -72,11 +68,46 @@ export class ConsoleSessions {
     if (text.length > longestText || more.length > 0 || !isSame(code, this.#codeOf(body))) return undefined;
     // The code proves that this process's own key wrote it.
     const session = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as Session;
-    return session.expiresAt > this.#options.clock.now() && !this.#signedOut.has(session.id) ? session : undefined;
+    return session.expiresAt > this.#options.clock.now() && !this.#signedOut.has(session) ? session : undefined;
   }
 
   #codeOf(body: string): string {
     return createHmac("sha256", this.#key).update(body).digest("base64url");
+  }
+}
+
+/** So many sign-outs of one key are remembered one by one. */
+const mostOfKey = 100;
+const sweepEveryMs = 60_000;
+
+/** Bounded by the number of keys: of a key that signs out very often, all sessions until then are over. */
+class SignedOut {
+  /** Key id to the ids of its sessions that are over, and when each expires. */
+  readonly #ids = new Map<string, Map<string, number>>();
+  /** Key id to the last expiry of the sessions that are over together. */
+  readonly #until = new Map<string, number>();
+  #sweptAt = 0;
+
+  has({ id, keyId, expiresAt }: Session): boolean {
+    return expiresAt <= (this.#until.get(keyId) ?? 0) || this.#ids.get(keyId)?.has(id) === true;
+  }
+
+  add({ id, keyId, expiresAt }: Session, now: number): void {
+    if (Math.abs(now - this.#sweptAt) >= sweepEveryMs) this.#forgetExpired(now);
+    const ids = this.#ids.get(keyId) ?? new Map<string, number>();
+    this.#ids.set(keyId, ids.set(id, expiresAt));
+    if (ids.size <= mostOfKey) return;
+    this.#until.set(keyId, Math.max(this.#until.get(keyId) ?? 0, ...ids.values()));
+    this.#ids.delete(keyId);
+  }
+
+  #forgetExpired(now: number): void {
+    this.#sweptAt = now;
+    for (const [keyId, ids] of this.#ids) {
+      for (const [id, expiresAt] of ids) if (expiresAt <= now) ids.delete(id);
+      if (ids.size === 0) this.#ids.delete(keyId);
+    }
+    for (const [keyId, until] of this.#until) if (until <= now) this.#until.delete(keyId);
   }
 }
 

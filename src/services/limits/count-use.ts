@@ -13,7 +13,7 @@ import type { CountUse, LimitGuardDeps } from "./limit-guard.ts";
 
 /** `clusterID`: whose members have their pools in this cache; that of the embedded engine when left out. */
 export function countUse(
-  cache: PoolCache & Pick<SandboxCache, "poolsOfTeam" | "templates" | "system">,
+  cache: PoolCache & Pick<SandboxCache, "poolsOfTeam" | "templates" | "system" | "checkpoints">,
   clusterID = localClusterID,
 ): LimitGuardDeps["use"] {
   const poolsOf = (team: string | undefined): IteratorObject<SandboxPool, undefined> =>
@@ -40,6 +40,11 @@ export function countUse(
       cache.system?.secrets.objects
         .list()
         .reduce((sum, secret) => (secret.type === apiKeySecretType && isOf(secret, team) ? sum + 1 : sum), 0) ?? 0,
+    checkpoints: (team) =>
+      cache.checkpoints.objects
+        .list()
+        .filter((checkpoint) => isOf(checkpoint, team) && checkpoint.metadata.deletionTimestamp === undefined)
+        .reduce((sum) => sum + 1, 0),
     templates: () => cache.templates.objects.list().reduce((sum) => sum + 1, 0),
   };
 }

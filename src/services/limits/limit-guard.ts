@@ -20,13 +20,25 @@ import {
 import { ServiceError } from "../service-error.ts";
 
 /** What is counted of a team, of a user of it, and of the server. */
-export type Counted = "pods" | "pools" | "envs" | "sandboxes" | "cpu" | "memoryMiB" | "idlePods" | "keys" | "templates";
+export type Counted =
+  | "pods"
+  | "pools"
+  | "envs"
+  | "sandboxes"
+  | "cpu"
+  | "memoryMiB"
+  | "idlePods"
+  | "keys"
+  | "templates"
+  | "volumes"
+  | "volumeMiB"
+  | "checkpoints";
 
 /** What live sandboxes take, which the service that makes them knows. */
 type OfSandboxes = "sandboxes" | "cpu" | "memoryMiB";
 
 /** Where nothing is counted, only what is being made is. */
-type Uncounted = "idlePods" | "envs";
+type Uncounted = "idlePods" | "envs" | "volumes" | "volumeMiB" | "checkpoints";
 
 /** What is known of a team beside it, and kept inside the limit elsewhere: by the node, which brings images. */
 export type Seen = Counted | "imageMiB";
@@ -68,6 +80,12 @@ export class LimitGuard {
   /** Sets how sandboxes, and what they take, are counted; the service that makes them knows. */
   countSandboxes(use: CountUse, taken: Partial<Readonly<Record<"cpu" | "memoryMiB", CountUse>>> = {}): void {
     for (const [name, count] of Object.entries({ sandboxes: use, ...taken })) this.#use.set(name as OfSandboxes, count);
+  }
+
+  /** Sets how volumes are counted; the service that makes them knows. */
+  countVolumes(volumes: CountUse, volumeMiB: CountUse): void {
+    this.#use.set("volumes", volumes);
+    this.#use.set("volumeMiB", volumeMiB);
   }
 
   /** Tells how much images take, which the node knows. Not told: it is not shown. */
@@ -211,6 +229,11 @@ const words = {
   webhooks: "webhooks",
   imageMiB: "MiB of images",
   templates: "templates",
+  volumes: "volumes",
+  volumeMiB: "MiB in volumes",
+  checkpoints: "checkpoints",
+  builds: "builds under way",
+  buildFilesMiB: "MiB of files for builds",
   waitingCreates: "creates that wait",
   connections: "requests and connections open",
   createsPerMinute: "creates a minute",

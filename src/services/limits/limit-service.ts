@@ -184,6 +184,8 @@ const seen: ReadonlySet<string> = new Set<Seen>([
   "keys",
   "templates",
   "imageMiB",
+  "volumes",
+  "volumeMiB",
 ]);
 
 function isSeen(name: string): name is Seen {

@@ -12,7 +12,7 @@ import { LiveSandboxes } from "./live-sandboxes.ts";
 
 type Handler = (now: Pod | undefined, before: Pod | undefined) => void;
 
-/** Pods that a test sets, and who hears of it. */
+/** Pods that a test sets, and the listeners that hear of it. */
 class Pods {
   readonly held = new Map<string, Pod>();
   #handler: Handler = () => {};

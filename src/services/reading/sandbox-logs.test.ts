@@ -130,3 +130,27 @@ test("I8: a foreign sandbox's log is answered in the words for one that there ne
   expect(await wordsFor("i-1")).toBe(await wordsFor("i-none"));
   expect(await wordsFor("i-ended")).toBe(await wordsFor("i-none"));
 });
+
+test("of an ended sandbox the log that was kept is read, by its owner alone, and the last lines of it", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.record("i-1");
+  const kept = { sandboxId: "i-1", team: "red", user: "ann", container: "main", keptAt: scene.now, truncated: false };
+  await scene.history.logs.put({ ...kept, text: Buffer.from("one\ntwo\nthree\n") });
+  expect(await logOf(scene)).toBe("one\ntwo\nthree\n");
+  expect(await logOf(scene, { tail: 2, follow: new AbortController().signal })).toBe("two\nthree\n");
+  expect(await logOf(scene, { tail: 9, container: "main" })).toBe("one\ntwo\nthree\n");
+  expect(await logOf(scene, { tail: 0 })).toBe("");
+  expect(scene.pods.read).toEqual([]);
+  const others = sandboxLogs(scene, eve, "i-1", {});
+  expect((await failureOf(others.next())).code).toBe("not_found");
+});
+
+test("what a kept log cannot give is refused, and a sandbox without one says that it has ended", async () => {
+  await using scene = await ServiceScene.open();
+  await scene.record("i-1");
+  expect(await failureOf(logOf(scene))).toMatchObject({ code: "conflict", message: expect.stringContaining("has ended") });
+  const kept = { sandboxId: "i-1", team: "red", user: "ann", container: "main", keptAt: scene.now, truncated: false };
+  await scene.history.logs.put({ ...kept, text: Buffer.from("one\n") });
+  expect(await failureOf(logOf(scene, { sinceMs: 1000 }))).toMatchObject({ code: "invalid_request", details: { field: "since" } });
+  expect(await failureOf(logOf(scene, { container: "side" }))).toMatchObject({ code: "invalid_request", details: { field: "container" } });
+});

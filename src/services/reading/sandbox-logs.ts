@@ -2,6 +2,8 @@
  * The log of a sandbox's container since the claim. A recycled pod has a new container, so its log belongs to this sandbox only. A container that waited
  * with the run image (fast path) wrote lines before its claim, without a user. Both are cut off at the claim, so that a sandbox never shows foreign
  * output. The log of the previous container is never read: it belonged to another sandbox.
+ *
+ * Of an ended sandbox, what was kept of its log is read (life/record/keep-log.ts).
  */
 import { ChildAbort } from "#lib/abortable.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
@@ -11,17 +13,19 @@ import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Pod } from "#model/pod.ts";
 import { isResting, sandboxIdOf } from "#model/claimed-pod.ts";
 import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
-import { type Caller, owns } from "#services/caller.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { type Caller, owns, scopeOf } from "#services/caller.ts";
 import { type CarriedDeps, carriedPod, containerIn, podByServer } from "#services/inside/carried-pod.ts";
-import { findPod } from "./find-sandbox.ts";
+import { findPod, findSandbox } from "./find-sandbox.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LogRequest } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { asServiceError } from "#services/service-failure.ts";
+import { asServiceError, translated } from "#services/service-failure.ts";
 
 export interface LogDeps extends CarriedDeps {
   readonly pods: Pick<PodAccess, "readLogs">;
   readonly live: Pick<LiveSandboxes, "follow">;
+  readonly history: Pick<HistoryStore, "get" | "logs">;
   readonly clock: Clock;
 }
 
@@ -33,6 +37,12 @@ const lastWordsMs = 2_000;
 /** An empty piece comes first, once it is known that there is such a sandbox and container (W13). */
 export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: string, request: LogRequest): AsyncGenerator<Buffer, void> {
   const { signal } = request;
+  const kept = await keptLog(deps, caller, sandboxId, request);
+  if (kept !== undefined) {
+    yield nothingYet;
+    yield kept;
+    return;
+  }
   const pod = await carriedPod(deps, { caller, sandboxId, wish: "reading its log" }, request.follow ?? signal);
   const container = containerIn(pod, request.container);
   yield nothingYet;
@@ -52,6 +62,31 @@ export async function* sandboxLogs(deps: LogDeps, caller: Caller, sandboxId: str
   } catch (error) {
     if (follow?.aborted !== true && signal?.aborted !== true) throw asServiceError(error);
   }
+}
+
+/** Undefined for a sandbox that has not ended, and for one of which nothing was kept. */
+async function keptLog(deps: LogDeps, caller: Caller, sandboxId: string, request: LogRequest): Promise<Buffer | undefined> {
+  const { record } = await findSandbox(deps, caller, sandboxId);
+  const kept = record && (await translated(deps.history.logs.get(sandboxId, scopeOf(caller))));
+  if (kept === undefined) return undefined;
+  if (request.sinceMs !== undefined) {
+    throw new ServiceError("invalid_request", "the kept log of an ended sandbox has no times: use tail", { field: "since" });
+  }
+  if (request.container !== undefined && request.container !== kept.container) {
+    const message = `of an ended sandbox only the log of its first container is kept, ${kept.container}`;
+    throw new ServiceError("invalid_request", message, { field: "container", available: [kept.container] });
+  }
+  return lastLines(kept.text, request.tail ?? Infinity);
+}
+
+function lastLines(text: Buffer, count: number): Buffer {
+  let from = text.length;
+  // A line end at the very end belongs to the last line.
+  for (let lines = 0, at = text.length - 1; lines < count && at >= 0; lines++) {
+    at = at === 0 ? -1 : text.lastIndexOf(10, at - 1);
+    from = at + 1;
+  }
+  return text.subarray(from);
 }
 
 /** Also while it stops: its last words are its own. */

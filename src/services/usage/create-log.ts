@@ -6,6 +6,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Caller } from "#services/caller.ts";
 import { isServiceError } from "#services/service-error.ts";
 import type { SandboxService } from "#services/sandbox-service.ts";
+import { TeamRings } from "./team-rings.ts";
 
 export interface CreateReport {
   /** The span that is reported, in seconds. */
@@ -31,13 +32,14 @@ interface Noted {
   readonly code: string | undefined;
 }
 
-const mostNoted = 20_000;
+/** The most that a team may create in an hour is more; then its report is of a shorter time. */
+const bounds = { ofTeam: 20_000, ofAll: 200_000 };
 const partCount = 60;
 
 export class CreateLog {
   readonly #clock: Clock;
-  readonly #noted: Noted[] = [];
-  readonly #missed: { readonly atMs: number; readonly team: string }[] = [];
+  readonly #noted = new TeamRings<Noted>(bounds);
+  readonly #missed = new TeamRings<{ readonly atMs: number; readonly team: string }>(bounds);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -75,14 +77,13 @@ export class CreateLog {
   }
 
   miss(team: string): void {
-    this.#missed.push({ atMs: this.#clock.now(), team });
-    if (this.#missed.length >= 2 * mostNoted) this.#missed.splice(0, mostNoted);
+    this.#missed.add(team, { atMs: this.#clock.now(), team });
   }
 
   report(caller: Caller, seconds: number): CreateReport {
     const partMs = (seconds * 1000) / partCount;
     const since = this.#clock.now() - seconds * 1000;
-    const own = this.#noted.filter((one) => one.atMs >= since && isOf(caller, one));
+    const own = ownSince(this.#noted, caller, since);
     const took = own.filter(({ code }) => code === undefined).map(({ tookMs }) => tookMs);
     took.sort((a, b) => a - b);
     const parts = Array.from({ length: partCount }, (_, index) => ({ created: 0, failed: 0, start: isoTime(since + index * partMs) }));
@@ -96,7 +97,7 @@ export class CreateLog {
       seconds,
       created: took.length,
       failed: own.length - took.length,
-      ...(caller.user === undefined && { missed: this.#missed.filter((one) => one.atMs >= since && isOf(caller, one)).length }),
+      ...(caller.user === undefined && { missed: ownSince(this.#missed, caller, since).length }),
       ...(took.length > 0 && { p50Ms: quantile(took, 0.5), p99Ms: quantile(took, 0.99) }),
       failures: [...failures].map(([code, count]) => ({ code, count })).sort((a, b) => b.count - a.count),
       parts,
@@ -105,9 +106,13 @@ export class CreateLog {
 
   #note({ team, user }: Caller, began: number, code: string | undefined): void {
     const atMs = this.#clock.now();
-    this.#noted.push({ atMs, team, user, tookMs: atMs - began, code });
-    if (this.#noted.length >= 2 * mostNoted) this.#noted.splice(0, mostNoted);
+    this.#noted.add(team, { atMs, team, user, tookMs: atMs - began, code });
   }
+}
+
+function ownSince<T extends Pick<Noted, "atMs" | "team">>(rings: TeamRings<T>, caller: Caller, since: number): readonly T[] {
+  const known = caller.role === "admin" ? [...rings.all()] : rings.of(caller.team);
+  return known.filter((one) => one.atMs >= since && isOf(caller, one));
 }
 
 function isOf({ role, team, user }: Caller, noted: { readonly team: string; readonly user?: string | undefined }): boolean {

@@ -79,5 +79,59 @@ const migrations: readonly Migration[] = [
       CREATE INDEX agentbox_history_by_metadata ON agentbox_history USING gin (metadata jsonb_path_ops);
     `,
   },
+  {
+    name: "audit",
+    sql: `
+      CREATE TABLE agentbox_audit (
+        id text COLLATE "C" PRIMARY KEY,
+        at timestamptz NOT NULL,
+        team text NOT NULL,
+        owner text NOT NULL,
+        key_id text NOT NULL,
+        action text NOT NULL,
+        target text NOT NULL,
+        status integer NOT NULL,
+        entry json NOT NULL
+      );
+      CREATE INDEX agentbox_audit_by_time ON agentbox_audit (at, id);
+      CREATE INDEX agentbox_audit_by_team ON agentbox_audit (team, at, id);
+      CREATE INDEX agentbox_audit_by_key ON agentbox_audit (key_id, at, id);
+      CREATE INDEX agentbox_audit_by_target ON agentbox_audit (target, at, id);
+    `,
+  },
+  {
+    name: "usage",
+    sql: `
+      ALTER TABLE agentbox_history ADD COLUMN counted boolean NOT NULL DEFAULT false;
+      CREATE INDEX agentbox_history_uncounted ON agentbox_history (kept_since) WHERE NOT counted AND ended_at IS NOT NULL;
+      CREATE TABLE agentbox_usage (
+        hour integer NOT NULL,
+        team text COLLATE "C" NOT NULL,
+        owner text COLLATE "C" NOT NULL,
+        creates bigint NOT NULL,
+        sandbox_seconds float8 NOT NULL,
+        cpu_seconds float8 NOT NULL,
+        memory_seconds float8 NOT NULL,
+        PRIMARY KEY (hour, team, owner)
+      );
+    `,
+  },
+  {
+    name: "logs",
+    sql: `
+      CREATE TABLE agentbox_ended_log (
+        sandbox_id text COLLATE "C" PRIMARY KEY,
+        team text NOT NULL,
+        owner text NOT NULL,
+        container text NOT NULL,
+        kept_at timestamptz NOT NULL,
+        truncated boolean NOT NULL,
+        bytes integer NOT NULL,
+        data bytea NOT NULL
+      );
+      CREATE INDEX agentbox_ended_log_by_time ON agentbox_ended_log (kept_at);
+      CREATE INDEX agentbox_ended_log_by_team ON agentbox_ended_log (team, kept_at, sandbox_id, bytes);
+    `,
+  },
   { name: "events", sql: eventTables("bigserial PRIMARY KEY") },
 ];

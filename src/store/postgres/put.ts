@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { HistoryError } from "../history-error.ts";
 import { mergeRecords } from "../merge-records.ts";
+import { countRecords } from "../usage/postgres-usage.ts";
 import type { Connections } from "./connection.ts";
 
 /** Merging only ever adds, so the same few writers cannot overtake each other for long. */
@@ -21,6 +22,10 @@ export async function put(connections: Connections, incoming: SandboxRecord): Pr
     if (row === undefined) continue;
     const stored = row["record"] as SandboxRecord; // written by us, below
     const merged = mergeRecords(stored, incoming);
+    // The record of a later life takes the place of the former one, so that one's usage is counted first.
+    if (merged.claimedAt !== stored.claimedAt && stored.terminatedAt !== undefined) {
+      await countRecords(connections, { limit: 1, sandboxId: incoming.sandboxId });
+    }
     if (isDeepStrictEqual(merged, stored) || (await replace(connections, merged, Number(row["revision"])))) return;
   }
   throw new HistoryError("unavailable", `${connections.description}: the record of ${incoming.sandboxId} changed too often to be merged`);
@@ -37,7 +42,8 @@ async function insert(connections: Connections, record: SandboxRecord): Promise<
 
 async function replace(connections: Connections, record: SandboxRecord, revision: number): Promise<boolean> {
   const done = await connections.query(
-    `UPDATE agentbox_history SET (${columns}, revision) = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 + 1)
+    `UPDATE agentbox_history SET (${columns}, revision, counted)
+       = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 + 1, counted AND claimed_at = $8)
      WHERE sandbox_id = $1 AND revision = $13 RETURNING 1`,
     [...values(record), revision],
   );

@@ -3,6 +3,12 @@ import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { checkedQuery, checkedScope, checkedStatisticsQuery, checkedTime, checkLimit } from "#store/checked-query.ts";
 import { checkedRecord } from "#store/checked-record.ts";
+import type { AuditStore } from "#store/audit/audit-store.ts";
+import { postgresAudit } from "#store/audit/postgres-audit.ts";
+import type { LogStore } from "#store/logs/log-store.ts";
+import { postgresLogs } from "#store/logs/postgres-logs.ts";
+import { addShares, postgresUsage } from "#store/usage/postgres-usage.ts";
+import type { UsageStore } from "#store/usage/usage-store.ts";
 import type { EventStore } from "#store/events/event-store.ts";
 import { SqlEventStore } from "#store/events/sql-event-store.ts";
 import type {
@@ -37,6 +43,9 @@ export async function openPostgresHistory(options: ConnectionOptions): Promise<H
 }
 
 class PostgresHistory implements HistoryStore {
+  readonly audit: AuditStore;
+  readonly usage: UsageStore;
+  readonly logs: LogStore;
   readonly #connections: Connections;
   readonly #options: ConnectionOptions;
   readonly events: EventStore;
@@ -44,6 +53,9 @@ class PostgresHistory implements HistoryStore {
   constructor(connections: Connections, options: ConnectionOptions) {
     this.#connections = connections;
     this.#options = options;
+    this.audit = postgresAudit(connections);
+    this.logs = postgresLogs(connections);
+    this.usage = postgresUsage(connections);
     this.events = new SqlEventStore((sql, params) => connections.query(numbered(sql), params));
   }
 
@@ -93,15 +105,21 @@ class PostgresHistory implements HistoryStore {
   }
 }
 
-/** Rows that another process is just about to delete or merge are left to the next step. */
+/** Rows that another process is just about to delete or merge are left to the next step. What was not counted yet is counted with it. */
 async function prune(connections: Connections, { olderThan, limit }: PruneRequest): Promise<number> {
-  const gone = await connections.query(
-    `DELETE FROM agentbox_history WHERE sandbox_id IN (
-       SELECT sandbox_id FROM agentbox_history WHERE kept_since < $1 ORDER BY kept_since LIMIT $2 FOR UPDATE SKIP LOCKED
-     ) RETURNING 1`,
-    [olderThan, limit],
-  );
-  return gone.length;
+  return connections.transaction(async (client) => {
+    const { rows } = await client.query<{ record: SandboxRecord; counted: boolean }>(
+      `DELETE FROM agentbox_history WHERE sandbox_id IN (
+         SELECT sandbox_id FROM agentbox_history WHERE kept_since < $1 ORDER BY kept_since LIMIT $2 FOR UPDATE SKIP LOCKED
+       ) RETURNING record, counted OR ended_at IS NULL AS counted`,
+      [olderThan, limit],
+    );
+    await addShares(
+      client,
+      rows.filter(({ counted }) => !counted),
+    );
+    return rows.length;
+  });
 }
 
 /** Four countings in one pass. */

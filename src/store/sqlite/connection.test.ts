@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { allowGivingBack, rebuildIfOld } from "#lib/sqlite-space.ts";
 import { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { inTransaction, openSqlite } from "./connection.ts";
+import { migrations } from "./schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "agentbox-history-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -27,7 +28,9 @@ describe("a history file", () => {
     (await openSqlite({ file, clock, durability: "process-crash" })).close();
     await clock.step(1000);
     const db = await openSqlite({ file, clock, durability: "process-crash" });
-    expect(db.prepare("SELECT * FROM migrations").all()).toEqual([{ version: 1, name: "history", applied_at: "2026-01-01T00:00:00.000Z" }]);
+    expect(db.prepare("SELECT * FROM migrations").all()).toEqual(
+      migrations.map(({ name }, index) => ({ version: index + 1, name, applied_at: "2026-01-01T00:00:00.000Z" })),
+    );
     db.close();
   });
 

@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { mergeRecords } from "../merge-records.ts";
+import { usageWriter } from "../usage/sqlite-usage.ts";
+import { type UsageShare, usageShares } from "../usage/usage-shares.ts";
 import { inTransaction } from "./connection.ts";
 
 export interface StoredRecord {
@@ -15,6 +17,8 @@ export class RecordWriter {
   readonly #read: StatementSync;
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
+  readonly #isCounted: StatementSync;
+  readonly #addUsage: (shares: readonly UsageShare[]) => void;
   readonly #remove: StatementSync;
   readonly #writeText: StatementSync;
   readonly #removeText: StatementSync;
@@ -30,8 +34,10 @@ export class RecordWriter {
     `);
     this.#update = db.prepare(`
       UPDATE history SET (sandbox_id, team, owner, pool, env, template, status, claimed_at, ended_at, kept_since)
-        = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?
+        = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), counted = CASE WHEN claimed_at = ? THEN counted ELSE 0 END WHERE id = ?
     `);
+    this.#isCounted = db.prepare("SELECT counted FROM history WHERE id = ?");
+    this.#addUsage = usageWriter(db);
     this.#remove = db.prepare("DELETE FROM history WHERE id = ?");
     this.#writeText = db.prepare("INSERT OR REPLACE INTO history_record (id, record) VALUES (?, ?)");
     this.#removeText = db.prepare("DELETE FROM history_record WHERE id = ?");
@@ -54,7 +60,8 @@ export class RecordWriter {
       }
       const merged = mergeRecords(stored.record, incoming);
       if (isDeepStrictEqual(merged, stored.record)) return;
-      this.#update.run(...columnsOf(merged), stored.id);
+      this.#countFormerLife(stored, merged);
+      this.#update.run(...columnsOf(merged), Date.parse(merged.claimedAt), stored.id);
       this.#removePairs(stored.record);
       this.#writeRest(stored.id, merged);
     });
@@ -65,6 +72,12 @@ export class RecordWriter {
     this.#remove.run(id);
     this.#removeText.run(id);
     this.#removePairs(record);
+  }
+
+  /** The record of a later life takes its place, so its usage is counted now. */
+  #countFormerLife({ id, record }: StoredRecord, merged: SandboxRecord): void {
+    if (record.claimedAt === merged.claimedAt || record.terminatedAt === undefined) return;
+    if (this.#isCounted.get(id)?.["counted"] === 0) this.#addUsage(usageShares(record));
   }
 
   #writeRest(id: number, record: SandboxRecord): void {

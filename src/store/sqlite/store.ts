@@ -7,6 +7,12 @@ import { SpareSpace } from "#lib/sqlite-space.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { checkedQuery, checkedScope, checkedStatisticsQuery, checkLimit, checkedTime } from "#store/checked-query.ts";
 import { checkedRecord } from "#store/checked-record.ts";
+import type { AuditStore } from "#store/audit/audit-store.ts";
+import { sqliteAudit } from "#store/audit/sqlite-audit.ts";
+import type { LogStore } from "#store/logs/log-store.ts";
+import { sqliteLogs } from "#store/logs/sqlite-logs.ts";
+import { sqliteUsage } from "#store/usage/sqlite-usage.ts";
+import type { UsageStore } from "#store/usage/usage-store.ts";
 import type { EventStore } from "#store/events/event-store.ts";
 import { SqlEventStore } from "#store/events/sql-event-store.ts";
 import { HistoryError } from "#store/history-error.ts";
@@ -40,6 +46,9 @@ export async function openSqliteHistory(options: SqliteHistoryOptions): Promise<
 
 class SqliteHistory implements HistoryStore {
   readonly description: string;
+  readonly audit: AuditStore;
+  readonly usage: UsageStore;
+  readonly logs: LogStore;
   readonly #file: string;
   readonly #db: DatabaseSync;
   readonly #writer: RecordWriter;
@@ -56,6 +65,9 @@ class SqliteHistory implements HistoryStore {
     this.#space = new SpareSpace(db, "PASSIVE");
     this.#clock = clock;
     this.#limits = limits;
+    this.audit = sqliteAudit(db, (work) => this.#run(work), limits);
+    this.logs = sqliteLogs(db, (work) => this.#run(work));
+    this.usage = sqliteUsage(db, (work) => this.#run(work));
     this.events = new SqlEventStore((sql, params) => this.#run(() => db.prepare(sql).all(...params)));
   }
 

@@ -141,8 +141,32 @@ async def _(use):
     assert await done(use.Sandbox.kill(sandbox.sandbox_id)) is True
 
 
-@case("what is not there yet is said by name, and is no crash")
+def has(call, owner):
+    if not hasattr(owner, call):
+        raise NotInThisVersion(f"there is no {call}")
+
+
+@case("a sandbox made from a snapshot has the files of the first, which goes on", needs="snapshots")
 async def _(use):
-    if not hasattr(use.sandbox, "create_snapshot"):
-        raise NotInThisVersion("there are no snapshots")
-    assert "snapshots" in str(await raises(Exception, lambda: use.sandbox.create_snapshot()))
+    has("create_snapshot", use.sandbox)
+    sandbox = await use.create()
+    await done(sandbox.files.write("kept", "by the first"))
+    snapshot = await done(sandbox.create_snapshot())
+    await done(sandbox.files.write("kept", "later"))
+    other = await use.create(snapshot.snapshot_id)
+    assert await done(other.files.read("kept")) == "by the first"
+    assert await done(sandbox.files.read("kept")) == "later"
+    assert await done(use.Sandbox.delete_snapshot(snapshot.snapshot_id)) is True
+    assert await done(use.Sandbox.delete_snapshot(snapshot.snapshot_id)) is False
+
+
+@case("children of a fork have the files of their original", needs="snapshots")
+async def _(use):
+    has("fork", use.sandbox)
+    sandbox = await use.create()
+    await done(sandbox.files.write("kept", "parent"))
+    children = await done(sandbox.fork(count=2))
+    use.made.extend(children)
+    assert len({sandbox.sandbox_id, *(child.sandbox_id for child in children)}) == 3
+    for child in children:
+        assert await done(child.files.read("kept")) == "parent"

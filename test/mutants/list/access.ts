@@ -221,4 +221,98 @@ export const accessMutants: readonly Mutant[] = [
       ["a process that stays is not told about", "  return false;\n}\n\nfunction sendToAll", "  return true;\n}\n\nfunction sendToAll"],
     ],
   ),
+  bugsIn(
+    "src/services/keys/console-sessions.ts",
+    ["src/services/keys/console-sessions.test.ts", "src/api/console/console-face.test.ts"],
+    [
+      ["sign-outs are remembered without number", "if (ids.size <= mostOfKey) return;", "return;"],
+      ["sessions of a key come back when it has signed out very often", "expiresAt <= (this.#until.get(keyId) ?? 0) || ", ""],
+      ["a session that was signed out goes on", " && !this.#signedOut.has(session) ? session", " ? session"],
+    ],
+  ),
+  bugsIn(
+    "src/api/console/console-face.ts",
+    ["src/api/console/console-face.test.ts"],
+    [["sign-ins have no rate", "    enterAs(caller, reply);\n    setCaller", "    setCaller"]],
+  ),
+  bugsIn(
+    "src/envd/armed/access-token.ts",
+    ["src/envd/armed/access-token.test.ts"],
+    [["the daemon works for any token", 'isSame(headers["x-access-token"], accessToken)', "true"]],
+  ),
+  bugsIn(
+    "src/services/keys/console-sessions.ts",
+    ["src/api/console/console-face.test.ts"],
+    [["any text is a session", "|| !isSame(code, this.#codeOf(body))", ""]],
+  ),
+  bugsIn(
+    "src/model/keys.ts",
+    ["src/model/keys.test.ts"],
+    [
+      [
+        "a label of the specification has another name",
+        'sandboxPhase: "agentbox.navix.sh/sandbox-phase"',
+        'sandboxPhase: "agentbox.navix.sh/phase"',
+      ],
+      ["a finalizer of the specification has another name", 'pool: "agentbox.navix.sh/finalizer"', 'pool: "agentbox.navix.sh/pool"'],
+    ],
+  ),
+  bugsIn(
+    "src/services/checkpoints/find-checkpoint.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [
+      [
+        "every caller finds every checkpoint",
+        "owns(caller, checkpoint) && checkpoint.metadata.deletionTimestamp === undefined;\n  const byId",
+        "checkpoint.metadata.deletionTimestamp === undefined;\n  const byId",
+      ],
+      [
+        "a checkpoint that the cache does not show is found by every caller",
+        "return items.find((checkpoint) => owns(caller, checkpoint) && ",
+        "return items.find((checkpoint) => ",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/services/checkpoints/list-checkpoints.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [["a list shows the checkpoints of all teams", "owns(caller, checkpoint) &&\n", ""]],
+  ),
+  bugsIn(
+    "src/services/checkpoints/meant-checkpoint.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [
+      ["the name of an image is a right to it", "await checkImages(deps, caller, command);", ""],
+      [
+        "an admin uses a team's checkpoint for nobody",
+        'if (team === "" || team === caller.team) return;',
+        "if (team !== undefined) return;",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/controllers/checkpoint/reconcile-checkpoint.ts",
+    ["src/controllers/checkpoint/reconcile-checkpoint.test.ts"],
+    [
+      [
+        "a pod that went to another sandbox meanwhile is not looked at again",
+        "if (!(await stillCarries(deps, order, spec.sandboxID))) {",
+        "if (false) {",
+      ],
+      ["what a pod carries now is not looked at", "sandboxIdOf(now) === sandboxId && ", ""],
+    ],
+  ),
+  bugsIn(
+    "src/controllers/checkpoint/plan-checkpoint.ts",
+    ["src/controllers/checkpoint/reconcile-checkpoint.test.ts"],
+    [
+      ["a checkpoint is taken of another team's sandbox", " || !isOfOwner(checkpoint, pod)) {", ") {"],
+      [
+        "an image goes while a sandbox runs from it",
+        'return facts.isNamed ? { kind: "look-again", afterMs: namedEveryMs } : { kind: "remove" };',
+        'return { kind: "remove" };',
+      ],
+      ["a checkpoint is kept for ever", 'return left <= 0 ? { kind: "delete" }', 'return left === null ? { kind: "delete" }'],
+    ],
+  ),
 ].flat();

@@ -39,6 +39,28 @@ export const decisionMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/controllers/pool/size/pool-sums.ts",
+    ["src/controllers/pool/size/waiter-pods.test.ts"],
+    [
+      [
+        "pools of one team that grow in the same moment pass its limit together",
+        "      coming.all += more;\n      if (teamOf(object) === team) coming.ofTeam += more;\n",
+        "",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/controllers/pool/size/pool-quotas.ts",
+    ["src/controllers/pool/size/waiter-pods.test.ts"],
+    [
+      [
+        "quotas do not count what younger pools have",
+        "? sums.podsOf(other) : Math.max(replicasOf(countPods(cache, keyOf(other))), underWay.upTo(keyOf(other)))",
+        "? sums.podsOf(other) : 0",
+      ],
+    ],
+  ),
+  bugsIn(
     "src/lib/kept-sums.ts",
     ["src/lib/kept-sums.test.ts"],
     [["what has changed is counted twice", "    this.#add(this.#counted.get(key), -1);\n", ""]],
@@ -78,7 +100,11 @@ export const decisionMutants: readonly Mutant[] = [
         'if (label !== undefined) return refused("key-taken"',
         'if (false) return refused("key-taken"',
       ],
-      ["egress rules stay on a Lease that no node reads", "return egress !== undefined || !isEmpty(labels)", "return !isEmpty(labels)"],
+      [
+        "egress rules stay on a Lease that no node reads",
+        "return egress !== undefined || volumeMounts.length > 0 || !isEmpty(labels)",
+        "return volumeMounts.length > 0 || !isEmpty(labels)",
+      ],
       [
         "a private sandbox is open",
         "...(privateTraffic === true ? { [annotationKeys.privateTraffic]",

@@ -179,7 +179,14 @@ export const edgeMutants: readonly Mutant[] = [
   bugsIn(
     "src/api/mcp/mcp-routes.ts",
     ["src/api/mcp/mcp-face.test.ts"],
-    [["a list of messages counts as one request", "messagesIn(body) - 1; more > 0", "messagesIn(body) - 1; more > 1e9"]],
+    [
+      ["a list of messages counts as one request", "checkedLength(messagesIn(body)) - 1", "checkedLength(messagesIn(body)) * 0"],
+      [
+        "a list of messages of any length is answered in one go",
+        "if (messages <= mcpLimits.messages) return messages;",
+        "return messages;",
+      ],
+    ],
   ),
   bugsIn(
     "src/services/inside/run-code.ts",
@@ -255,5 +262,44 @@ export const edgeMutants: readonly Mutant[] = [
     "src/services/templates/template-service.ts",
     ["test/contract/services.test.ts"],
     [["pods inside templates are not checked", "    deps.checkPodTemplate?.(SandboxTemplates, template);\n", ""]],
+  ),
+  bugsIn(
+    "src/services/envs/prepare-env.ts",
+    ["src/services/envs/env-extras.test.ts"],
+    [
+      [
+        "plugins are asked for Envs that limits refuse",
+        "  using _ = placeOf(deps, asked.next, asked.present);\n  return await write(await withSnapshots(deps, asked, signal));",
+        "  const ready = await withSnapshots(deps, asked, signal);\n  using _ = placeOf(deps, asked.next, asked.present);\n  return await write(ready);",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/plugins/capacity.ts",
+    ["src/plugins/capacity.test.ts"],
+    [
+      [
+        "a refusal tells tenants what other pools hold",
+        "${text(resource, own[resource])} each`",
+        "${text(resource, own[resource])} each, others hold ${text(resource, others[resource])}`",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/services/usage/team-rings.ts",
+    ["src/services/usage/team-rings.test.ts"],
+    [
+      ["what is remembered of a team grows without end", "if (ring.length >= 2 * this.#bounds.ofTeam)", "if (false)"],
+      ["what is remembered of all teams grows without end", "if (this.#size > this.#bounds.ofAll)", "if (false)"],
+      ["a busy team pushes out what is remembered of others", "one[1].length > most[1].length", "one[1].length < most[1].length"],
+    ],
+  ),
+  bugsIn(
+    "src/services/audit/audit-trail.ts",
+    ["src/services/audit/audit-trail.test.ts"],
+    [
+      ["one team's changes push others out of the audit log", " || (this.#waitingOf.get(team) ?? 0) >= maxWaitingOfTeam", ""],
+      ["entries that were stored count as waiting", "this.#waitingOf.set(entry.team, left);", "{}"],
+    ],
   ),
 ].flat();

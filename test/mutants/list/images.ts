@@ -6,11 +6,7 @@ export const imageMutants: readonly Mutant[] = [
     "src/engines/embedded/node/linux/inside-root.ts",
     ["src/engines/embedded/node/linux/inside-root.test.ts"],
     [
-      [
-        "links of an image lead to files of the machine",
-        "how.writeBigUInt64LE(resolveInRoot | noMagicLinks, 16);",
-        "how.writeBigUInt64LE(noMagicLinks, 16);",
-      ],
+      ["links of an image lead to files of the machine", "{ flags, resolve: asInRoot }", "{ flags, resolve: 0n }"],
       ["a FIFO of an image is read", "(fstatSync(file).isFile() ? readStart(file, maxBytes) : undefined)", "readStart(file, maxBytes)"],
       ["a FIFO of an image holds the node up", "constants.O_RDONLY | constants.O_NONBLOCK", "constants.O_RDONLY"],
     ],
@@ -111,10 +107,25 @@ export const imageMutants: readonly Mutant[] = [
     "src/api/http/team-gate.ts",
     ["src/api/http/team-gate.test.ts"],
     [
-      ["a team holds as many requests open as it likes", "if (limit === undefined || used < limit) return;", "return;"],
-      ["a request that has ended counts on", "if (isOpen) this.#leave(team);", "if (false) this.#leave(team);"],
+      ["a team holds as many requests open as it likes", "if (limit === undefined || used + requests <= limit) return;", "return;"],
+      ["a request that has ended counts on", "if (isOpen) this.#leave(team, requests);", "if (false) this.#leave(team);"],
       ["a request that has ended is taken off twice", "      isOpen = false;\n", ""],
-      ["many keys of a team ask as often as they like", "    this.#checkRate(team, this.#deps.limits);\n", ""],
+      [
+        "many keys of a team ask as often as they like",
+        "    for (let left = requests; left > 0; left--) this.#checkRate(team, limits);\n",
+        "",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/images/image-store.ts",
+    ["src/images/checkpoint/save-checkpoint.test.ts"],
+    [
+      [
+        "a pod of any team gets a checkpoint by its name",
+        "record.team !== undefined && record.team !== options.budget?.team",
+        "record.team === null",
+      ],
     ],
   ),
 ].flat();

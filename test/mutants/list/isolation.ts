@@ -173,6 +173,32 @@ export const isolationMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/engines/embedded/node/pods/machine-quotas.ts",
+    ["src/engines/embedded/node/pods/machine-quotas.test.ts"],
+    [
+      ["sixteen sandboxes have all processes of the machine", '    { file: "/proc/sys/kernel/pid_max", atLeast: mostProcesses },\n', ""],
+      ["a limit of the machine is lowered", "if (BigInt(before) >= BigInt(atLeast)) continue;", ""],
+    ],
+  ),
+  bugsIn(
+    "src/engines/embedded/node/pods/lock-watch.ts",
+    ["src/engines/embedded/node/pods/lock-watch.test.ts"],
+    [
+      ["a sandbox takes locks of files without end", 'if (held > mostLocks) return "over";', ""],
+      [
+        "locks of the machine's programs have all sandboxes looked through every second",
+        "if (tooMany.length === 0) this.#calm = count;",
+        "",
+      ],
+      ["a sandbox hides its locks behind many open files", 'return over.length > 0 ? over : those("unknown");', "return over;"],
+      [
+        "a sandbox with many open files is killed for the locks of another one",
+        'return over.length > 0 ? over : those("unknown");',
+        'return [...over, ...those("unknown")];',
+      ],
+    ],
+  ),
+  bugsIn(
     "src/engines/embedded/node/linux/host-deadline.ts",
     ["src/engines/embedded/node/linux/host-deadline.test.ts", "src/engines/embedded/node/linux/run-command.test.ts"],
     [

@@ -8,12 +8,12 @@ export const lifeMutants: readonly Mutant[] = [
     [
       [
         "a sandbox is armed before its egress rules hold, where its daemon's boot is known",
-        "start.isReportNeeded || !isEgressApplied(pod);",
+        "start.isReportNeeded || !isNodeDone(pod);",
         "start.isReportNeeded;",
       ],
       [
         "a sandbox is armed before its egress rules hold, where its daemon is asked first",
-        'if ((isReportNeeded && !isStarted(pod)) || !isEgressApplied(pod)) return { kind: "later" };',
+        'if ((isReportNeeded && !isStarted(pod)) || !isNodeDone(pod)) return { kind: "later" };',
         'if (isReportNeeded && !isStarted(pod)) return { kind: "later" };',
       ],
       [

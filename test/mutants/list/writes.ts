@@ -108,7 +108,17 @@ export const writeMutants: readonly Mutant[] = [
       ["a key of one team is the key of all", "hash([role, team, user ?? null, key])", "hash([key])"],
       ["two requests with one key make two sandboxes", "if (deps.clock.now() < note.until) {", "if (false) {"],
       ["a create that failed keeps its key", "    await remove(deps, note).catch(() => {});\n", ""],
-      ["keys are forgotten while they count", "(noteIn(known)?.until ?? 0) + keptMs)", "(noteIn(known)?.until ?? 0) - keptMs)"],
+    ],
+  ),
+  bugsIn(
+    "src/services/creating/forget-keys.ts",
+    ["src/services/creating/forget-keys.test.ts"],
+    [
+      ["keys are forgotten while they count", "clock.now() > known.until + keptMs", "clock.now() > known.until - keptMs"],
+      ["one team's idempotency keys fill the store", "Math.max(0, known.length - most)", "0"],
+      ["the newest keys of a team are forgotten", "(a, b) => a.madeAt - b.madeAt", "(a, b) => b.madeAt - a.madeAt"],
+      ["a key is forgotten while its create may be repeated", " && now >= madeAt + keptAtLeastMs", ""],
+      ["keys are forgotten once an hour, however many come", "this.#noted >= soonAfter && ", "false && "],
     ],
   ),
   bugsIn(
@@ -176,9 +186,55 @@ export const writeMutants: readonly Mutant[] = [
     "src/store/retention.ts",
     ["src/store/retention.test.ts"],
     [
-      ["history is kept for ever", "new Date(clock.now() - keepMs)", "new Date(0)"],
-      ["history is removed at once", "new Date(clock.now() - keepMs)", "new Date(clock.now())"],
-      ["old history is removed only in part", "if (step < stepSize) return removed;", "return removed;"],
+      ["history is kept for ever", "const olderThan = before(keepMs);", "const olderThan = new Date(0).toISOString();"],
+      ["history is removed at once", "const olderThan = before(keepMs);", "const olderThan = before(0);"],
+      ["old history is removed only in part", "if (done < stepSize) return all;", "return all;"],
+      ["the audit log is kept as long as history", "const olderEntries = before(keepAuditMs);", "const olderEntries = before(keepMs);"],
+    ],
+  ),
+  bugsIn(
+    "src/store/audit/audit-conditions.ts",
+    ["src/api/native/report-routes.test.ts"],
+    [
+      ["a tenant reads the audit log of all teams", '{ sql: "a.team = ?", params: [scope.team] }', '{ sql: "a.team <> ?", params: [""] }'],
+      ["a user reads the audit log of the team", '{ sql: "a.owner = ?", params: [scope.user] }', '{ sql: "a.owner <> ?", params: [""] }'],
+    ],
+  ),
+  bugsIn(
+    "src/services/audit/read-audit.ts",
+    ["src/api/native/report-routes.test.ts"],
+    [
+      [
+        "a tenant learns the key of an admin",
+        'if (caller.role === "admin" || entry.role === "tenant") return entry;',
+        'if (entry.id !== "") return entry;',
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/services/audit/audit-trail.ts",
+    ["src/services/audit/audit-trail.test.ts"],
+    [
+      ["a request waits for ever for its audit entry", "await endsWithin(stored, clock, patienceMs);", "await stored;"],
+      [
+        "an answer does not wait for its audit entry",
+        "await endsWithin(stored, clock, patienceMs);",
+        "void endsWithin(stored, clock, patienceMs);",
+      ],
+      ["entries in memory have no bound", "this.#waiting.length >= maxWaiting || ", ""],
+    ],
+  ),
+  bugsIn(
+    "src/store/usage/sqlite-usage.ts",
+    ["src/api/native/report-routes.test.ts"],
+    [["ended sandboxes are counted again with each report", 'for (const row of rows) mark.run(Number(row["id"]));', ""]],
+  ),
+  bugsIn(
+    "src/services/usage/usage-over-time.ts",
+    ["src/api/native/report-routes.test.ts"],
+    [
+      ["a sandbox that stops is counted as live", 'if (sandbox.status === "Stopping") continue;', ""],
+      ["a tenant sees the usage of all", "scope: scopeOf(caller), fromMs", 'scope: { kind: "admin" }, fromMs'],
     ],
   ),
 ].flat();

@@ -72,7 +72,7 @@ describe("a container that takes another's place in a pod", () => {
     const container = pod.status?.containerStatuses?.[0]?.containerID ?? "";
     before.ip = box.mine.ip;
     before.numbers = namespaces.map(number);
-    // The kernel gives the number of a namespace that is gone to the next one, but not while somebody holds it.
+    // The kernel gives the number of a namespace that is gone to the next one, but not while a process holds it.
     before.held = namespaces.map((kind) => openSync(`/proc/${box.mine.pid}/ns/${kind}`, "r"));
     const patch = [{ op: "replace", path: "/spec/containers/0/image", value: "host:latest-u1" }] as const;
     await box.world.store.patch(Pods, { namespace: "default", name: "mine" }, { type: "json", operations: patch });
@@ -145,11 +145,11 @@ describe("a pod that is given the slot of a removed one", () => {
     if (code !== 0) throw new Error(`no traces were left: ${err}`);
     seen.before = { slot: first.slot, ip: first.ip };
     await world.runtime.removePod(first.uid);
-    const next = await vi.waitFor(() => world.pod(), { timeout: 20_000, interval: 200 });
+    const next = await vi.waitFor(() => world.pod(), { timeout: 100_000, interval: 200 });
     seen.after = { slot: next.slot, ip: next.ip };
     parts.id = (await world.start(next.uid, { image })).id;
-  }, 60_000);
-  afterAll(() => parts.world?.[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => parts.world?.[Symbol.asyncDispose]());
 
   test("has its address", () => {
     expect(seen.after).toEqual(seen.before);

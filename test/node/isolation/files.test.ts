@@ -137,7 +137,7 @@ test("files in /usr that not everybody on the machine may read are hidden", asyn
 test("no program on the machine is overwritten by way of a command that enters the sandbox", async () => {
   const runtime = findRuntime("runc") ?? "";
   const before = hash(runtime);
-  // Whoever enters is asked to start itself, while somebody inside waits to write into the file that it is.
+  // The process that enters is made to start itself, while a process inside waits to write into its file.
   await box.mine.says("printf '#!/proc/self/exe\\n' > /tmp/enter && chmod 755 /tmp/enter");
   await box.mine.says(`python3 -c '
 import glob, os, time

@@ -104,3 +104,8 @@ describe.each(users)("while a sandbox keeps as much of the kernel as it gets, as
 test("the machine has no number of open files that sandboxes with enough memory could reach", () => {
   expect(Number(readFileSync("/proc/sys/fs/file-max", "utf8"))).toBeGreaterThan(2 ** 60);
 });
+
+test("the machine has more numbers for processes than its sandboxes may have processes", () => {
+  for (const name of ["pid_max", "threads-max"])
+    expect(Number(readFileSync(`/proc/sys/kernel/${name}`, "utf8"))).toBeGreaterThanOrEqual(1024 * 2048);
+});

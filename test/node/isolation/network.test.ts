@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** As the machine's root in the network of a sandbox: what somebody could try who had got every capability there. */
+/** As the machine's root in the network of a sandbox: what an attacker with every capability could try there. */
 function asMightyIn(sandbox: Sandbox, ...command: readonly string[]): string {
   return onMachine("nsenter", `--net=/proc/${sandbox.pid}/ns/net`, ...command).trim();
 }

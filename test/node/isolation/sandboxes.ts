@@ -110,8 +110,8 @@ export function twoNeighbours(spec: { readonly mine?: Partial<PodSpec>; readonly
       parts[name] = new Sandbox(world, await world.sandbox(name, spec[name]));
     };
     await Promise.all([start("mine"), start("other")]);
-  }, 60_000);
-  afterAll(() => parts.world?.[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => parts.world?.[Symbol.asyncDispose]());
   return {
     get world() {
       return started(parts.world);

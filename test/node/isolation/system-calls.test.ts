@@ -3,7 +3,7 @@ import { twoNeighbours, users } from "./sandboxes.ts";
 
 /**
  * What a sandbox must not do, the system call and its number on x86-64. All arguments are 0: if the call were let through,
- * it would succeed or complain about them, so the answer tells that nobody looked at them.
+ * it would succeed or complain about them, so the answer shows that they were not looked at.
  */
 const refused: readonly (readonly [attempt: string, call: string, number: number])[] = [
   ["mount a file system", "mount", 165],

@@ -62,7 +62,7 @@ test("no process, mount or namespace of a removed pod is left, and a container l
   const folder = join(`/run/agentbox-${world.options.instance}`, "slots", String(slot));
   const namespaces = (["user", "net"] as const).map((kind) => ({ kind, name: `${kind}:[${statSync(join(folder, kind)).ino}]` }));
   for (const { kind, name } of namespaces) expect(namespacesInUse(kind)).toContain(name);
-  // The kernel gives the number of a namespace that is gone to the next one, whoever makes it, but not while somebody holds it.
+  // The kernel gives the number of a namespace that is gone to the next one, but not while a process holds it.
   const held = namespaces.map(({ kind }) => openSync(join(folder, kind), "r"));
   await world.runtime.removePod(uid);
   for (const { kind, name } of namespaces) expect(namespacesInUse(kind)).not.toContain(name);

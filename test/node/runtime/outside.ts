@@ -1,4 +1,4 @@
-/** A small Internet for tests: a network namespace behind a link of this machine, with servers that say whom they see. */
+/** A small Internet for tests: a network namespace behind a link of this machine, with servers that answer with the address they see. */
 import { execFileSync, spawn } from "node:child_process";
 import { randomInt, randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -90,6 +90,22 @@ disk_limit() {
   bin/agentbox rm "$id"
 }
 
+# Locks are charged to no sandbox, so one that takes them without end is killed by the node; emulation takes some thousands a second.
+locks_are_watched() {
+  local id
+  id=$(bin/agentbox run base) || return 1
+  bin/agentbox exec "$id" -- python3 -c '
+import fcntl, os
+for number in range(2000):
+    file = os.open("/tmp/locked-%d" % number, os.O_RDWR | os.O_CREAT)
+    for at in range(0, 2000, 2): fcntl.lockf(file, fcntl.LOCK_EX, 1, at)' && { echo "2,000,000 locks were taken"; return 1; }
+  eventually ended_for_memory "$id" || { bin/agentbox ls -a -o wide; return 1; }
+}
+
+ended_for_memory() { # id
+  bin/agentbox ls -a -o json | json 'any(s["sandboxId"] == "'"$1"'" and s.get("failureReason") == "OOMKilled" for s in (d["items"] if isinstance(d, dict) else d))'
+}
+
 # As a user without root: the command line of a server that root runs, with a key.
 other_user() {
   local key
@@ -100,7 +116,7 @@ other_user() {
 }
 
 suite() { # files...
-  vitest run --project node --reporter=default "$@"
+  AGENTBOX_TEST_SLOWNESS=10 vitest run --project node --reporter=default "$@"
 }
 
 suite_step() { # name, files...
@@ -130,6 +146,7 @@ step memory-limit memory_limit
 step process-limit process_limit
 step cpu-limit cpu_limit
 step disk-limit disk_limit
+step locks-are-watched locks_are_watched
 step other-user other_user
 suite_step isolation-identity test/node/isolation/identity.test.ts
 suite_step isolation-namespaces test/node/isolation/namespaces.test.ts

@@ -90,7 +90,7 @@ function stream(deps: ExecRoutesDeps): Route {
 }
 
 /** A login shell: bash if it exists, else sh. */
-const shell = ["/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi"];
+export const shell = ["/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi"];
 
 function giveToken({ sandboxes, execTokens }: ExecRoutesDeps): Route {
   return route({
@@ -148,7 +148,7 @@ function terminal(deps: ExecRoutesDeps): Route {
   });
 }
 
-function checkHandshake({ headers }: Exchange["request"], reply: Exchange["reply"]): void {
+export function checkHandshake({ headers }: Exchange["request"], reply: Exchange["reply"]): void {
   if (!isUpgrade(reply)) {
     throw new ServiceError("invalid_request", "this is a WebSocket endpoint: connect with ws:// or wss://", { field: "header.upgrade" });
   }

@@ -23,7 +23,7 @@ export interface TerminalDeps {
   readonly log: Logger;
 }
 
-type Session = Awaited<ReturnType<SandboxService["exec"]>>;
+type Session = Pick<Awaited<ReturnType<SandboxService["exec"]>>, "stdin" | "stdout" | "stderr" | "resize" | "exitCode">;
 
 const input = Compile(terminalInputSchema);
 

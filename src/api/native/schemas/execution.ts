@@ -71,6 +71,11 @@ const program = {
 const command = Type.Array(Type.String(), { minItems: 1, maxItems: 1024, description: "Program and arguments, run without a shell." });
 const size = (what: string, most: number) => Type.Integer({ minimum: 1, maximum: most, description: what });
 
+const terminalSize = {
+  rows: optional(size("Height of the terminal; 24 when left out.", 1000)),
+  cols: optional(size("Width of the terminal; 80 when left out.", 1000)),
+};
+
 export const execSchema = named(
   "RunCommand",
   closed(
@@ -132,12 +137,27 @@ export const execTokenSchema = named(
     {
       command: optional(command),
       ...program,
-      rows: optional(size("Height of the terminal; 24 when left out.", 1000)),
-      cols: optional(size("Width of the terminal; 80 when left out.", 1000)),
+      ...terminalSize,
     },
     "A terminal to open. Runs a shell if no command is given.",
   ),
 );
+
+export const keptTerminalSchema = named(
+  "StartTerminal",
+  closed(
+    {
+      command: optional(command),
+      env: program.env,
+      user: optional(text("User that runs the command; the sandbox's default user when left out.", { minLength: 1, maxLength: 256 })),
+      workingDir: optional(text("Working directory; the user's home when left out.", { pattern: "^/", maxLength: 4096 })),
+      ...terminalSize,
+    },
+    "A terminal to start. Runs a shell if no command is given.",
+  ),
+);
+
+export const terminalSizeSchema = named("TerminalSize", closed(terminalSize, "Size of the client's screen."));
 
 export const execTokenResultSchema = open(
   {

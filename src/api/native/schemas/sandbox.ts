@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { timeoutActions } from "#model/keys.ts";
 import { sandboxRecordStatuses, type SandboxRecordStatus } from "#model/sandbox-record.ts";
 import { choice, text } from "#model/schema-builders.ts";
+import { maxVolumeMounts } from "#model/volume-mounts.ts";
 import { closed, named, next, open, optional, pageQuery, span, texts, time } from "./builders.ts";
 
 const status = choice<[SandboxRecordStatus, ...SandboxRecordStatus[]]>(
@@ -43,6 +44,15 @@ const httpHook = closed(
 );
 export const hookSchema = named("PostStartHook", Type.Union([execHook, httpHook], { description: "One of exec and http." }));
 
+const mountWish = closed(
+  {
+    name: text("Name or id of a volume.", { minLength: 1, maxLength: 253 }),
+    path: text("Absolute path in the sandbox, such as /mnt/data; made if it is not there.", { minLength: 1, maxLength: 1024 }),
+    readOnly: optional(Type.Boolean({ description: "The sandbox cannot change it. False when left out." })),
+  },
+  "A volume to mount.",
+);
+
 export const createSchema = named(
   "CreateSandbox",
   closed(
@@ -69,6 +79,12 @@ export const createSchema = named(
       onTimeout: optional(onTimeout),
       autoResume: optional(Type.Boolean({ description: "Traffic resumes the sandbox when it is paused." })),
       privateTraffic: optional(Type.Boolean({ description: "The ports require a traffic token, which the answer contains." })),
+      volumeMounts: optional(
+        Type.Array(mountWish, {
+          maxItems: maxVolumeMounts,
+          description: "Volumes to mount. What is wrong with any of them is told together.",
+        }),
+      ),
       envVars: optional(
         Type.Record(Type.String({ pattern: variableName }), Type.String(), {
           additionalProperties: false,
@@ -155,6 +171,15 @@ const egress = open(
   "Destinations that the sandbox may connect to. Absent: the Internet, but no private address.",
 );
 
+const mounted = open(
+  {
+    name: text("Name of the volume."),
+    path: text("Where it is mounted."),
+    readOnly: Type.Boolean({ description: "The sandbox cannot change it." }),
+  },
+  "A mounted volume.",
+);
+
 export const sandboxSchema = named(
   "Sandbox",
   open(
@@ -183,6 +208,7 @@ export const sandboxSchema = named(
       memory: optional(text("Likewise.")),
       disk: optional(text("Kubernetes quantity of disk space that the sandbox may write. Only for live sandboxes.")),
       node: optional(text("Node of the pod.")),
+      volumeMounts: optional(Type.Array(mounted, { description: "Volumes that it has or had mounted." })),
       startupTimeout: optional(span("Time limit of the start.")),
       idleTimeout: optional(span("Time without traffic after which the sandbox ends; absent without a limit.")),
       endTime: optional(time("Latest time at which the sandbox ends; absent if there is none.")),

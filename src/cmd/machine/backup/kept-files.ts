@@ -10,8 +10,8 @@ export interface KeptFiles {
   readonly leftOut: readonly string[];
 }
 
-/** What is true only here and now (run, node, logs), what is copied in its own way (images, databases), and what SQLite keeps beside a database. */
-const notKept = [/^(run|node|logs|images)$/, /^(objects|history)\.db(-wal|-shm|-journal|\.pid)?$/, /^node-life\.json(\.new)?$/];
+/** What is true only here and now (run, node, logs), what is copied in its own way (images, databases), what is too large (volumes), and what SQLite keeps beside a database. */
+const notKept = [/^(run|node|logs|images|volumes)$/, /^(objects|history)\.db(-wal|-shm|-journal|\.pid)?$/, /^node-life\.json(\.new)?$/];
 
 export async function keptFiles({ folder }: Pick<HomeFolder, "folder">): Promise<KeptFiles> {
   const files: string[] = [];

@@ -9,7 +9,7 @@ export interface ServicePlaces {
   readonly enabling: string;
   readonly settingsFolder: string;
   readonly settings: string;
-  /** `agentbox` on everybody's path. */
+  /** `agentbox` on the path of all users. */
   readonly command: string;
 }
 

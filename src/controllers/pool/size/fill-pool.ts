@@ -4,12 +4,13 @@ import { poolConditionReasons } from "#model/keys.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { imagesToResolve } from "#sandbox/images/images.ts";
 import { createPods, PodRefusedError } from "./create-pods.ts";
-import { planRefill } from "./plan-refill.ts";
+import { planRefill, type RefillPlan } from "./plan-refill.ts";
 import { podsWaitedFor } from "./waiter-pods.ts";
 import { namedTemplate, type PoolBlueprint } from "#controllers/pool/pool-blueprint.ts";
 import type { PoolCounts } from "#controllers/pool/status/pool-counts.ts";
 import { keyOf, type PoolTools } from "#controllers/pool/pool-deps.ts";
-import type { Trouble } from "./pool-memory.ts";
+import type { PodBook } from "./pool-ledger.ts";
+import type { PoolMemory, Trouble } from "./pool-memory.ts";
 import { knownImages, resolveImages } from "#controllers/pool/resolve-images.ts";
 import { tellWarnings } from "#controllers/pool/status/tell-pool.ts";
 import { isApiError } from "#kube/api-error.ts";
@@ -59,10 +60,7 @@ function howMany(
   const key = keyOf(pool);
   const memory = memories.of(key);
   const now = clock.now();
-  memory.losses.observe(ledger.of(key), now);
-  if (memory.lossesOf !== undefined && memory.lossesOf !== blueprint.hash) memory.losses.forgive();
-  memory.lossesOf = blueprint.hash;
-  const lossMs = memory.losses.waitMs(now);
+  const lossMs = waitAfterLosses(memory, ledger.of(key), blueprint.hash, now);
   if (missing > 0 && lossMs > 0) return { create: 0, againInMs: lossMs };
   const since = (ms: number | undefined): number => (ms === undefined ? 0 : now - ms);
   const urgent = podsWaitedFor(tools, pool, counts);
@@ -77,11 +75,24 @@ function howMany(
     stockHeldForMs: since(memory.stockHeldSinceMs),
   };
   const plan = planRefill(situation, pace);
+  rememberHolding(memory, plan, now);
+  return plan;
+}
+
+/** Since when pods are held back for claims, and stock for requests that wait. */
+function rememberHolding(memory: PoolMemory, plan: RefillPlan, now: number): void {
   if (plan.yieldsTo === "waiting") memory.stockHeldSinceMs ??= now;
   if (plan.yieldsTo !== "claims") memory.heldSinceMs = undefined;
   else if (plan.create > 0) memory.heldSinceMs = now;
   else memory.heldSinceMs ??= now;
-  return plan;
+}
+
+/** Another template has the losses of the one before forgiven. */
+function waitAfterLosses(memory: PoolMemory, pods: PodBook, hash: string, now: number): number {
+  memory.losses.observe(pods, now);
+  if (memory.lossesOf !== undefined && memory.lossesOf !== hash) memory.losses.forgive();
+  memory.lossesOf = hash;
+  return memory.losses.waitMs(now);
 }
 
 /** A pool that wants no pods yet still says what its images mean. */

@@ -1,20 +1,26 @@
 /**
- * Pods that pools of this process are about to make, from the decision until the calls are over. Pools of one group are looked at side by
- * side: without this two of them could both take the last place under the group's maximum.
+ * Pools of this process that are about to have more pods, from the decision until the calls are over. Pools are looked at side by side:
+ * without this two of them could both take the last place under a group's maximum or a team's limit.
  */
 import { formatKey, type Key } from "#kube/controller/key.ts";
 
 export class PodsUnderWay {
-  readonly #counts = new Map<string, number>();
+  readonly #upTo = new Map<string, number>();
 
-  of(pool: Key): number {
-    return this.#counts.get(formatKey(pool)) ?? 0;
+  /** How many pods the pool is about to have; 0 where none is being made. Those that are there already count. */
+  upTo(pool: Key): number {
+    return this.#upTo.get(formatKey(pool)) ?? 0;
   }
 
-  /** Until it is disposed. A pool is looked at by one turn at a time. */
-  take(pool: Key, pods: number): Disposable {
+  /** The pools that are about to have more, as formatted keys. Few: one for each pool that is being looked at. */
+  pools(): Iterable<readonly [pool: string, upTo: number]> {
+    return this.#upTo;
+  }
+
+  /** `there`: pods that the pool has. Until it is disposed. A pool is looked at by one turn at a time. */
+  take(pool: Key, there: number, missing: number): Disposable {
     const key = formatKey(pool);
-    if (pods > 0) this.#counts.set(key, pods);
-    return { [Symbol.dispose]: () => this.#counts.delete(key) };
+    if (missing > 0) this.#upTo.set(key, there + missing);
+    return { [Symbol.dispose]: () => this.#upTo.delete(key) };
   }
 }

@@ -7,6 +7,7 @@ import { limitsConfigMap, noLimitsSet } from "#model/limits.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { embeddedPoolScene } from "../../../../test/world/embedded-pool-scene.ts";
 import { allotment, type OtherPools } from "./pool-allotment.ts";
+import { PodsUnderWay } from "./pods-under-way.ts";
 import { PoolSums } from "./pool-sums.ts";
 
 function aPool(name: string, replicas: number, team = ""): SandboxPool {
@@ -15,9 +16,13 @@ function aPool(name: string, replicas: number, team = ""): SandboxPool {
 }
 
 function around(pools: readonly SandboxPool[]): OtherPools {
-  const sums = new PoolSums();
+  const sums = new PoolSums({ living: () => 0, pool: () => undefined, underWay: new PodsUnderWay() });
   for (const pool of pools) sums.put(pool, true);
-  return { podsOfOthers: (pool) => sums.podsOfOthers(pool), list: () => pools };
+  return {
+    podsOfOthers: (pool) => sums.podsOfOthers(pool),
+    podsThereOfOthers: (pool) => sums.podsThereOfOthers(pool),
+    list: () => pools,
+  };
 }
 
 test("all pools together have no more than the limits say, each no more than it wants, and the older ones first", () => {

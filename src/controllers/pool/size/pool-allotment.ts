@@ -26,6 +26,8 @@ interface Bound {
 export interface OtherPools {
   /** How many pods they have or are to have, in all and of the pool's team. */
   podsOfOthers(pool: SandboxPool): OtherPods;
+  /** How many they have, those being made included. */
+  podsThereOfOthers(pool: SandboxPool): OtherPods;
   /** Gone through only where a limit is near. */
   list(): Iterable<SandboxPool>;
 }
@@ -45,7 +47,12 @@ export function allotment(table: LimitTable, pool: SandboxPool, others: OtherPoo
   const ofAll = tightestOf([...ofPool(table, pool), ...ofSums(table, pool, others.podsOfOthers(pool))]);
   // Older pools have no more of their stock than all pools have: what these leave, those leave too.
   if (ofAll.pods >= wanted) return { pods: wanted, trouble: undefined };
-  const ofStock = tightestOf([...ofPool(table, pool), ...ofSums(table, pool, stockOfOlder(table, pool, others.list()))]);
+  // Pods that are there are not taken away, of younger pools neither: what they have is not there to be made once more.
+  const ofStock = tightestOf([
+    ...ofPool(table, pool),
+    ...ofSums(table, pool, stockOfOlder(table, pool, others.list())),
+    ...ofSums(table, pool, others.podsThereOfOthers(pool)),
+  ]);
   const inStock = Math.min(replicas, ofStock.pods);
   const beyond = wanted > replicas ? ofAll : ofStock;
   const pods = Math.max(0, inStock, Math.min(wanted, beyond.pods));

@@ -47,6 +47,28 @@ test("pods for waiting requests stay inside the limits of the team, and the pool
   });
 });
 
+test.each([
+  ["pods", { pods: 4 }, ["a", "b", "c"]],
+  ["pods", { pods: 4 }, ["c", "b", "a"]],
+  ["cpu", { cpu: 4 }, ["a", "b", "c"]],
+  ["cpu", { cpu: 4 }, ["c", "b", "a"]],
+])("pools of one team that grow in the same moment stay inside its limit %s together", async (_, limits, names) => {
+  await using scaling = await scalingScene();
+  const { world, pressure } = scaling;
+  const { scene } = world;
+  await scene.client.create(ConfigMaps, limitsConfigMap(scene.namespace, { ...noLimitsSet, teams: { red: limits } }));
+  const template = { spec: { containers: [{ name: "main", image: "registry.invalid/app:1", resources: { limits: { cpu: "1" } } }] } };
+  await scaling.createEnv(
+    names.map((name) => ({ name, replicas: 0 })),
+    { scaleUpPolicy: { mode: "Conservative" } },
+  );
+  for (const name of names) await scene.changePool({ metadata: { labels: { [labelKeys.team]: "red" } }, spec: { template } }, name);
+  await world.quiet();
+  pressure.waitsEach(names.map((name) => [3, name]));
+  await world.filled();
+  expect(await scene.pods()).toHaveLength(4);
+});
+
 test.each(["when the requests that wait have theirs", "after a while at the latest"])(
   "pods that nothing waits for are made %s",
   async (when) => {

@@ -49,10 +49,14 @@ export function roomInGroup(tools: PoolTools, pool: SandboxPool): number {
   const membership = membershipOf(tools.cache, pool, tools.clusterID);
   if (membership?.group?.enabled !== true) return Infinity;
   const siblings = siblingsOf(tools, membership).filter((sibling) => groupNameOf(sibling.membership.member) === membership.group?.name);
-  const coming = siblings
-    .map((sibling) => keyOf(sibling.pool))
-    .reduce((sum, key) => sum + Math.max(tools.expectations.pendingCreations(key), tools.underWay.of(key)), 0);
+  const coming = siblings.reduce((sum, sibling) => sum + comingTo(tools, sibling), 0);
   return Math.max(0, groupRoom(siblings, membership.group) - coming);
+}
+
+/** Pods of it that are being made and that its counts do not show yet. */
+function comingTo({ expectations, underWay }: PoolTools, { pool, counts }: Sibling): number {
+  const key = keyOf(pool);
+  return Math.max(expectations.pendingCreations(key), underWay.upTo(key) - replicasOf(counts));
 }
 
 /**

@@ -10,6 +10,8 @@ import { join } from "node:path";
 export interface NodePaths {
   readonly lock: string;
   readonly disks: string;
+  /** The files of volumes. Not in the node's folder: they outlive it. */
+  readonly volumes: string;
   readonly hostImage: string;
   readonly trash: string;
   readonly run: string;
@@ -17,6 +19,8 @@ export interface NodePaths {
   readonly slots: string;
   /** One folder per pod: what it is, its files and its containers. */
   readonly pods: string;
+  /** Volumes, mounted for this machine. */
+  readonly volumeMounts: string;
   /** Root file systems while their containers are being created; the only folder that a sandbox's root may enter. */
   readonly stage: string;
   /** The runtimes' own state. */
@@ -33,11 +37,13 @@ export function nodePaths(home: string, instance: string): NodePaths {
   return {
     lock: join(disk, "lock"),
     disks: join(disk, "disks"),
+    volumes: join(home, "volumes"),
     hostImage: join(disk, "host-image"),
     trash: join(disk, "trash"),
     run,
     slots: join(run, "slots"),
     pods: join(run, "pods"),
+    volumeMounts: join(run, "volumes"),
     stage: join(run, "stage"),
     runtimes: join(run, "runtimes"),
     scratch: join(run, "scratch"),

@@ -2,6 +2,7 @@ import type { ResolvedImage } from "#images/resolved-image.ts";
 import type { ExecCommand, ExecSession } from "#kube/pod-access.ts";
 import type { EgressPolicy } from "#model/egress-policy.ts";
 import type { ResourceRequirements } from "#model/pod.ts";
+import type { VolumeMount } from "#model/volume-mounts.ts";
 
 /**
  * What the node agent needs of the machine: a container runtime interface in miniature. The agent decides
@@ -16,6 +17,12 @@ export interface PodRuntime {
 
   /** Gives a pod its slot: address, network and user namespace, cgroup. Of a pod that has one, only the egress policy can change. */
   ensurePod(pod: PodPlan): Promise<PodState>;
+
+  /**
+   * Mounts volumes into the container of that name, if it runs, and into each that is made after it. Of a pod that has them nothing changes. Throws when
+   * one cannot be mounted; then the pod counts as having none.
+   */
+  mountVolumes(uid: string, volumes: PodVolumes): Promise<void>;
 
   /** Removes the pod with all that is left of it. The slot is free for another. */
   removePod(uid: string): Promise<void>;
@@ -41,10 +48,21 @@ export interface PodRuntime {
   freezePod(uid: string): Promise<void>;
   thawPod(uid: string): Promise<void>;
 
+  /**
+   * Copies what a container has changed in its root file system into an empty folder of the machine, while its pod stands still; a pod that was frozen
+   * before stays frozen. Owners are as the container sees them. Ends early, with the pod as it was, when the pod or the container is to be removed.
+   */
+  copyChanges(id: string, folder: string, signal: AbortSignal): Promise<CopiedChanges>;
+
   usage(uid: string): Promise<PodUsage>;
 
   /** Lets go of watchers and handles; containers go on running. */
   close(): Promise<void>;
+}
+
+export interface CopiedChanges {
+  /** How long the pod stood still for it. */
+  readonly frozenMs: number;
 }
 
 /** SIGKILL, and what images name as the signal that asks them to stop. */
@@ -60,6 +78,12 @@ export interface PodPlan {
   readonly runtimeClassName?: string | undefined;
   /** Without one: the Internet, but nothing private and no neighbour. */
   readonly egress?: EgressPolicy | undefined;
+}
+
+export interface PodVolumes {
+  /** The container that is the sandbox. */
+  readonly container: string;
+  readonly mounts: readonly VolumeMount[];
 }
 
 export interface PodLimits {
@@ -79,6 +103,8 @@ export interface PodState {
   readonly frozen: boolean;
   /** As given to ensurePod last. */
   readonly egress?: EgressPolicy | undefined;
+  /** As given to mountVolumes. */
+  readonly volumes?: PodVolumes | undefined;
   readonly containers: readonly ContainerStateOnNode[];
 }
 

@@ -19,19 +19,24 @@ import type { NodeContext } from "./pods/node-context.ts";
 import { NodePod } from "./pods/node-pod.ts";
 import { SerialByKey } from "./pods/serial-by-key.ts";
 import { checkContainerId, checkName } from "./node-paths.ts";
+import type { Volumes } from "#engine-port/volumes.ts";
+import { volumesOf } from "./volumes/volume-files.ts";
 import { noEgress } from "./network/egress.ts";
 import type {
   ContainerExit,
   ContainerPlan,
   ContainerSignal,
   ContainerStarted,
+  CopiedChanges,
   PodPlan,
   PodRuntime,
   PodState,
   PodUsage,
+  PodVolumes,
 } from "./pod-runtime.ts";
+import { CopiesUnderWay, copyUpper } from "./pods/copy-upper.ts";
 import { prepareExec } from "./pods/prepare-exec.ts";
-import { CommandSession } from "./runtime/exec-session.ts";
+import { CommandSession, type ExecDeps } from "./runtime/exec-session.ts";
 import { type NodeOptions, openNode } from "./pods/open-node.ts";
 
 export interface PodRuntimeOptions extends NodeOptions {
@@ -43,7 +48,12 @@ export interface PodRuntimeOptions extends NodeOptions {
 const closingMs = 5_000;
 
 /** Takes the machine over: adopts running pods, removes leftovers that no pod owns. One process at a time has an instance. */
-export async function openPodRuntime(options: PodRuntimeOptions): Promise<PodRuntime> {
+/** With the volumes that it mounts. */
+export interface MachineRuntime extends PodRuntime {
+  readonly volumes: Volumes;
+}
+
+export async function openPodRuntime(options: PodRuntimeOptions): Promise<MachineRuntime> {
   const exits = new ExitReports();
   const node = await openNode(options, (id, exit) => exits.report(id, exit));
   try {
@@ -61,18 +71,21 @@ export async function erasePodRuntime(options: PodRuntimeOptions): Promise<void>
   await eraseNode(options);
 }
 
-class RuncPodRuntime implements PodRuntime {
+class RuncPodRuntime implements MachineRuntime {
+  readonly volumes: Volumes;
   readonly #context: NodeContext;
   readonly #pods: Map<string, NodePod>;
   readonly #exits: ExitReports;
   readonly #closeNode: () => Promise<void>;
   readonly #serial = new SerialByKey();
+  readonly #copies = new CopiesUnderWay();
 
   constructor(context: NodeContext, pods: Map<string, NodePod>, exits: ExitReports, closeNode: () => Promise<void>) {
     this.#context = context;
     this.#pods = pods;
     this.#exits = exits;
     this.#closeNode = closeNode;
+    this.volumes = volumesOf(context.volumes);
   }
 
   async list(): Promise<readonly PodState[]> {
@@ -100,7 +113,16 @@ class RuncPodRuntime implements PodRuntime {
     });
   }
 
+  mountVolumes(uid: string, volumes: PodVolumes): Promise<void> {
+    return this.#serial.run(uid, async () => {
+      const pod = this.#pods.get(uid);
+      if (pod === undefined) throw new Error(`there is no pod ${uid} on this node to mount volumes into`);
+      await pod.mountVolumes(volumes);
+    });
+  }
+
   removePod(uid: string): Promise<void> {
+    this.#copies.end(uid);
     return this.#serial.run(uid, async () => {
       const pod = this.#pods.get(uid);
       if (pod !== undefined) await this.#removePod(pod);
@@ -137,6 +159,7 @@ class RuncPodRuntime implements PodRuntime {
   async removeContainer(id: string): Promise<void> {
     const container = this.#find(id);
     if (container === undefined) return;
+    this.#copies.end(container.pod.uid);
     await this.#serial.run(container.pod.uid, async () => {
       if (!container.pod.containers.has(id)) return;
       await container.remove();
@@ -149,7 +172,12 @@ class RuncPodRuntime implements PodRuntime {
   }
 
   exec(id: string, command: ExecCommand, owner?: string): ExecSession {
-    return new CommandSession(() => prepareExec(this.#context, this.#require(id), { ...command, owner }), command);
+    const prepare = async (): Promise<ExecDeps> => {
+      // A pod that stands still for a copy goes on in a moment; one that is paused says so.
+      await this.#copies.over(this.#require(id).pod.uid);
+      return prepareExec(this.#context, this.#require(id), { ...command, owner });
+    };
+    return new CommandSession(prepare, command);
   }
 
   freezePod(uid: string): Promise<void> {
@@ -162,6 +190,17 @@ class RuncPodRuntime implements PodRuntime {
     return this.#serial.run(uid, () => this.#context.cgroups.thaw(uid));
   }
 
+  copyChanges(id: string, folder: string, signal: AbortSignal): Promise<CopiedChanges> {
+    const { pod } = this.#require(id);
+    return this.#serial.run(pod.uid, () =>
+      this.#copies.run(pod.uid, signal, async (ended) => {
+        const container = this.#require(id);
+        const frozenMs = await pod.standStill(() => copyUpper(container.writableFolder, folder, ended));
+        return { frozenMs };
+      }),
+    );
+  }
+
   async usage(uid: string): Promise<PodUsage> {
     const pod = this.#pods.get(uid);
     if (pod === undefined) throw new Error(`there is no pod ${uid} on this node`);
@@ -170,6 +209,7 @@ class RuncPodRuntime implements PodRuntime {
 
   async close(): Promise<void> {
     const { clock, commands, log } = this.#context;
+    this.#copies.endAll();
     const isIdle = this.#serial.idle();
     // What an action leaves unfinished is found and removed by the next life, as after a kill -9.
     if (!(await endsWithin(isIdle, clock, closingMs))) {

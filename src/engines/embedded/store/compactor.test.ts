@@ -13,7 +13,7 @@ async function rewrite(store: TestStore, times: number): Promise<void> {
   for (let i = 0; i < times; i++) await store.patch(ConfigMaps, at("m"), { type: "merge", body: { data: { i: String(Math.random()) } } });
 }
 
-/** Goes a year ahead, until somebody notices. */
+/** Goes a year ahead, until the compactor notices. */
 class ClockSetBack extends SteppedClock {
   ahead = minutes(60 * 24 * 365);
 

@@ -51,7 +51,7 @@ async function expectConverged({ store, runtime }: NodeWorld): Promise<void> {
   expect(runtime.present().flatMap(({ containers }) => containers.filter(({ state }) => state === "created"))).toEqual([]);
 }
 
-/** Who is to stand still does, unless that has failed; then everybody goes on. */
+/** A container that is to stand still does, unless that has failed: then all of them go on. */
 async function expectPausesGranted(world: NodeWorld): Promise<void> {
   const { items } = await world.store.list(Pods);
   for (const pod of items.filter((one) => !isOver(one) && one.spec.restartPolicy === "Always")) {

@@ -37,6 +37,8 @@ export interface Cgroups {
   thaw(pod: string): Promise<void>;
   isFrozen(pod: string): boolean;
   counters(pod: string): PodCounters;
+  /** Pids of all processes of the pod. */
+  processes(pod: string): readonly number[];
   /** How many processes of the container the kernel has killed for want of memory. */
   oomKills(pod: string, container: string): number;
   /** Kills whatever still runs in the pod and removes its groups, those of its containers included. */

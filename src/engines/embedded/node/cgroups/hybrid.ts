@@ -2,7 +2,7 @@
 import { readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
-import { childGroups, makeGroup, readField, readNumber, removeGroups } from "#lib/cgroups/cgroup-files.ts";
+import { childGroups, makeGroup, processesIn, readField, readNumber, removeGroups } from "#lib/cgroups/cgroup-files.ts";
 import { type Freezer, freezerOf } from "#lib/cgroups/freezer.ts";
 import { readIfPresent } from "#lib/native/read-if-present.ts";
 import { hasCode } from "#lib/native/files.ts";
@@ -67,6 +67,10 @@ export class HybridCgroups implements Cgroups {
       cacheBytes: readField(stat, "total_cache"),
       pids: readNumber(join(this.#group("pids", pod), "pids.current")),
     };
+  }
+
+  processes(pod: string): readonly number[] {
+    return processesIn(this.#group("memory", pod));
   }
 
   oomKills(pod: string, container: string): number {

@@ -98,7 +98,7 @@ test("thawing a pod that has no group is a success", async () => {
 });
 
 test("groups are removed with those below them; what still runs in them is killed as a whole", async () => {
-  // Folders only: what the kernel shows as files is not removed by anybody.
+  // Folders only: what the kernel shows as files cannot be removed.
   mkdirSync(join(root, "abx1/pod-a/c1"), { recursive: true });
   mkdirSync(join(root, "abx1/pod-b"), { recursive: true });
   const groups = open();
@@ -113,4 +113,13 @@ test("groups are removed with those below them; what still runs in them is kille
 test("a machine without a controller that is needed is refused by name", () => {
   writeFileSync(join(root, "cgroup.controllers"), "cpu io\n");
   expect(open).toThrow(`this machine's cgroups lack memory, pids: ${root}/cgroup.controllers does not name them`);
+});
+
+test("the processes of a pod are those of all its containers", () => {
+  record("abx1/pod-a/c1");
+  record("abx1/pod-a/c2");
+  writeFileSync(join(root, "abx1/pod-a/c1/cgroup.procs"), "12\n13\n");
+  writeFileSync(join(root, "abx1/pod-a/c2/cgroup.procs"), "14\n");
+  expect(open().processes("pod-a")).toEqual([12, 13, 14]);
+  expect(open().processes("pod-b")).toEqual([]);
 });

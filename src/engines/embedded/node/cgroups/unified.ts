@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CgroupOptions, Cgroups, GroupLimits, PodCounters } from "./cgroups.ts";
-import { childGroups, makeGroup, readField, readNumber, removeGroups } from "#lib/cgroups/cgroup-files.ts";
+import { childGroups, makeGroup, processesIn, readField, readNumber, removeGroups } from "#lib/cgroups/cgroup-files.ts";
 import { type Freezer, freezerOf } from "#lib/cgroups/freezer.ts";
 import { readIfPresent } from "#lib/native/read-if-present.ts";
 
@@ -61,6 +61,10 @@ export class UnifiedCgroups implements Cgroups {
       cacheBytes: readField(memory, "file"),
       pids: readNumber(join(group, "pids.current")),
     };
+  }
+
+  processes(pod: string): readonly number[] {
+    return processesIn(join(this.#top, pod));
   }
 
   oomKills(pod: string, container: string): number {

@@ -1,9 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { systemCall } from "./libc.ts";
+import { asInRoot, openBelow } from "./open-below.ts";
 import { hasCode } from "#lib/native/files.ts";
 
-const resolveInRoot = 0x10n;
-const noMagicLinks = 0x2n;
 /** Gives a place in the tree and opens nothing there: a FIFO does not block, a device is not touched. */
 const pathOnly = 0x20_0000;
 
@@ -25,7 +23,7 @@ export function statInsideRoot(root: string, path: string): Stats | undefined {
 function openedInsideRoot<T>(root: string, path: string, flags: number, use: (file: number) => T): T | undefined {
   const folder = openSync(root, constants.O_DIRECTORY);
   try {
-    const file = openBelow(folder, path, flags);
+    const file = openBelow(folder, path, { flags, resolve: asInRoot });
     try {
       return use(file);
     } finally {
@@ -37,14 +35,6 @@ function openedInsideRoot<T>(root: string, path: string, flags: number, use: (fi
   } finally {
     closeSync(folder);
   }
-}
-
-function openBelow(folder: number, path: string, flags: number): number {
-  // struct open_how: flags, mode, resolve.
-  const how = Buffer.alloc(24);
-  how.writeBigUInt64LE(BigInt(flags | 0x8_0000), 0);
-  how.writeBigUInt64LE(resolveInRoot | noMagicLinks, 16);
-  return systemCall("openat2", [folder, path, how, how.length], path);
 }
 
 function readStart(file: number, maxBytes: number): string {

@@ -6,7 +6,7 @@
  * Siblings: mounts.ts (idmapped binds, overlays), mount-table.ts (what is mounted), namespaces.ts (new user and network
  * namespaces), processes.ts (identity, signals, exit codes), netlink-message.ts and netlink.ts (links, addresses,
  * routes), connections.ts (what the firewall remembers), passed-descriptor.ts (a descriptor from a unix socket), terminal.ts (pipes and terminals), loop-device.ts,
- * run-command.ts (host commands), process-limits.ts, inside-root.ts (files of a root that a sandbox or an image filled), file-lock.ts,
+ * run-command.ts (host commands), process-limits.ts, open-below.ts and inside-root.ts (files of a root that a sandbox or an image filled), file-lock.ts,
  * read-if-present.ts.
  *
  * All of it runs on the calling thread and is over in microseconds, but for what is marked as async.
@@ -30,6 +30,10 @@ const calls = {
   umount2: bound(`int umount2(${path}target, int flags)`),
   openat2: byNumber("openat2", 437, `int, ${path}, void *, size_t`),
   setns: bound("int setns(int fd, int kind)"),
+  unshare: bound("int unshare(int kinds)"),
+  mkdirat: bound(`int mkdirat(int folder, ${path}name, uint mode)`),
+  fchownat: bound(`int fchownat(int folder, ${path}name, uint user, uint group, int flags)`),
+  linkat: bound(`int linkat(int from, ${path}name, int to, ${path}other, int flags)`),
   prctl: bound("int prctl(int option, ulong a, ulong b, ulong c, ulong d)"),
   prlimit: bound("int prlimit(int pid, int resource, const void *limit, void *former)"),
   pidfd_open: byNumber("pidfd_open", 434, "int, uint"),

@@ -20,6 +20,13 @@ test("terminals are raised to what all slots together may have, within what the 
   expect(terminals(60_000)).toBe(String(1 << 20));
 });
 
+test("processes of all sandboxes together, however many, leave the machine some", () => {
+  const quotas = wantedQuotas({ slots: 1024, memoryBytes: 2 ** 34 });
+  const atLeast = (name: string): number => Number(quotas.find(({ file }) => file.endsWith(name))?.atLeast);
+  expect([atLeast("/pid_max"), atLeast("/threads-max")]).toEqual([4_194_304, 4_194_304]);
+  expect(atLeast("/neigh/default/gc_thresh3")).toBe(1024 + 2 * 1024);
+});
+
 test("a quota is raised, never lowered", () => {
   const [low, high] = [aQuota("4096"), aQuota("9000000000000000000")];
   const { log, lines } = recordedLog();

@@ -13,6 +13,10 @@ const ownTerminals = 4096;
 const mostTerminalsOfKernel = 1 << 20;
 /** As systemd sets it where it starts the machine: memory is what limits files, and each sandbox has its own limit of it. */
 const endlessFiles = "9223372036854775807";
+/** The most that the kernel takes, as systemd sets it: each sandbox has a limit of processes, and memory limits them all. Without systemd 16 sandboxes had them all. */
+const mostProcesses = "4194304";
+/** The kernel's table of addresses on its links: what the machine has by default, and two for each sandbox, one at either end of its link. */
+const [ownLinkAddresses, addressesOfLink] = [1024, 2];
 
 export interface MachineQuota {
   readonly file: string;
@@ -26,7 +30,10 @@ export function wantedQuotas(room: TableRoom): readonly MachineQuota[] {
   const terminals = Math.min(mostTerminalsOfKernel, ownTerminals + slots * mostTerminals);
   return [
     { file: "/proc/sys/fs/file-max", atLeast: endlessFiles },
+    { file: "/proc/sys/kernel/pid_max", atLeast: mostProcesses },
+    { file: "/proc/sys/kernel/threads-max", atLeast: mostProcesses },
     { file: "/proc/sys/kernel/pty/max", atLeast: String(terminals) },
+    { file: "/proc/sys/net/ipv4/neigh/default/gc_thresh3", atLeast: String(ownLinkAddresses + slots * addressesOfLink) },
     { file: connectionTable, atLeast: String(wantedEntries(room)) },
   ];
 }

@@ -3,7 +3,7 @@ import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endsWithin } from "#lib/clock.ts";
 import type { ContainerExit, ContainerPlan, ContainerStarted, ContainerStateOnNode } from "#engines/embedded/node/pod-runtime.ts";
-import { identify, type ProcessExit, type Signal } from "#engines/embedded/node/linux/processes.ts";
+import { identify, type ProcessExit, type ProcessIdentity, type Signal } from "#engines/embedded/node/linux/processes.ts";
 import { removeStage } from "#engines/embedded/node/rootfs/stage.ts";
 import { ContainerProcess } from "#engines/embedded/node/runtime/container-process.ts";
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
@@ -29,6 +29,7 @@ export class NodeContainer {
   #process: ContainerProcess | undefined;
   #startedAt: number | undefined;
   #exit: ContainerExit | undefined;
+  #isOverMemory = false;
 
   constructor(options: { context: NodeContext; pod: NodePod; runtime: OciRuntime; record: ContainerRecord; onExit: ExitHandler }) {
     this.#context = options.context;
@@ -49,6 +50,11 @@ export class NodeContainer {
   /** Pid of the first process while it runs. */
   get pid(): number | undefined {
     return this.#exit === undefined ? this.#record.process?.pid : undefined;
+  }
+
+  /** Its first process while it runs. */
+  get process(): ProcessIdentity | undefined {
+    return this.#exit === undefined ? this.#record.process : undefined;
   }
 
   get state(): ContainerStateOnNode {
@@ -87,6 +93,7 @@ export class NodeContainer {
         this.#record = { ...this.#record, process };
         folder.writeContainer(this.#record);
         this.#follow(new ContainerProcess(process));
+        await this.pod.mountIn(this);
       } finally {
         stage.clear();
       }
@@ -131,6 +138,12 @@ export class NodeContainer {
     const isDirect = this.#runtime.traits.signalBy === "process" || (signal === "SIGKILL" && this.#context.cgroups.isFrozen(this.pod.uid));
     if (isDirect) this.#process?.signal(signal);
     else await this.#runtime.kill(this.id, signal);
+  }
+
+  /** As the kernel does with one that takes too much memory, for memory that the kernel does not charge to it. */
+  async killForMemory(): Promise<void> {
+    this.#isOverMemory = true;
+    await this.#end();
   }
 
   /** Kills what runs and removes everything; may be repeated. */
@@ -194,7 +207,8 @@ export class NodeContainer {
   }
 
   #ended(exit: ProcessExit): void {
-    const killed = exit.code === 137 && this.#context.cgroups.oomKills(this.pod.uid, this.id) > 0;
+    const isOver = this.#isOverMemory || this.#context.cgroups.oomKills(this.pod.uid, this.id) > 0;
+    const killed = exit.code === 137 && isOver;
     this.#exit = { ...exit, oomKilled: killed, finishedAt: this.#context.clock.now() };
     this.pod.folder.writeExit(this.id, this.#exit);
     this.#onExit(this.id, this.#exit);

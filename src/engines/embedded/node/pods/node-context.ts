@@ -8,6 +8,8 @@ import type { Trash } from "#engines/embedded/node/rootfs/trash.ts";
 import type { OciRuntime } from "#engines/embedded/node/runtime/oci-runtime.ts";
 import type { RuntimeCommands } from "#engines/embedded/node/runtime/runtime-commands.ts";
 import type { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
+import type { MountInside } from "#engines/embedded/node/volumes/mount-inside.ts";
+import type { VolumeDisks } from "#engines/embedded/node/volumes/volume-disks.ts";
 import type { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
 
 /** The machine's parts, as pods and containers use them. */
@@ -21,6 +23,8 @@ export interface NodeContext {
   readonly cgroups: Cgroups;
   readonly disks: Disks;
   readonly trash: Trash;
+  readonly volumes: VolumeDisks;
+  readonly mountInside: MountInside;
   /** The OCI runtime of a runtime class. */
   readonly runtime: (runtimeClassName: string | undefined) => Promise<OciRuntime>;
   /** The same for containers that are there already, even if the machine has the runtime no longer. */

@@ -1,10 +1,11 @@
 /** One pod on this node: its slot, its limits, its disk and its files. Its containers are node-container.ts. */
 import { rmSync } from "node:fs";
-import type { PodPlan, PodState, PodUsage } from "#engines/embedded/node/pod-runtime.ts";
+import type { PodPlan, PodState, PodUsage, PodVolumes } from "#engines/embedded/node/pod-runtime.ts";
 import { detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
 import { type EgressElements, egressElements, noEgress } from "#engines/embedded/node/network/egress.ts";
 import { writePodFiles } from "#engines/embedded/node/rootfs/pod-files.ts";
 import { renewSlot, type Slot } from "#engines/embedded/node/slots/slot.ts";
+import { mountVolumes } from "#engines/embedded/node/volumes/mounted-volumes.ts";
 import type { NodeContainer } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
 import { PodFolder, type PodRecord } from "./records.ts";
@@ -19,6 +20,8 @@ export class NodePod {
   #egress: EgressElements;
   /** False for a pod of an earlier life: it may have died before everything was in place. */
   #complete = false;
+  /** It stands still for a copy, and is not to count as frozen. */
+  #isHeld = false;
   /** Whether a container may have been in the slot's namespaces. */
   #isUsed: boolean;
 
@@ -51,8 +54,9 @@ export class NodePod {
       name,
       ip: this.slot.ip,
       slot: this.slot.index,
-      frozen: this.#context.cgroups.isFrozen(uid),
+      frozen: !this.#isHeld && this.#context.cgroups.isFrozen(uid),
       egress,
+      volumes: this.#record.volumes,
       containers: [...this.containers.values()].map(({ state }) => state),
     };
   }
@@ -65,6 +69,26 @@ export class NodePod {
     this.#egress = wanted;
     this.#record = { ...this.#record, plan: { ...this.plan, egress: plan.egress } };
     this.folder.writePod(this.#record);
+  }
+
+  /** Into the container that runs; one that is made later gets them when it is made. */
+  async mountVolumes(volumes: PodVolumes): Promise<void> {
+    await this.complete();
+    for (const container of this.containers.values()) await this.#mountInto(container, volumes);
+    this.#record = { ...this.#record, volumes };
+    this.folder.writePod(this.#record);
+  }
+
+  /** Before the first program of the container runs. */
+  async mountIn(container: NodeContainer): Promise<void> {
+    const { volumes } = this.#record;
+    if (volumes !== undefined) await this.#mountInto(container, volumes);
+  }
+
+  async #mountInto(container: NodeContainer, volumes: PodVolumes): Promise<void> {
+    const { process } = container;
+    if (process === undefined || container.state.name !== volumes.container) return;
+    await mountVolumes(this.#context, { process, slot: this.slot, opaque: container.runtime.traits.opaque }, volumes);
   }
 
   /** Puts in place what containers need: an earlier life may have died in the middle of that. */
@@ -87,6 +111,25 @@ export class NodePod {
     const isShared = [...this.containers.values()].some(({ state }) => state.state !== "exited");
     if (this.#isUsed && !isShared) await renewSlot(this.#context.paths.slots, this.slot.index, this.#context.network);
     this.#isUsed = true;
+  }
+
+  /** Does the work while no process of the pod runs, and says how long that was. A pod that is frozen already stays so. */
+  async standStill(work: () => Promise<void>): Promise<number> {
+    const { cgroups, clock } = this.#context;
+    if (cgroups.isFrozen(this.uid)) {
+      await work();
+      return 0;
+    }
+    const since = clock.now();
+    this.#isHeld = true;
+    try {
+      await cgroups.freeze(this.uid);
+      await work();
+    } finally {
+      await cgroups.thaw(this.uid);
+      this.#isHeld = false;
+    }
+    return clock.now() - since;
   }
 
   /** Also called before each container: the one before it may have written into these files, as another user. */

@@ -6,6 +6,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { openCgroups } from "#engines/embedded/node/cgroups/detect.ts";
+import type { Cgroups } from "#engines/embedded/node/cgroups/cgroups.ts";
+import { locksOf, locksOfMachine } from "#engines/embedded/node/linux/held-locks.ts";
 import { FileLock } from "#engines/embedded/node/linux/file-lock.ts";
 import { mountOf, mountTable, detachBelow } from "#engines/embedded/node/linux/mount-table.ts";
 import { keepMountsPrivate, mountFileSystem, detachMount, mountOverlay } from "#engines/embedded/node/linux/mounts.ts";
@@ -32,8 +34,11 @@ import { RuntimeCommands } from "#engines/embedded/node/runtime/runtime-commands
 import { defaultRuntime } from "#engines/embedded/node/runtime/runtime-traits.ts";
 import { MountIdMaps } from "#engines/embedded/node/slots/mount-id-maps.ts";
 import { makeSlot, removeSlot, existingSlots } from "#engines/embedded/node/slots/slot.ts";
+import { MountInside } from "#engines/embedded/node/volumes/mount-inside.ts";
+import { VolumeDisks } from "#engines/embedded/node/volumes/volume-disks.ts";
 import { SlotPool } from "#engines/embedded/node/slots/slot-pool.ts";
 import { adoptPods } from "./adopt-pods.ts";
+import { type LockedPod, LockWatch } from "./lock-watch.ts";
 import { machineSocketBytes, raiseMachineQuotas, tableEntries, wantedQuotas } from "./machine-quotas.ts";
 import type { ExitHandler } from "./node-container.ts";
 import type { NodeContext } from "./node-context.ts";
@@ -93,12 +98,36 @@ export async function openNode(options: NodeOptions & { clock: Clock; log: Logge
     checkFileSystem(paths.disks, await parts.idMaps.get(parts.network.claim.firstUid));
     await adoptPods(parts, pods, onExit);
     await sweep(parts, pods);
-    return { context: parts, pods, close: () => closeParts(parts, pods, lock) };
+    const locks = watchLocks(parts, pods);
+    return {
+      context: parts,
+      pods,
+      close: async () => {
+        await locks.close();
+        await closeParts(parts, pods, lock);
+      },
+    };
   } catch (error) {
     if (context === undefined) lock[Symbol.dispose]();
     else await closeParts(context, pods, lock);
     throw error;
   }
+}
+
+function watchLocks({ clock, log, cgroups }: NodeContext, pods: Pods): LockWatch {
+  return new LockWatch({ clock, log, locksOfMachine, pods: () => pods.values().map((pod) => lockedPod(pod, cgroups)) });
+}
+
+function lockedPod({ uid, containers }: NodePod, cgroups: Cgroups): LockedPod {
+  return {
+    uid,
+    locks: async function* () {
+      for (const pid of cgroups.processes(uid)) yield* locksOf(pid);
+    },
+    kill: async () => {
+      await Promise.all(Array.from(containers.values(), (container) => container.killForMemory()));
+    },
+  };
 }
 
 async function lockHome(paths: NodePaths, { instance, clock }: { instance: string; clock: Clock }): Promise<FileLock> {
@@ -176,6 +205,8 @@ async function openParts(
     cgroups: openCgroups({ instance, clock }, mountTable()),
     disks: new Disks({ kind: options.diskQuota, paths, trash, log }),
     trash,
+    volumes: new VolumeDisks({ files: paths.volumes, mounts: paths.volumeMounts }),
+    mountInside: new MountInside(),
     runtime: cachedRuntimes(runtimes, options),
     formerRuntime: (name) => OciRuntime.openAny(name, runtimes),
     commands,
@@ -209,10 +240,10 @@ async function shareConnections(network: SandboxNetwork, records: readonly PodRe
 
 type Pods = ReadonlyMap<string, NodePod>;
 
-async function closeParts({ slots, disks, trash, idMaps, network }: NodeContext, pods: Pods, lock: FileLock): Promise<void> {
+async function closeParts({ slots, disks, trash, idMaps, network, mountInside }: NodeContext, pods: Pods, lock: FileLock): Promise<void> {
   for (const pod of pods.values()) for (const container of pod.containers.values()) container.release();
   await slots.close();
-  await Promise.all([disks.close(), trash.close(), idMaps.close()]);
+  await Promise.all([disks.close(), trash.close(), idMaps.close(), mountInside[Symbol.asyncDispose]()]);
   await network.close();
   lock[Symbol.dispose]();
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfPresent } from "#lib/native/read-if-present.ts";
 import type { ProcessIdentity } from "#engines/embedded/node/linux/processes.ts";
-import type { ContainerExit, PodPlan } from "#engines/embedded/node/pod-runtime.ts";
+import type { ContainerExit, PodPlan, PodVolumes } from "#engines/embedded/node/pod-runtime.ts";
 import type { AccountFiles } from "#engines/embedded/node/runtime/spec/user.ts";
 import type { DiskKind } from "#engines/embedded/node/rootfs/disks/pod-disks.ts";
 
@@ -17,6 +17,8 @@ export interface PodRecord {
   readonly plan: PodPlan;
   readonly slot: number;
   readonly disk: DiskKind;
+  /** That are mounted, or are to be mounted into the next container. */
+  readonly volumes?: PodVolumes;
 }
 
 export interface ContainerRecord {

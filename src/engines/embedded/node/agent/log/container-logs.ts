@@ -40,6 +40,8 @@ interface Watched {
   readonly file: string;
   readonly times: LogTimes;
   cuts: LogCuts;
+  /** Of the attempt before. */
+  readonly former: Pick<Watched, "file" | "times"> | undefined;
 }
 
 const lookEveryMs = 1_000;
@@ -97,7 +99,8 @@ export class ContainerLogs {
     const file = join(this.#root, podFolder(pod), container, logName(attempt));
     const newest = this.#watched.get(join(this.#root, podFolder(pod)))?.get(dirname(file));
     const watched = newest?.file === file ? newest : undefined;
-    const offsetAt = (time: number): number => watched?.times.offsetAt(time) ?? 0;
+    const times = watched?.times ?? (newest?.former?.file === file ? newest.former.times : undefined);
+    const offsetAt = (time: number): number => times?.offsetAt(time) ?? 0;
     const log = { file, ...this.#limits, ...range, offsetAt };
     if (follow === undefined) return readLog(log);
     return followLog({ ...log, signal: follow.signal }, { ...follow, clock: this.#clock, cuts: () => watched?.cuts ?? uncut });
@@ -114,7 +117,8 @@ export class ContainerLogs {
     const folder = dirname(file);
     const ofPod = this.#watched.get(dirname(folder)) ?? new Map<string, Watched>();
     this.#watched.set(dirname(folder), ofPod);
-    ofPod.set(folder, { file, times: new LogTimes(), cuts: uncut });
+    const before = ofPod.get(folder);
+    ofPod.set(folder, { file, times: new LogTimes(), cuts: uncut, former: before && formerOf(before) });
   }
 
   #schedule(): void {
@@ -165,6 +169,11 @@ export class ContainerLogs {
     const noted = work.catch((error: unknown) => this.#log.warn({ error }, "log not removed")).finally(() => this.#removals.delete(noted));
     this.#removals.add(noted);
   }
+}
+
+/** Without its own former one. */
+function formerOf({ file, times }: Watched): NonNullable<Watched["former"]> {
+  return { file, times };
 }
 
 const maxBytes = 2_048;

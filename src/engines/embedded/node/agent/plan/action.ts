@@ -1,12 +1,14 @@
 /** What a plan asks for. Actions are carried out in order, one at a time; then the pod is looked at again and planned anew. */
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import type { PodStatus } from "#model/pod.ts";
-import type { ContainerSignal } from "../../pod-runtime.ts";
+import type { ContainerSignal, PodVolumes } from "../../pod-runtime.ts";
 import type { StoredContainer, StoredProbe } from "#engines/embedded/stored-pod.ts";
 import type { ProbeKind } from "./observed.ts";
 
 export type Action =
   | { readonly kind: "ensure-pod" }
+  /** `wish` is the annotation's text, for the answer to one that fails. */
+  | { readonly kind: "mount-volumes"; readonly wish: string; readonly volumes: PodVolumes }
   /** Goes on in the background. */
   | { readonly kind: "pull"; readonly container: StoredContainer; readonly id: string; readonly failures: number }
   | CreateAction

@@ -44,6 +44,8 @@ export interface PodMemoryView {
   readonly slotFailure: Retry | undefined;
   /** The wish to pause, or to rest, that could not be granted. */
   readonly freezeFailed: FreezeFailed | undefined;
+  /** The wish for volumes that could not be granted. */
+  readonly mountFailed: FreezeFailed | undefined;
 }
 
 export interface FreezeFailed {

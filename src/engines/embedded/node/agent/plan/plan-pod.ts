@@ -5,7 +5,7 @@
  * - `container-view.ts`             where each container stands
  * - `run-pod.ts`, `end-pod.ts`      the next steps of a pod that is to run, and of one that is to end
  * - `start-container.ts`, `stop-container.ts`, `restart-backoff.ts`   the steps of one container
- * - `egress.ts`                     where the pod may connect to
+ * - `egress.ts`, `volumes.ts`       where the pod may connect to, which volumes it has
  * - `pausing.ts`, `resting.ts`      whether it stands still: because that is wished, or because its sandbox has ended
  * - `probing.ts`                    what probes mean
  * - `unsupported.ts`, `placement.ts`  what is refused, and what may come to this node
@@ -28,6 +28,7 @@ import { podStatus } from "./pod-status.ts";
 import { probeTargets } from "./probing.ts";
 import { restSteps } from "./resting.ts";
 import { runMoves } from "./run-pod.ts";
+import { volumesMove } from "./volumes.ts";
 import { isSameStatus } from "./same-status.ts";
 import type { ContainerStatus, PodStatus } from "#model/pod.ts";
 
@@ -39,7 +40,7 @@ export function planPod(pod: NodePod, observed: Observed, now: number): Plan {
   const isOver = status.phase === "Succeeded" || status.phase === "Failed";
   const isFinishing = (ending !== undefined || isOver) && scene.views.every(({ situation }) => situation.kind !== "running");
   const isWritten = isSameStatus(status, pod.status);
-  const steps = [...(ending === undefined ? [egressMove(scene)] : []), ...moves.values(), leftoversMove(scene)];
+  const steps = [...(ending === undefined ? [egressMove(scene), volumesMove(scene)] : []), ...moves.values(), leftoversMove(scene)];
   const { first, last, recheckAt } =
     restSteps(scene, moves, ending !== undefined) ?? pauseSteps(scene, ending === undefined ? moves : undefined);
   return {

@@ -9,6 +9,7 @@ import type { Scene } from "./move.ts";
 import { pauseFinding } from "./pausing.ts";
 import { podConditions } from "./pod-conditions.ts";
 import { restFinding } from "./resting.ts";
+import { volumesFinding } from "./volumes.ts";
 
 /** The whole status as it should be stored. Fields that are not named belong to others. */
 export function podStatus(scene: Scene, course: Course, ending: Ending | undefined): PodStatus {
@@ -20,6 +21,7 @@ export function podStatus(scene: Scene, course: Course, ending: Ending | undefin
   const phase = phaseOf(scene, { containers, initContainers }, ending);
   const answers = {
     [ownConditions.egressPolicy]: egressFinding(scene),
+    [ownConditions.volumeMounts]: volumesFinding(scene),
     [ownConditions.paused]: pauseFinding(scene, course.isEnding),
     [ownConditions.atRest]: restFinding(scene),
   };

@@ -52,9 +52,8 @@ export interface PodAtWork {
 const slotPace = { firstMs: 500, maxMs: 30_000 };
 
 export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Action, signal: AbortSignal): Promise<void> {
+  if (isOfPod(action)) return carryOutOnPod(deps, work, action);
   switch (action.kind) {
-    case "ensure-pod":
-      return ensureSlot(deps, work);
     case "pull":
       void pullImage(deps, work, action);
       return;
@@ -71,6 +70,23 @@ export async function carryOut(deps: PodActionDeps, work: PodAtWork, action: Act
       return sendSignal(deps, work, action);
     case "remove-container":
       return deps.runtime.removeContainer(action.id);
+  }
+}
+
+const podActions = ["ensure-pod", "mount-volumes", "set-frozen", "remove-pod", "delete-object"] as const;
+type PodAction = Extract<Action, { kind: (typeof podActions)[number] }>;
+
+function isOfPod(action: Action): action is PodAction {
+  return podActions.some((kind) => kind === action.kind);
+}
+
+/** What is about the pod as a whole. */
+async function carryOutOnPod(deps: PodActionDeps, work: PodAtWork, action: PodAction): Promise<void> {
+  switch (action.kind) {
+    case "ensure-pod":
+      return ensureSlot(deps, work);
+    case "mount-volumes":
+      return mountVolumes(deps, work, action);
     case "set-frozen":
       return setFrozen(deps, work, action.wish);
     case "remove-pod":
@@ -90,6 +106,21 @@ async function ensureSlot(deps: PodActionDeps, { pod, runtime, memory, tell }: P
     if (runtime === undefined)
       tell({ type: "Warning", reason: "FailedCreatePodSandBox", message: `Failed to create pod sandbox: ${message}` });
     else tell({ type: "Warning", reason: "FailedEgressPolicy", message: `Failed to change where the pod may connect to: ${message}` });
+  }
+}
+
+/** What fails is the answer to the wish: its sandbox does not start, and its pod is replaced. */
+async function mountVolumes(
+  { runtime }: PodActionDeps,
+  { pod, memory, tell }: PodAtWork,
+  { wish, volumes }: Extract<Action, { kind: "mount-volumes" }>,
+): Promise<void> {
+  try {
+    await runtime.mountVolumes(pod.metadata.uid, volumes);
+  } catch (error) {
+    const message = messageOf(error);
+    memory.mountFailed = { wish, message };
+    tell({ type: "Warning", reason: "FailedMount", message: `Volumes cannot be mounted: ${message}` });
   }
 }
 

@@ -24,6 +24,7 @@ export class PodMemory implements PodMemoryView {
   readonly backoffs = new Map<string, BackoffEntry>();
   slotFailure: Retry | undefined;
   freezeFailed: FreezeFailed | undefined;
+  mountFailed: FreezeFailed | undefined;
   /** When the pod was first seen, if no agent had begun to start it; undefined once it has been ready. */
   newSince: number | undefined;
   readonly #abort = new AbortController();

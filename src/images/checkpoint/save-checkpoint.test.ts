@@ -1,0 +1,85 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "#lib/clock.ts";
+import { baseLabel, checkpointImage } from "#model/checkpoint-image.ts";
+import { loopbackRegistries } from "../../../test/world/fake-registry.ts";
+import { plainConfig } from "../../../test/world/image-fixture.ts";
+import { ImageStore } from "../image-store.ts";
+import { RegistryClient } from "../registry/client.ts";
+import type { ResolvedImage } from "../resolved-image.ts";
+
+const asRoot = process.getuid?.() === 0;
+const name = checkpointImage("cp-aaaaaaaaaaaaaaaaaaaa");
+let folder: string;
+let client: RegistryClient;
+let store: ImageStore;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "agentbox-save-"));
+  client = new RegistryClient({ clock: systemClock, random: Math.random, settings: loopbackRegistries });
+  const host: ResolvedImage = {
+    kind: "host",
+    id: `sha256:${"1".repeat(64)}`,
+    digest: `sha256:${"1".repeat(64)}`,
+    layers: ["/host"],
+    config: plainConfig,
+  };
+  const machine = { digest: async () => host.digest, prepare: async () => host };
+  store = await ImageStore.open({ folder: join(folder, "images"), clock: systemClock, random: Math.random, client, host: machine });
+});
+afterEach(async () => {
+  await store[Symbol.asyncDispose]();
+  await client[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const copy = async (to: string): Promise<void> => writeFileSync(join(to, "changed"), "by the sandbox");
+
+async function based(): Promise<string> {
+  const root = join(folder, "root");
+  mkdirSync(root);
+  writeFileSync(join(root, "file"), "of the base");
+  const [image] = await store.importRootfs(root, { name: "base:1", config: plainConfig });
+  return `base@${image?.digest ?? ""}`;
+}
+
+test.runIf(asRoot)("K4: a pod of another team does not get it, nor one of no team, and no registry is asked for it", async () => {
+  const { record } = await store.saveCheckpoint({
+    name,
+    base: await based(),
+    expectedBytes: 0,
+    copy,
+    budget: { team: "red", maxBytes: 1e9 },
+  });
+  const as = (team: string) => store.ensure(record.name, { pullPolicy: "Always", budget: { team, maxBytes: 1e9 } });
+  expect((await as("red")).digest).toBe(record.digest);
+  await expect(as("blue")).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("there is no image") });
+  await expect(store.ensure(record.name, { pullPolicy: "IfNotPresent" })).rejects.toMatchObject({ code: "not_found" });
+  const unknown = `${checkpointImage("cp-bbbbbbbbbbbbbbbbbbbb")}@${record.digest}`;
+  await expect(store.ensure(unknown, { pullPolicy: "IfNotPresent" })).rejects.toMatchObject({ code: "not_found" });
+});
+
+test.runIf(asRoot)("the image that a container runs is below it, whatever it is called by then", async () => {
+  const base = await based();
+  const { record } = await store.saveCheckpoint({ name, base, expectedBytes: 0, copy });
+  const image = await store.ensure(record.name, { pullPolicy: "Never" });
+  expect(image.layers.map((layer) => readdirSync(layer))).toEqual([["changed"], ["file"]]);
+  expect(image.config.labels[baseLabel]).toContain("/base@sha256:");
+  const second = checkpointImage("cp-cccccccccccccccccccc");
+  const again = await store.saveCheckpoint({ name: second, base: record.name, expectedBytes: 0, copy });
+  const { layers, config } = await store.ensure(again.record.name, { pullPolicy: "Never" });
+  expect([layers.length, config.labels[baseLabel]]).toEqual([3, image.config.labels[baseLabel]]);
+});
+
+test.runIf(asRoot)("one of the machine itself has its changes alone, and stands on the machine as it is when it is used", async () => {
+  const { record } = await store.saveCheckpoint({ name, base: `host@sha256:${"1".repeat(64)}`, expectedBytes: 0, copy });
+  const image = await store.ensure(record.name, { pullPolicy: "Never" });
+  expect(image).toMatchObject({ kind: "host", digest: record.digest, layers: [expect.any(String), "/host"] });
+  const [other] = await store.importRootfs(join(folder, "images/layers", readdirSync(join(folder, "images/layers"))[0] ?? "", "fs"), {
+    name: "alone:1",
+    config: plainConfig,
+  });
+  expect(other?.id, "the same files on nothing are another image").not.toBe(record.id);
+  expect(readdirSync(join(folder, "images/layers"))).toHaveLength(2);
+});

@@ -1,0 +1,24 @@
+import { readTemplateName } from "#builds/template-name.ts";
+import type { Caller } from "#services/caller.ts";
+import type { BuildBook } from "./build-book.ts";
+import type { StoredTemplate } from "./build-records.ts";
+
+/**
+ * The built template that a caller means by `[team/]name[:tag]`, an id, or the name of its Env: one of its own before one that is for every caller. What is
+ * foreign does not exist (I8).
+ */
+export function findBuilt(book: BuildBook, caller: Caller, text: string): StoredTemplate | undefined {
+  const read = readTemplateName(text);
+  if (typeof read === "string" || (read.team !== undefined && caller.role === "tenant" && read.team !== caller.team)) return undefined;
+  const { name, team } = read;
+  const usable = Iterator.from(book.templates())
+    .filter((template) => template.isDeleted !== true && (team === undefined || template.owner.team === team))
+    .filter((template) => template.name === name || template.templateId === name || template.env === name)
+    .filter((template) => book.isUsable(caller, template))
+    .toArray();
+  return (
+    usable.find(({ owner }) => owner.team === caller.team && owner.user === caller.user) ??
+    usable.find(({ owner }) => owner.team === caller.team) ??
+    usable[0]
+  );
+}

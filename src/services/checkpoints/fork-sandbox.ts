@@ -1,0 +1,102 @@
+/**
+ * Forks a sandbox: one checkpoint, and several sandboxes from it at once. The original goes on. Each child's failure is told by itself; what is wrong
+ * for all of them is told before anything is begun.
+ */
+import { withoutUndefined } from "#lib/without-undefined.ts";
+import { checkpointIdOf } from "#model/checkpoint-image.ts";
+import { isClaimed } from "#model/claimed-pod.ts";
+import { labelKeys } from "#model/keys.ts";
+import { pauseWish } from "#model/pause.ts";
+import type { Pod } from "#model/pod.ts";
+import type { Caller } from "#services/caller.ts";
+import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
+import type { LimitGuard } from "#services/limits/limit-guard.ts";
+import { findSandbox, noSuchSandbox } from "#services/reading/find-sandbox.ts";
+import { viewOf } from "#services/reading/sandbox-view.ts";
+import type { CreateSandbox } from "#services/sandbox-service.ts";
+import { isServiceError, ServiceError } from "#services/service-error.ts";
+import type { ForkedSandbox, ForkSandbox } from "./checkpoint-service.ts";
+import { checkCommand, deleteCheckpoint, takeOfPod, type TakeDeps } from "./take-checkpoint.ts";
+
+export interface ForkDeps extends TakeDeps {
+  readonly claims: Pick<SandboxClaims, "create">;
+  readonly guard?: Pick<LimitGuard, "reserve" | "ofTeam"> | undefined;
+  /** The variables that a sandbox was given. */
+  readonly variables?: ((pod: Pod, signal: AbortSignal) => Promise<Readonly<Record<string, string>>>) | undefined;
+}
+
+export const mostChildren = 100;
+/** Should this process die before it deletes the checkpoint. */
+const checkpointTtlMs = 15 * 60_000;
+
+export async function forkSandbox(
+  deps: ForkDeps,
+  caller: Caller,
+  command: ForkSandbox,
+  signal: AbortSignal,
+): Promise<readonly ForkedSandbox[]> {
+  const { sandboxId, count = 1, memory } = command;
+  const wanted = { sandboxId, ttlMs: checkpointTtlMs, purpose: "fork", ...withoutUndefined({ memory }) } as const;
+  const pod = await runningPod(deps, caller, sandboxId);
+  checkCount(deps, caller, count);
+  checkCommand(deps, wanted);
+  const checkpoint = await takeOfPod(deps, pod, wanted, signal);
+  try {
+    const child = await childOf(deps, pod, command, signal);
+    const made = await Promise.allSettled(
+      Array.from({ length: count }, () =>
+        deps.claims.create(ownerOf(caller, pod), { ...child, from: checkpointIdOf(checkpoint) }, { wait: true, signal }),
+      ),
+    );
+    return made.map((one) => (one.status === "fulfilled" ? one.value : { failure: failureOf(one.reason) }));
+  } finally {
+    // The image stays as long as a child runs from it.
+    await deleteCheckpoint(deps, checkpoint).catch((error: unknown) => {
+      deps.log.warn({ checkpoint: checkpoint.metadata.name, error }, "the checkpoint of a fork could not be deleted; it ends by itself");
+    });
+  }
+}
+
+async function runningPod(deps: ForkDeps, caller: Caller, sandboxId: string): Promise<Pod> {
+  const { pod } = await findSandbox(deps, caller, sandboxId);
+  if (pod === undefined || !isClaimed(pod)) throw noSuchSandbox(sandboxId);
+  if (pauseWish(pod) !== undefined) throw new ServiceError("conflict", `sandbox ${sandboxId} is paused: resume it first`);
+  return pod;
+}
+
+/** An admin forks for the owner of the sandbox: the files are the owner's, and so is what they are used for. */
+function ownerOf(caller: Caller, { metadata: { labels = {} } }: Pod): Caller {
+  const { [labelKeys.team]: team = "", [labelKeys.user]: user } = labels;
+  return { ...caller, team, ...withoutUndefined({ user }) };
+}
+
+function checkCount({ guard }: ForkDeps, { team }: Caller, count: number): void {
+  if (!Number.isInteger(count) || count < 1 || count > mostChildren) {
+    throw new ServiceError("invalid_request", `count must be a whole number from 1 to ${mostChildren}, not ${count}`, { field: "count" });
+  }
+  const limit = team === "" ? undefined : guard?.ofTeam(team, "sandboxes");
+  if (limit === undefined || count < limit) return;
+  const message = `count must be below ${limit}, which is how many live sandboxes team ${team} may have (limit sandboxes)`;
+  throw new ServiceError("invalid_request", message, { field: "count" });
+}
+
+/** As its original was asked for. */
+async function childOf(deps: ForkDeps, pod: Pod, { lifetimeMs }: ForkSandbox, signal: AbortSignal): Promise<Omit<CreateSandbox, "from">> {
+  const view = viewOf(pod);
+  const { startupTimeoutMs, idleTimeoutMs = 0, onTimeout, autoResume, privateTraffic, maskHost, egress, metadata = {} } = view ?? {};
+  const envVars = await deps.variables?.(pod, signal);
+  const end = view?.endTime === undefined ? undefined : Math.max(Date.parse(view.endTime) - deps.clock.now(), 1000);
+  return {
+    metadata,
+    // None, and not what the pool says.
+    idleTimeoutMs,
+    ...withoutUndefined({ startupTimeoutMs, onTimeout, autoResume, privateTraffic, maskHost, egress, envVars }),
+    ...withoutUndefined({ lifetimeMs: lifetimeMs ?? end }),
+    ...(view?.openDaemon === true ? { secure: false } : {}),
+  };
+}
+
+function failureOf(reason: unknown): { readonly code: string; readonly message: string } {
+  if (isServiceError(reason)) return { code: reason.code, message: reason.message };
+  return { code: "internal", message: "the sandbox could not be made" };
+}

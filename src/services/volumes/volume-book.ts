@@ -1,0 +1,48 @@
+/** Which volumes a caller has. For a caller, those of others do not exist (I8). */
+import { labelKeys } from "#model/keys.ts";
+import type { SandboxVolume } from "#model/sandbox-volume.ts";
+import type { VolumeCache } from "#volumes/volume-cache.ts";
+import { type Caller, mayUse, owns } from "#services/caller.ts";
+import { ServiceError } from "#services/service-error.ts";
+
+export type Lookup =
+  | { readonly kind: "volume"; readonly volume: SandboxVolume }
+  | { readonly kind: "none" }
+  | { readonly kind: "several"; readonly ids: readonly string[] };
+
+/** Its own, those of its team, and for an admin all. What an admin made without a team is no tenant's. */
+export function visibleVolumes(volumes: Pick<VolumeCache, "list">, caller: Caller): IteratorObject<SandboxVolume, undefined> {
+  return volumes.list().filter((volume) => owns(caller, volume) || (hasTeam(volume) && mayUse(caller, volume)));
+}
+
+function hasTeam({ metadata: { labels } }: SandboxVolume): boolean {
+  return (labels?.[labelKeys.team] ?? "") !== "";
+}
+
+/** By id, or by the name that its team gave it: the caller's very own goes before those of others. */
+export function lookUpVolume(volumes: Pick<VolumeCache, "list">, caller: Caller, nameOrId: string): Lookup {
+  const candidates = visibleVolumes(volumes, caller)
+    .filter(({ metadata, spec }) => metadata.name === nameOrId || spec.name === nameOrId)
+    .toArray();
+  const byId = candidates.find(({ metadata }) => metadata.name === nameOrId);
+  const volume = byId ?? candidates.find((one) => isVeryOwn(one, caller)) ?? (candidates.length === 1 ? candidates[0] : undefined);
+  if (volume !== undefined) return { kind: "volume", volume };
+  return candidates.length === 0 ? { kind: "none" } : { kind: "several", ids: candidates.map(idOf).sort() };
+}
+
+function isVeryOwn({ metadata: { labels } }: SandboxVolume, { team, user }: Caller): boolean {
+  return (labels?.[labelKeys.team] ?? "") === team && (labels?.[labelKeys.user] ?? "") === (user ?? "");
+}
+
+export function idOf({ metadata }: SandboxVolume): string {
+  return metadata.name ?? "";
+}
+
+/** Throws not_found, or conflict where the name means several. */
+export function findVolume(volumes: Pick<VolumeCache, "list">, caller: Caller, nameOrId: string): SandboxVolume {
+  const found = lookUpVolume(volumes, caller, nameOrId);
+  if (found.kind === "volume") return found.volume;
+  if (found.kind === "none") throw new ServiceError("not_found", `there is no volume ${JSON.stringify(nameOrId)}`);
+  const message = `several volumes are called ${JSON.stringify(nameOrId)}: name one by its id`;
+  throw new ServiceError("conflict", message, { available: found.ids });
+}
