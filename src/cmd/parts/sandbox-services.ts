@@ -71,11 +71,15 @@ import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
+import { webhookService } from "#services/webhooks/webhook-service.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import { openVolume } from "#services/volumes/volume-contents.ts";
 import { volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
+
+/** Where webhooks are on one machine. */
+export const defaultWebhookNamespace = "default";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
@@ -210,6 +214,7 @@ function openParts(options: SandboxServicesOptions) {
     sizes: new SizeLog({ cache, clock }),
     sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys }),
     audit: new AuditTrail({ ...options, store: history.audit, entriesPerTeam: options.auditEntries }),
+    webhooks: webhookService({ ...options, namespace: options.keysNamespace ?? defaultWebhookNamespace }),
     built: openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs }),
   };
 }
