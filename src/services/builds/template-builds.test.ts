@@ -131,6 +131,15 @@ describe("a build", () => {
     expect(scene.builds.build(builder, { template: "app", buildId: other.buildId }).status).toBe("building");
   });
 
+  test("does not wait for builds of another team, however many and however long those are", async () => {
+    scene.maxBuilds = 20;
+    scene.machine.hanging.add("long");
+    for (const name of ["a", "b", "c", "d", "e"]) await scene.start(await scene.request(name), [run("long")]);
+    const caller = { ...builder, team: "other" };
+    expect((await scene.build("app", [run("one")], { caller })).status).toBe("ready");
+    expect(scene.machine.ran.filter((command) => command === "long")).toHaveLength(3);
+  });
+
   test("is refused beyond the limit of its team", async () => {
     scene.maxBuilds = 2;
     await scene.request("a");
