@@ -7,7 +7,7 @@ import { pauseSandbox } from "#services/changing/pause-sandbox.ts";
 import { type Caller } from "#services/caller.ts";
 import type { CreatedSandbox, CreateSandbox } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { CheckpointScene } from "../../../test/world/checkpoint-scene.ts";
+import { baseImage, CheckpointScene } from "../../../test/world/checkpoint-scene.ts";
 import { admin, ann, bob, eve, failureOf, redTeam, wordsOf } from "../../../test/world/service-scene.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { meantCreate } from "./meant-checkpoint.ts";
@@ -142,7 +142,7 @@ test("the children of a fork have the volumes of their original, which are not i
   };
   await using scene = await CheckpointScene.open({ claims: { create } });
   const text = volumeMountsText([{ uid: "u-1", name: "data", path: "/mnt/data", readOnly: true }]);
-  await scene.services.sandbox(first, { annotations: { [annotationKeys.volumeMounts]: text } });
+  await scene.services.sandbox(first, { container: { image: baseImage }, annotations: { [annotationKeys.volumeMounts]: text } });
   await scene.checkpoints.fork(admin, { sandboxId: first }, signal);
   expect(asked[0]?.volumeMounts).toEqual([{ name: "u-1", path: "/mnt/data", readOnly: true }]);
 });
