@@ -78,8 +78,8 @@ import { volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
-/** Where webhooks are on one machine. */
-export const defaultWebhookNamespace = "default";
+/** Where webhooks are. */
+export const webhookNamespace = "default";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
@@ -109,6 +109,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
   /** Left out: the object server checks the pods inside templates itself. */
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
+  /** Whether events of sandboxes are noted, so that there are webhooks for them; they are not when left out. */
+  readonly tellsEvents?: boolean;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
   readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
@@ -179,7 +181,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const changes = new ChangeFeed({ cache, clock });
   const sizes = new SizeLog({ cache, clock });
   const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
-  const webhooks = webhookService({ ...options, namespace: options.keysNamespace ?? defaultWebhookNamespace });
+  const webhooks = options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined;
   const { audit: entries, usage: store } = options.history;
   const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
   const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
