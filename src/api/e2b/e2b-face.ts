@@ -51,7 +51,8 @@ export interface E2bServices {
   readonly builds?: TemplateBuilds | undefined;
   readonly usage: SandboxUsage;
   readonly volumes: VolumeService;
-  readonly webhooks: WebhookService;
+  /** Left out where nothing is told of sandboxes. */
+  readonly webhooks?: WebhookService | undefined;
   /** Counts of live and ended sandboxes. */
   readonly statistics: (caller: Caller, wanted: { readonly since?: string }) => Promise<SandboxStatistics>;
   /** Usage of a pool's sandboxes. */
@@ -74,14 +75,14 @@ export function e2bFace(services: E2bServices): ApiFace {
       logRoutes(app, services);
       metricRoutes(app, services);
       templateRoutes(app, services);
-      eventRoutes(app, services.webhooks);
+      if (services.webhooks !== undefined) eventRoutes(app, services.webhooks);
       volumeRoutes(app, services.volumes);
       snapshotRoutes(app, services);
       if (services.builds !== undefined) {
         buildRoutes(app, services.builds);
         tagRoutes(app, services.builds);
       }
-      otherRoutes(app, { hasBuilds: services.builds !== undefined });
+      otherRoutes(app, { hasBuilds: services.builds !== undefined, hasEvents: services.webhooks !== undefined });
     },
   };
 }

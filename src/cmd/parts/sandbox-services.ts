@@ -78,8 +78,8 @@ import { volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
 
-/** Where webhooks are on one machine. */
-export const defaultWebhookNamespace = "default";
+/** Where webhooks are. */
+export const webhookNamespace = "default";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
@@ -109,6 +109,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
   /** Left out: the object server checks the pods inside templates itself. */
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
+  /** Whether events of sandboxes are noted, so that there are webhooks for them; they are not when left out. */
+  readonly tellsEvents?: boolean;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
   readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
@@ -157,6 +159,35 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const parts = openParts(options);
   const { claims, sandboxes, checkpoints, sessions, audit, tokens, built, changes, sizes, sampler, live } = parts;
   const refuseCreates = once(claims);
+<<<<<<< HEAD
+=======
+  const live = new LiveSandboxes(cache.pods);
+  guard.countSandboxes(countSandboxes(live), countTaken(live));
+  const tokens = sandboxTokens(privateKey);
+  const variables = daemonVariables({ http: options.http, tokens });
+  const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
+  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
+  const ofVolumes = volumeParts(options);
+  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const sampler = usageSampler(options, live, tokens);
+  const usage = sandboxUsage({ cache, sampler });
+  const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
+  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
+  const { statistics } = fleet;
+  const sources = createSources(options);
+  const changes = new ChangeFeed({ cache, clock });
+  const sizes = new SizeLog({ cache, clock });
+  const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
+  const webhooks = options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined;
+  const { audit: entries, usage: store } = options.history;
+  const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
+  const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
+  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
+>>>>>>> e2b
   return {
     claims,
     sandboxes,
