@@ -159,35 +159,6 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   const parts = openParts(options);
   const { claims, sandboxes, checkpoints, sessions, audit, tokens, built, changes, sizes, sampler, live } = parts;
   const refuseCreates = once(claims);
-<<<<<<< HEAD
-=======
-  const live = new LiveSandboxes(cache.pods);
-  guard.countSandboxes(countSandboxes(live), countTaken(live));
-  const tokens = sandboxTokens(privateKey);
-  const variables = daemonVariables({ http: options.http, tokens });
-  const sandboxes = openSandboxService({ ...options, live, claims, variables });
-  const checkpoints = openCheckpointService({ ...options, claims, variables });
-  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
-  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
-  const ofVolumes = volumeParts(options);
-  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
-  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
-  const sampler = usageSampler(options, live, tokens);
-  const usage = sandboxUsage({ cache, sampler });
-  const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
-  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
-  const { statistics } = fleet;
-  const sources = createSources(options);
-  const changes = new ChangeFeed({ cache, clock });
-  const sizes = new SizeLog({ cache, clock });
-  const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
-  const webhooks = options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined;
-  const { audit: entries, usage: store } = options.history;
-  const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
-  const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
-  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
-  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
->>>>>>> e2b
   return {
     claims,
     sandboxes,
@@ -245,7 +216,7 @@ function openParts(options: SandboxServicesOptions) {
     sizes: new SizeLog({ cache, clock }),
     sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys }),
     audit: new AuditTrail({ ...options, store: history.audit, entriesPerTeam: options.auditEntries }),
-    webhooks: webhookService({ ...options, namespace: options.keysNamespace ?? defaultWebhookNamespace }),
+    webhooks: options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined,
     built: openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs }),
   };
 }
