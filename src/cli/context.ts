@@ -182,4 +182,6 @@ export interface ServeLimits {
   readonly maxOpenOfSandbox?: number;
   /** The file with the plugins; left out: the one in the data folder, if it exists. */
   readonly plugins?: string;
+  /** Hosts that webhooks may be at though their addresses are not public. */
+  readonly webhookHosts?: readonly string[];
 }

@@ -30,6 +30,10 @@ export const limitFlags: Flags = {
     value: "FILE",
     help: "Plugins, in JSON or YAML (default: AGENTBOX_PLUGINS, or plugins.json or plugins.yaml in the data folder)",
   },
+  "webhook-hosts": {
+    value: "HOSTS",
+    help: "Hosts that webhooks may be at though their addresses are not public, such as hooks.internal:8443,10.0.0.5:* (default: AGENTBOX_WEBHOOK_HOSTS, or none)",
+  },
   "max-open-each": { value: "NUMBER", help: "Open requests and connections to one sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
 };
 
@@ -51,8 +55,17 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     maxOpen: number("max-open", 1),
     maxOpenOfSandbox: number("max-open-each", 1),
     plugins: fileOf(context, given(context, args, "plugins")),
+    webhookHosts: hostsIn(given(context, args, "webhook-hosts")),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+/** `host`, `host:port` or `host:*`, with commas between them. */
+function hostsIn({ text, from }: Given): readonly string[] | undefined {
+  const hosts = text?.split(",").map((host) => host.trim());
+  const wrong = hosts?.find((host) => !/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:\d{1,5}|\*))?$/.test(host));
+  if (wrong === undefined) return hosts;
+  throw new UsageError(`${from} must name hosts as host, host:port or host:*, with commas between them, not ${JSON.stringify(wrong)}`);
 }
 
 function fileOf({ cwd }: CliContext, { text }: Given): string | undefined {

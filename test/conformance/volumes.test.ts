@@ -78,7 +78,7 @@ describeSdks(
       expect(await use.sdk.Volume.destroy(volume.volumeId)).toBe(true);
       expect(await use.sdk.Volume.destroy(volume.volumeId)).toBe(false);
       await expect(use.sdk.Volume.connect(volume.volumeId)).rejects.toThrow("not found");
-      await expect(volume.list("/")).rejects.toThrow("401");
+      await expect(volume.list("/")).rejects.toThrow("not the token of this volume");
     });
 
     test("a mounted volume is not destroyed, and every bad mount is told at once", async () => {

@@ -29,10 +29,6 @@ const missing: readonly Missing[] = [
   ["GET", "/secrets/:secretID", "secrets"],
   ["POST", "/secrets/:secretID", "secrets"],
   ["DELETE", "/secrets/:secretID", "secrets"],
-  ["GET", "/events/sandboxes", "events"],
-  ["GET", "/events/sandboxes/:sandboxID", "events"],
-  ["GET", "/events/webhooks", "webhooks"],
-  ["POST", "/events/webhooks", "webhooks"],
 ];
 
 export function otherRoutes(app: FastifyInstance, { hasBuilds }: { readonly hasBuilds: boolean }): void {

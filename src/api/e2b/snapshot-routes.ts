@@ -41,13 +41,13 @@ export function snapshotRoutes(app: FastifyInstance, services: E2bServices): voi
   app.post("/sandboxes/:sandboxID/snapshots", { schema: { params: idParams, body: takeBody } }, async (request, reply) => {
     const { name, memory } = (request.body as Static<typeof takeBody>) ?? {};
     const { sandboxId } = await aliveOne(services, request);
-    const command = { sandboxId, ...withoutUndefined({ alias: name === undefined ? undefined : aliasOf(name), memory }) };
+    const command = { sandboxId, ...withoutUndefined({ alias: name === undefined ? undefined : tagged(ownName(name)), memory }) };
     const taken = await checkpoints.take(callerOf(request), command, requestSignal(reply)).catch(asName);
     return reply.code(201).send(snapshotBody(taken));
   });
   app.get("/snapshots", { schema: { querystring: listQuery } }, async (request, reply) => {
     const { sandboxID: sandboxId, name, limit = 100, nextToken: cursor } = request.query as Static<typeof listQuery>;
-    const alias = name === undefined ? undefined : aliasOf(name);
+    const alias = name === undefined ? undefined : ownName(name);
     const page = checkpoints.list(callerOf(request), { limit, ...withoutUndefined({ sandboxId, alias, cursor }) });
     if (page.next !== undefined) reply.header("x-next-token", page.next);
     return page.checkpoints.filter(({ phase }) => phase === "Succeeded").map(snapshotBody);
@@ -89,14 +89,14 @@ function snapshotBody({ id, alias }: CheckpointView) {
   return { snapshotID, names: alias === undefined ? [snapshotID] : [tagged(alias)] };
 }
 
+/** A name without a tag has the tag `default`. */
 function tagged(alias: string): string {
   return alias.includes(":") ? alias : `${alias}:${defaultTag}`;
 }
 
-/** E2B puts the team before a slash; a name without a tag has the tag `default`. */
-function aliasOf(name: string): string {
-  const own = name.slice(name.indexOf("/") + 1);
-  return own.endsWith(`:${defaultTag}`) ? own.slice(0, -defaultTag.length - 1) : own;
+/** E2B puts the team before a slash. */
+function ownName(name: string): string {
+  return name.slice(name.indexOf("/") + 1);
 }
 
 function asName(error: unknown): never {

@@ -13,7 +13,7 @@ import { leaderLease } from "./connect-cluster.ts";
 
 export interface LeadOptions extends Pick<
   ServePartsRequest,
-  "retentionMs" | "auditRetentionMs" | "logRetentionMs" | "logSizeKib" | "onlyNamespace" | "clusterID" | "adoptPools"
+  "retentionMs" | "auditRetentionMs" | "logRetentionMs" | "logSizeKib" | "onlyNamespace" | "clusterID" | "adoptPools" | "webhookHosts"
 > {
   readonly members: ApiMembers;
   readonly abilities: EngineAbilities;
@@ -38,7 +38,7 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, abilities, api, onlyNamespace, clusterID, adoptPools, ...keep }: LeadOptions,
+  { members, abilities, api, onlyNamespace, clusterID, adoptPools, webhookHosts, ...keep }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
@@ -63,6 +63,7 @@ async function leadUntil(
       templateStatus: onlyNamespace === undefined,
       clusterID,
       adoptPools,
+      webhooks: { namespace: parts.namespace, hosts: webhookHosts ?? [] },
       // Clusters usually collect logs of pods themselves, and each one that is kept is a request to a kubelet.
       keptLogs: keptLogsOf(engine.pods, { ...keep, usualMs: 0 }),
     }),

@@ -28,10 +28,11 @@ import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
-import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
+import { defaultWebhookNamespace, openSandboxServices } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
 import { defaultKeepLogsMs } from "#store/retention.ts";
+import type { EmbeddedNode } from "./embedded-node.ts";
 import type { BuildsOptions } from "#cmd/parts/template-builds.ts";
 import { openTracing } from "#cmd/parts/tracing.ts";
 import { statfsSync } from "node:fs";
@@ -68,6 +69,8 @@ export interface SandboxesOptions {
   readonly maxOpenOfSandbox?: number | undefined;
   /** The file that names plugins; left out: in the data folder, if there is one. */
   readonly plugins?: string | undefined;
+  /** Hosts that webhooks may be at though their addresses are not public. */
+  readonly webhookHosts?: readonly string[] | undefined;
   /** Aborted when it is to end. */
   readonly signal: AbortSignal;
   /** Where the API listens, when it does. */
@@ -96,71 +99,34 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const { tracer } = parts.use(await openTracing(options));
   const privateKey = await controlPlaneKey(home.controlPlaneKeyFile);
   const publicKey = publicKeyText(privateKey);
-  const { startEmbeddedNode } = await import("./embedded-node.ts");
-  const node = parts.use(
-    await startEmbeddedNode({
-      ...options,
-      home: home.folder,
-      publicKey,
-      teamOfPool: teamIn(cache),
-      imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
-    }).catch(asNodeFailure),
-  );
-  options.access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  const node = parts.use(await startNode(options, publicKey).catch(asNodeFailure));
   await createFirstObjects(store);
-  const location = options.databaseUrl ?? home.historyFile;
-  const keeping = { keepMs: options.retentionMs, keepAuditMs: options.auditRetentionMs, keepLogsMs: options.logRetentionMs };
-  const { history } = parts.use(await startHistory({ location, clock, log, ...keeping }).catch(asHistoryFailure));
+  const { history } = parts.use(await historyOf(options).catch(asHistoryFailure));
   parts.defer(() => cache.stop());
 
   const http = parts.adopt(openPodHttp(), (pods) => pods.close());
   const daemons = httpDaemonClient({ http, privateKey });
   const { maxUses = defaultMaxUses } = options;
   const abilities = embeddedAbilities;
-  const common = { client: store, cache, history, clock, log, metrics, publicKey, maxUses, digests: node.digests, abilities };
-  const ofVolumes = { volumes: new VolumeCache(common), volumeData: node.runtime.volumes };
-  parts.defer(() => ofVolumes.volumes.stop());
+  const basis = { client: store, cache, history, clock, log, metrics };
+  const volumes = parts.adopt(new VolumeCache(basis), (followed) => followed.stop());
+  const common = { ...basis, publicKey, maxUses, digests: node.digests, abilities, volumes, volumeData: node.runtime.volumes };
   const activity = new ExecActivity(clock);
   const traffic = new TrafficLog(clock);
-  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries } = options;
+  const { queueSize, maxTimeoutMs, adoptPools, version, auditEntries, logRetentionMs, logSizeKib } = options;
+  const wanted = { queueSize, maxTimeoutMs, version, auditEntries };
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
-  const consoleFiles = dashboardFiles(log);
-  const offered = {
-    ...common,
-    ...ofVolumes,
-    ...access,
-    plugins,
-    activity,
-    tracer,
-    queueSize,
-    maxTimeoutMs,
-    version,
-    auditEntries,
-    consoleFiles,
-    builds: buildsIn(home),
-  };
-  const services = parts.use(openSandboxServices(offered));
+  const own = { plugins, activity, tracer, consoleFiles: dashboardFiles(log), builds: buildsIn(home) };
+  const services = parts.use(openSandboxServices({ ...common, ...access, ...own, ...wanted }));
   const pressure = pressureOf(services.claims);
+  const webhooks = { namespace: defaultWebhookNamespace, hosts: options.webhookHosts ?? [] };
   const lastActive = joinedSources([activity, traffic]);
-  const { logRetentionMs, logSizeKib } = options;
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
-  parts.use(
-    startControlPlane({
-      ...common,
-      ...ofVolumes,
-      keptLogs,
-      plugins,
-      pressure,
-      daemon: daemons,
-      lastActive,
-      clusterID: localClusterID,
-      adoptPools,
-      checkpoints: node.checkpoints,
-    }),
-  );
-  await Promise.all([cache.run(), ofVolumes.volumes.run()]);
+  const kept = { keptLogs, clusterID: localClusterID, adoptPools, checkpoints: node.checkpoints, webhooks };
+  parts.use(startControlPlane({ ...common, ...kept, plugins, pressure, daemon: daemons, lastActive }));
+  await Promise.all([cache.run(), volumes.run()]);
   services.openBuilds();
   parts.adopt(new ActivityWriter({ ...common, traffic, random: Math.random }), (writer) => writer.stop());
   const { certificateFolder } = home;
@@ -176,6 +142,26 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
     refuseCreates: services.refuseCreates,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+/** Each team's images have a limit, and their bytes are told to the limits of teams. */
+async function startNode(options: SandboxesOptions, publicKey: string): Promise<EmbeddedNode> {
+  const { home, cache, access } = options;
+  const { startEmbeddedNode } = await import("./embedded-node.ts");
+  const node = await startEmbeddedNode({
+    ...options,
+    home: home.folder,
+    publicKey,
+    teamOfPool: teamIn(cache),
+    imageLimitOf: (team) => teamLimit(cache.limitTable(), team, "imageMiB") * mib,
+  });
+  access.guard.countImages((team) => (team === undefined ? 0 : Math.ceil(node.imageBytesOf(team) / mib)));
+  return node;
+}
+
+async function historyOf(options: SandboxesOptions): ReturnType<typeof startHistory> {
+  const { home, clock, log, retentionMs: keepMs, auditRetentionMs: keepAuditMs, logRetentionMs: keepLogsMs } = options;
+  return await startHistory({ location: options.databaseUrl ?? home.historyFile, clock, log, keepMs, keepAuditMs, keepLogsMs });
 }
 
 function buildsIn({ buildsFolder: folder }: HomeFolder): BuildsOptions {
@@ -196,11 +182,15 @@ function teamIn(cache: SandboxCache): TeamOfPool {
 /** What keeps the node from starting is something of the machine that its user can see to. */
 function asNodeFailure(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
+  throw new CliError(
+    `the node cannot start: ${why}\nagentbox doctor finds out what is wrong (agentbox up --no-sandboxes starts without it)`,
+  );
 }
 
 function asHistoryFailure(error: unknown): never {
-  throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+  throw new CliError(
+    `the history cannot be opened: ${error instanceof Error ? error.message : String(error)} (agentbox doctor asks the database)`,
+  );
 }
 
 /** What sandboxes use by the word of the node in this process: the kernel counts for it, and no sandbox is asked. */

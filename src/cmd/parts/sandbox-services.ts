@@ -65,18 +65,21 @@ import { UsageSampler } from "#services/usage/usage-sampler.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { createOfBuilt } from "#services/builds/create-built.ts";
 import type { BuildBook } from "#services/builds/build-book.ts";
-import type { TemplateBuilds } from "#services/builds/template-builds.ts";
 import { isLoopback } from "./serve-api.ts";
 import { bookOver, type BuildsOptions, type OpenedBuilds, openTemplateBuilds, type TemplateBuildParts } from "./template-builds.ts";
 import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
+import { webhookService } from "#services/webhooks/webhook-service.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import { openVolume } from "#services/volumes/volume-contents.ts";
 import { volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
+
+/** Where webhooks are on one machine. */
+export const defaultWebhookNamespace = "default";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
@@ -151,42 +154,9 @@ export interface SandboxServices extends AsyncDisposable {
 }
 
 export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
-  const { cache, clock, log, privateKey, podUse, guard, processes } = options;
-  const rate = new CreateRate({ limits: guard, clock, processes });
-  const creates = new CreateLog(clock);
-  const onMiss = (team: string): void => creates.miss(team);
-  const book = options.builds && bookOver(options);
-  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
-  const claims = { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+  const parts = openParts(options);
+  const { claims, sandboxes, checkpoints, sessions, audit, tokens, built, changes, sizes, sampler, live } = parts;
   const refuseCreates = once(claims);
-  const live = new LiveSandboxes(cache.pods);
-  guard.countSandboxes(countSandboxes(live), countTaken(live));
-  const tokens = sandboxTokens(privateKey);
-  const variables = daemonVariables({ http: options.http, tokens });
-  const sandboxes = openSandboxService({ ...options, live, claims, variables });
-  const checkpoints = openCheckpointService({ ...options, claims, variables });
-  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
-  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
-  const ofVolumes = volumeParts(options);
-  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
-  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
-  const read = podUse ?? daemonUse({ http: options.http, tokens });
-  const onOomKills = oomTeller(options);
-  const sampler = new UsageSampler({ ...options, live, read, onOomKills, sampled: podUse === undefined ? "asked" : "all" });
-  const usage = sandboxUsage({ cache, sampler });
-  const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
-  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
-  const { statistics } = fleet;
-  const sources = createSources(options);
-  const changes = new ChangeFeed({ cache, clock });
-  const sizes = new SizeLog({ cache, clock });
-  const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
-  const { audit: entries, usage: store } = options.history;
-  const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
-  const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
-  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
-  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
-  const builds: TemplateBuilds | undefined = built?.builds;
   return {
     claims,
     sandboxes,
@@ -194,15 +164,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     sessions,
     audit,
     tokens,
-    faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
-      fleetFace(fleet),
-      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
-      ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({ sandboxes, checkpoints, sources, builds, statistics, usage, sizeOf, volumes, ...tokens, domain, maxTimeoutSeconds }),
-      volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
-      mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
-    ],
+    faces: (...at) => facesOf(options, parts, at),
     openBuilds: () => built?.open(),
     refuseCreates,
     [Symbol.asyncDispose]: async () => {
@@ -217,14 +179,96 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
   };
 }
 
+function openParts(options: SandboxServicesOptions) {
+  const { cache, clock, privateKey, guard, history } = options;
+  const creates = new CreateLog(clock);
+  const book = options.builds && bookOver(options);
+  const claims = loggedClaims(options, book, creates);
+  const live = new LiveSandboxes(cache.pods);
+  guard.countSandboxes(countSandboxes(live), countTaken(live));
+  const tokens = sandboxTokens(privateKey);
+  const variables = daemonVariables({ http: options.http, tokens });
+  const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
+  const ofVolumes = volumeParts(options);
+  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const sampler = usageSampler(options, live, tokens);
+  const sources = createSources(options);
+  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  return {
+    claims,
+    sandboxes,
+    checkpoints,
+    live,
+    tokens,
+    ofVolumes,
+    volumes,
+    fleet,
+    sampler,
+    usage: sandboxUsage({ cache, sampler }),
+    creates,
+    sources,
+    inside,
+    changes: new ChangeFeed({ cache, clock }),
+    sizes: new SizeLog({ cache, clock }),
+    sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys }),
+    audit: new AuditTrail({ ...options, store: history.audit, entriesPerTeam: options.auditEntries }),
+    webhooks: webhookService({ ...options, namespace: options.keysNamespace ?? defaultWebhookNamespace }),
+    built: openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs }),
+  };
+}
+
+type Parts = ReturnType<typeof openParts>;
+
+/** What the process serves: each face is one API, or the console. */
+function facesOf(
+  options: SandboxServicesOptions,
+  parts: Parts,
+  [domain, apiHost, sandboxUrl]: Parameters<SandboxServices["faces"]>,
+): readonly ApiFace[] {
+  const { clock, log, privateKey, keys, history, cache, version = "0.0.0", maxTimeoutMs = usualMaxTimeoutMs } = options;
+  const { sandboxes, checkpoints, inside, fleet, sessions, live } = parts;
+  const builds = parts.built?.builds;
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys });
+  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys });
+  const reports = { audit: auditReader(history.audit), usageOverTime: usageOverTime({ live, store: history.usage, clock }) };
+  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
+  const maxTimeoutSeconds = Math.floor(maxTimeoutMs / 1000);
+  return [
+    nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
+    fleetFace({ ...fleet, builds }),
+    liveFace({ ...parts, pools: fleet.pools, clock, log, joinTokens, ...reports }),
+    ...consoleFaces(options, { sessions, domain, sandboxUrl }),
+    e2bFace({ ...parts, ...parts.tokens, builds, statistics: fleet.statistics, sizeOf, domain, maxTimeoutSeconds }),
+    volumeContentFace({ openVolume: (id, token) => openVolume(parts.ofVolumes, id, token) }),
+    mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version, clock, log }),
+  ];
+}
+
+/** Creates and ends of sandboxes. Each create is counted, and so is one that found no idle pod. */
+function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
+  const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
+  const onMiss = (team: string): void => creates.miss(team);
+  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
+}
+
+/** Where the node is in another process, daemons are asked, and only when a caller wants to know. */
+function usageSampler(options: SandboxServicesOptions, live: LiveSandboxes, tokens: SandboxTokens): UsageSampler {
+  const { podUse } = options;
+  const read = podUse ?? daemonUse({ http: options.http, tokens });
+  return new UsageSampler({ ...options, live, read, onOomKills: oomTeller(options), sampled: podUse === undefined ? "asked" : "all" });
+}
+
 /** What the uses of volumes and their content share. Limits count the volumes that there are. */
-function volumeParts({ guard, volumes, volumeData: engine, privateKey }: SandboxServicesOptions) {
+function volumeParts({ guard, volumes, volumeData: engine, privateKey, clock }: SandboxServicesOptions) {
   if (volumes !== undefined)
     guard.countVolumes(
       (...of) => volumes.count(...of),
       (...of) => volumes.sizeMiB(...of),
     );
-  return { tokenOf: volumeTokens(privateKey), volumes, engine };
+  return { tokenOf: volumeTokens(privateKey), volumes, engine, clock };
 }
 
 /** A create may name a template that was built. */

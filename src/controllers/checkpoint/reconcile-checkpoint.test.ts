@@ -91,6 +91,23 @@ test("one of a sandbox that starts waits until it runs", async () => {
   expect((await scene.stored(id))?.status?.phase).toBe("Succeeded");
 });
 
+test.each([
+  ["ends", { [labelKeys.sandboxPhase]: "stopping" }],
+  ["gives its pod to another one", { [labelKeys.sandboxId]: "i-9", [labelKeys.team]: "blue" }],
+])("I8: of a sandbox that %s while it is copied nothing is kept", async (_, labels) => {
+  await using scene = await CheckpointScene.open();
+  await scene.sandbox("i-1");
+  const held = Promise.withResolvers<void>();
+  scene.images.hold = held.promise;
+  await scene.make(id);
+  await settle();
+  await scene.services.change("i-1", { labels });
+  held.resolve();
+  await settle();
+  expect((await scene.stored(id))?.status).toMatchObject({ phase: "Failed", reason: "SandboxGone" });
+  expect([...scene.images.kept]).toEqual([]);
+});
+
 test("with ttlAfterFinished it is deleted that long after its end, with its image", async () => {
   await using scene = await CheckpointScene.open();
   await scene.sandbox("i-1");

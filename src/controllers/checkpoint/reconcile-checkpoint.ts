@@ -10,6 +10,7 @@
  */
 import { type CheckpointImages, type CheckpointOrder, CheckpointRefused } from "#engine-port/checkpoint-images.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
+import { isApiError } from "#kube/api-error.ts";
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
@@ -17,10 +18,11 @@ import type { Requeue } from "#kube/controller/work-queue.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { endSandbox, type EndDeps } from "#life/end/write-end.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Place } from "#lib/lanes.ts";
 import { type Checkpoint, Checkpoints, type CheckpointStatus } from "#model/checkpoint.ts";
 import { checkpointIdOf } from "#model/checkpoint-image.ts";
-import { isClaimed } from "#model/claimed-pod.ts";
-import { finalizers } from "#model/keys.ts";
+import { isClaimed, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { finalizers, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { formatTime } from "#sandbox/annotation-values.ts";
@@ -36,8 +38,18 @@ export interface CheckpointControllerDeps extends ControllerDeps, EndDeps {
   readonly checkpoints?: CheckpointImages | undefined;
 }
 
-/** A copy is work for the disk: more at once would only make each sandbox stand still for longer. */
-const takenAtOnce = 2;
+/**
+ * A copy is work for the disk: more at once would only make each sandbox stand still for longer. The last place is for an owner that has none, so large
+ * sandboxes of one team do not hold up the others.
+ */
+function placesOf({ cache }: CheckpointControllerDeps, key: Key): readonly Place[] {
+  const checkpoint = cache.checkpoints.objects.get(key);
+  const own = `team ${checkpoint?.metadata.labels?.[labelKeys.team] ?? ""}`;
+  return [
+    { name: "all", most: 4, kept: { count: 2, unless: own } },
+    { name: own, most: 2 },
+  ];
+}
 
 export function startCheckpointController(deps: CheckpointControllerDeps): Controller {
   const { checkpoints } = deps;
@@ -46,7 +58,7 @@ export function startCheckpointController(deps: CheckpointControllerDeps): Contr
     name: "checkpoint",
     reconcile: (key, signal) => reconcileCheckpoint(deps, key, signal),
     sources: [changesOf(deps.cache.checkpoints)],
-    concurrency: takenAtOnce,
+    places: (key) => placesOf(deps, key),
     following: sweep === undefined ? [] : [() => sweep.cancel()],
   });
 }
@@ -139,13 +151,33 @@ async function taken(
   try {
     if (deps.checkpoints === undefined) throw new CheckpointRefused("NotImplemented", "this server keeps no images of checkpoints");
     const { image, sizeBytes, frozenMs } = await deps.checkpoints.take(order, signal);
+    if (!(await stillCarries(deps, order, spec.sandboxID))) {
+      await deps.checkpoints.remove(order.id);
+      throw new CheckpointRefused("SandboxGone", `sandbox ${spec.sandboxID} ended meanwhile`);
+    }
     deps.log.info({ ...about, image, sizeBytes, frozenMs }, "checkpoint taken");
     return { phase: "Succeeded", checkpointId: order.id, image, sizeBytes };
   } catch (error) {
     signal.throwIfAborted();
+    // Whether the sandbox is still there is not known: it is asked again, and the image is found.
+    if (isApiError(error)) throw error;
     deps.log.warn({ ...about, error }, "checkpoint not taken");
     const reason = error instanceof CheckpointRefused ? error.reason : "NotPossible";
     return { phase: "Failed", reason, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * By the server's word, after the copy. The cache may be late, and a pod goes from one sandbox to the next: without this look an image could hold the
+ * files of another tenant. A sandbox is on a pod once, so one that is still there was there all the time.
+ */
+async function stillCarries({ client, cache }: CheckpointControllerDeps, { pod }: CheckpointOrder, sandboxId: string): Promise<boolean> {
+  try {
+    const now = await cache.readPod(client, { namespace: pod.namespace, name: pod.name });
+    return now.metadata.uid === pod.uid && sandboxIdOf(now) === sandboxId && sandboxPhaseOf(now) === "running";
+  } catch (error) {
+    if (isApiError(error, "NotFound")) return false;
+    throw error;
   }
 }
 

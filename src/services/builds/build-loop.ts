@@ -100,6 +100,7 @@ export class BuildLoop implements AsyncDisposable {
     } finally {
       timer.cancel();
     }
+    await this.#deps.shelf.tidy(build.templateId);
   }
 
   async #succeed(build: StoredBuild, result: BuildResult, signal: AbortSignal): Promise<void> {

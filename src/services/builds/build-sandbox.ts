@@ -9,7 +9,7 @@ import type { SandboxService } from "#services/sandbox-service.ts";
 import { isServiceError } from "#services/service-error.ts";
 import type { BuildLogs } from "./build-logs.ts";
 
-export const buildMetadataKey = "agentbox-build";
+const buildMetadataKey = "agentbox-build";
 
 export interface BuildSandboxDeps {
   readonly sandboxes: Pick<SandboxService, "create" | "end" | "list">;

@@ -8,6 +8,7 @@ import type { Caller } from "#services/caller.ts";
 import type { ServiceError } from "#services/service-error.ts";
 import { LimitGuard } from "#services/limits/limit-guard.ts";
 import { VolumeCache } from "#volumes/volume-cache.ts";
+import { sleep } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { Registry } from "prom-client";
 import { admin, ann, bob, eve, failureOf, namespace, redTeam, ServiceScene } from "../../../test/world/service-scene.ts";
@@ -55,6 +56,7 @@ class VolumeScene implements AsyncDisposable {
       tokenOf: (uid: string) => `token of ${uid}`,
       volumes: this.volumes,
       engine: this.engine,
+      clock: this.scene.clock,
     };
   }
 
@@ -295,4 +297,28 @@ test("the token of a volume opens this one, until it is deleted", async () => {
   }
   await at.service.remove(redTeam, "a", { force: false });
   expect(openVolume(at.deps, one.id, token)).toBeUndefined();
+});
+
+test("an upload that brings nothing for a minute is given up", async () => {
+  await using at = await VolumeScene.open();
+  const { id } = await at.service.make(redTeam, { name: "a", sizeMiB: 16 });
+  const got: string[] = [];
+  const files = {
+    write: async (_uid: string, _path: string, content: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of content) got.push(Buffer.from(chunk).toString());
+    },
+  } as never;
+  const opened = openVolume({ ...at.deps, engine: { files } }, id, at.service.tokenOf(redTeam, "a"));
+  const silent = Promise.withResolvers<never>();
+  async function* upload(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("first");
+    await sleep(at.scene.clock, 50_000);
+    yield Buffer.from("second");
+    await silent.promise;
+  }
+  const failed = failing(() => opened?.files.write("/f", upload(), { replace: true }));
+  await at.scene.clock.step(50_000);
+  await at.scene.clock.step(61_000);
+  expect(await failed).toMatchObject({ code: "timeout" });
+  expect(got).toEqual(["first", "second"]);
 });

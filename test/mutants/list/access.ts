@@ -291,6 +291,18 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/controllers/checkpoint/reconcile-checkpoint.ts",
+    ["src/controllers/checkpoint/reconcile-checkpoint.test.ts"],
+    [
+      [
+        "a pod that went to another sandbox meanwhile is not looked at again",
+        "if (!(await stillCarries(deps, order, spec.sandboxID))) {",
+        "if (false) {",
+      ],
+      ["what a pod carries now is not looked at", "sandboxIdOf(now) === sandboxId && ", ""],
+    ],
+  ),
+  bugsIn(
     "src/controllers/checkpoint/plan-checkpoint.ts",
     ["src/controllers/checkpoint/reconcile-checkpoint.test.ts"],
     [

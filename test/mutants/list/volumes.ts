@@ -34,6 +34,11 @@ export const volumeMutants: readonly Mutant[] = [
         "wanted.length === given.length && timingSafeEqual(wanted, given)",
         "wanted.length === given.length",
       ],
+      [
+        "an upload may bring nothing for ever",
+        "if (!(await endsWithin(next, clock, silenceMs)))",
+        "if (!(await endsWithin(next, clock, 1e9)))",
+      ],
     ],
   ),
   bugsIn(

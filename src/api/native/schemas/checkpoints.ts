@@ -1,5 +1,5 @@
 /** Checkpoints and forks: requests and answers. */
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { checkpointAliasPattern, checkpointPhases, checkpointPurposes } from "#model/checkpoint.ts";
 import { choice, text } from "#model/schema-builders.ts";
 import { closed, named, next, open, optional, pageQuery, span, time } from "./builders.ts";
@@ -91,5 +91,3 @@ export const checkpointQuery = closed(
   },
   "Which checkpoints.",
 );
-
-export type CheckpointQuery = Static<typeof checkpointQuery>;

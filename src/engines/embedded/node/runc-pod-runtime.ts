@@ -36,7 +36,7 @@ import type {
 } from "./pod-runtime.ts";
 import { CopiesUnderWay, copyUpper } from "./pods/copy-upper.ts";
 import { prepareExec } from "./pods/prepare-exec.ts";
-import { CommandSession } from "./runtime/exec-session.ts";
+import { CommandSession, type ExecDeps } from "./runtime/exec-session.ts";
 import { type NodeOptions, openNode } from "./pods/open-node.ts";
 
 export interface PodRuntimeOptions extends NodeOptions {
@@ -172,7 +172,12 @@ class RuncPodRuntime implements MachineRuntime {
   }
 
   exec(id: string, command: ExecCommand, owner?: string): ExecSession {
-    return new CommandSession(() => prepareExec(this.#context, this.#require(id), { ...command, owner }), command);
+    const prepare = async (): Promise<ExecDeps> => {
+      // A pod that stands still for a copy goes on in a moment; one that is paused says so.
+      await this.#copies.over(this.#require(id).pod.uid);
+      return prepareExec(this.#context, this.#require(id), { ...command, owner });
+    };
+    return new CommandSession(prepare, command);
   }
 
   freezePod(uid: string): Promise<void> {

@@ -31,28 +31,43 @@ async function copyInto(from: string, to: string, signal: AbortSignal): Promise<
   }
 }
 
+interface CopyUnderWay {
+  readonly abort: ChildAbort;
+  readonly over: Promise<void>;
+}
+
 /** Copies end as soon as what they are of is to go: an end does not wait for a copy that is of no use any more. */
 export class CopiesUnderWay {
-  readonly #aborts = new Map<string, Set<ChildAbort>>();
+  readonly #copies = new Map<string, Set<CopyUnderWay>>();
 
   async run<T>(pod: string, signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     using abort = new ChildAbort(signal);
-    const own = this.#aborts.get(pod) ?? new Set();
-    this.#aborts.set(pod, own.add(abort));
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    const copy: CopyUnderWay = { abort, over };
+    const own = this.#copies.get(pod) ?? new Set();
+    this.#copies.set(pod, own.add(copy));
     try {
       return await work(abort.signal);
     } finally {
-      own.delete(abort);
-      if (own.size === 0) this.#aborts.delete(pod);
+      own.delete(copy);
+      if (own.size === 0) this.#copies.delete(pod);
+      resolve();
+    }
+  }
+
+  /** Resolves when none is under way. */
+  async over(pod: string): Promise<void> {
+    for (let own = this.#copies.get(pod); own !== undefined; own = this.#copies.get(pod)) {
+      await Promise.all(Array.from(own, (copy) => copy.over));
     }
   }
 
   end(pod: string): void {
-    for (const abort of this.#aborts.get(pod) ?? []) abort.abort(new Error("the sandbox has ended"));
+    for (const { abort } of this.#copies.get(pod) ?? []) abort.abort(new Error("the sandbox has ended"));
   }
 
   endAll(): void {
-    for (const pod of this.#aborts.keys()) this.end(pod);
+    for (const pod of this.#copies.keys()) this.end(pod);
   }
 }

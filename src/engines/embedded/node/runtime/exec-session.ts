@@ -53,7 +53,7 @@ export class CommandSession implements ExecSession {
   readonly #early: ExecSignal[] = [];
 
   /** `prepare` is asked for what the command needs when it is started; its failure is the command's. */
-  constructor(prepare: () => ExecDeps, { tty, signal }: Pick<ExecCommand, "tty" | "signal">) {
+  constructor(prepare: () => Promise<ExecDeps> | ExecDeps, { tty, signal }: Pick<ExecCommand, "tty" | "signal">) {
     this.#size = tty;
     // A caller that reads only the exit code, or only the output, must not get an unhandled rejection from the other.
     this.exitCode = this.#run(prepare, signal);
@@ -74,11 +74,12 @@ export class CommandSession implements ExecSession {
     else if (!this.#hasEnded) this.#early.push(name);
   }
 
-  async #run(prepare: () => ExecDeps, signal: AbortSignal | undefined): Promise<number> {
+  async #run(prepare: () => Promise<ExecDeps> | ExecDeps, signal: AbortSignal | undefined): Promise<number> {
     // The caller gets its session before anything can go wrong with it.
     await Promise.resolve();
     signal?.throwIfAborted();
-    const deps = prepare();
+    const deps = await prepare();
+    signal?.throwIfAborted();
     mkdirSync(deps.folder, { mode: 0o700 });
     try {
       const start = this.#size === undefined ? startWithPipes : startWithTerminal;
