@@ -67,6 +67,12 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import("./commands/cp.ts")).cp,
   },
   {
+    name: "build",
+    group: "pools",
+    summary: "Build a template from a Dockerfile",
+    load: async () => (await import("./commands/build.ts")).build,
+  },
+  {
     name: "attach",
     group: "sandboxes",
     summary: "Open a shell in an existing sandbox",

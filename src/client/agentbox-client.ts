@@ -6,12 +6,14 @@
  * - `pools.ts`        pools           - `limits.ts`         limits
  * - `templates.ts`    templates       - `volumes.ts`        volumes
  * - `checkpoints.ts`  checkpoints and forks
+ * - `builds.ts`       template builds
  * - `envs.ts`         Envs                        - `metrics.ts`  usage of sandboxes
  * - `json-lines.ts`   answers line by line             - `terminal.ts`  an interactive terminal
  * - `exec-stream.ts`  a command with its streams       - `network-failure.ts`  why there was no answer
  * - `reports.ts`        the audit log, usage over time
  * - `mcp-bridge.ts`   MCP on standard input and output
  */
+import { BuildsClient } from "./builds.ts";
 import { CheckpointsClient } from "./checkpoints.ts";
 import { EnvsClient } from "./envs.ts";
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
@@ -28,6 +30,7 @@ import { TemplatesClient } from "./templates.ts";
 export class AgentBoxClient {
   readonly keys: KeysClient;
   readonly sandboxes: SandboxesClient;
+  readonly builds: BuildsClient;
   readonly checkpoints: CheckpointsClient;
   readonly pools: PoolsClient;
   readonly limits: LimitsClient;
@@ -42,6 +45,7 @@ export class AgentBoxClient {
     const http = new HttpCaller(options);
     this.#http = http;
     this.keys = new KeysClient(http);
+    this.builds = new BuildsClient(http);
     this.pools = new PoolsClient(http);
     this.limits = new LimitsClient(http);
     this.templates = new TemplatesClient(http);

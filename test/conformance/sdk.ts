@@ -1,5 +1,8 @@
 /** As much of the JavaScript SDK as the cases call: it is not a dependency of ours, so its own types are not at hand. */
 export interface Sdk {
+  /** Undefined in SDKs that build no templates. */
+  readonly Template?: TemplateFactory;
+  readonly BuildError: ErrorClass;
   readonly Sandbox: SandboxClass;
   /** Only in later versions. */
   readonly Volume: VolumeClass;
@@ -267,4 +270,36 @@ export interface Files {
     onEvent: (event: FileEvent) => void,
     options?: { readonly recursive?: boolean; readonly includeEntry?: boolean; readonly onExit?: (error?: Error) => void },
   ): Promise<{ stop(): Promise<void> }>;
+}
+
+export interface TemplateFactory {
+  (options?: { readonly fileContextPath?: string }): TemplateSteps;
+  build(
+    template: unknown,
+    name: string,
+    options?: TemplateBuildOptions,
+  ): Promise<{ readonly templateId: string; readonly buildId: string }>;
+  exists(name: string): Promise<boolean>;
+  assignTags(target: string, tags: readonly string[]): Promise<{ readonly buildId: string; readonly tags: readonly string[] }>;
+  removeTags(name: string, tags: readonly string[]): Promise<void>;
+  getTags(name: string): Promise<readonly { readonly tag: string; readonly buildId: string }[]>;
+}
+
+export interface TemplateBuildOptions {
+  readonly tags?: readonly string[];
+  readonly skipCache?: boolean;
+  readonly onBuildLogs?: (entry: { readonly message: string }) => void;
+}
+
+export interface TemplateSteps {
+  fromBaseImage(): TemplateSteps;
+  fromImage(image: string): TemplateSteps;
+  fromTemplate(name: string): TemplateSteps;
+  fromDockerfile(text: string): TemplateSteps;
+  copy(source: string, target: string, options?: { readonly mode?: number; readonly user?: string }): TemplateSteps;
+  runCmd(command: string, options?: { readonly user?: string }): TemplateSteps;
+  setEnvs(variables: Readonly<Record<string, string>>): TemplateSteps;
+  setWorkdir(path: string): TemplateSteps;
+  setUser(name: string): TemplateSteps;
+  setStartCmd(start: string, ready: string): unknown;
 }

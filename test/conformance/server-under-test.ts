@@ -25,6 +25,7 @@ export const abilities = {
   metrics: "metrics of sandboxes",
   pausing: "pods that can be frozen where they are",
   volumes: "volumes, and their files at the API",
+  builds: "builds of templates",
   snapshots: "checkpoints of sandboxes",
 } as const;
 

@@ -2,6 +2,7 @@
 import { accessMutants } from "./list/access.ts";
 import { backupMutants } from "./list/backup.ts";
 import { decisionMutants } from "./list/decisions.ts";
+import { buildMutants } from "./list/builds.ts";
 import { edgeMutants } from "./list/edge.ts";
 import { imageMutants } from "./list/images.ts";
 import { isolationMutants } from "./list/isolation.ts";
@@ -14,6 +15,7 @@ export const mutants: readonly Mutant[] = [
   ...accessMutants,
   ...backupMutants,
   ...decisionMutants,
+  ...buildMutants,
   ...edgeMutants,
   ...imageMutants,
   ...isolationMutants,

@@ -6,6 +6,7 @@ import type { BuildName, TemplateBuilds } from "#services/builds/template-builds
 import type { BuildRequest } from "#services/builds/build-records.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { callerOf } from "../http/caller-of.ts";
+import { uploadPath, uploadUrl } from "../http/upload-url.ts";
 import { requestSignal } from "../http/request-signal.ts";
 import { notYet } from "./not-yet.ts";
 import { type StatusQuery, statusBody, statusQuery, logsBody, type LogsQuery, logsQuery } from "./build-status.ts";
@@ -53,7 +54,7 @@ export function buildRoutes(app: FastifyInstance, builds: TemplateBuilds): void 
   app.get("/templates/:templateID/files/:hash", { schema: { params: fileParams } }, async (request, reply) => {
     const { templateID, hash } = request.params as Static<typeof fileParams>;
     const { present, token } = await builds.uploadLink(callerOf(request), templateID, hash);
-    return reply.code(201).send({ present, url: `${originOf(request)}/templates/files/${token}` });
+    return reply.code(201).send({ present, url: uploadUrl(request, token) });
   });
   app.post("/v2/templates/:templateID/builds/:buildID", { schema: { params: buildParams, body: startBody } }, async (request, reply) => {
     await builds.start(callerOf(request), nameOf(request), startOf(request.body as Static<typeof startBody>));
@@ -80,7 +81,7 @@ function uploadRoute(app: FastifyInstance, builds: TemplateBuilds): void {
     inside.removeAllContentTypeParsers();
     inside.addContentTypeParser("*", (_, payload, done) => done(null, payload));
     const options = { config: { public: true }, bodyLimit: builds.maxUploadBytes };
-    inside.put("/templates/files/:token", options, async (request, reply) => {
+    inside.put(`${uploadPath}/:token`, options, async (request, reply) => {
       const { token } = request.params as { readonly token: string };
       const content = (request.body ?? emptyBody()) as AsyncIterable<Buffer>;
       await builds.upload(token, content, requestSignal(reply));
@@ -129,10 +130,4 @@ function startOf(body: Static<typeof startBody>): BuildRequest {
     startCmd: body.startCmd ?? "",
     readyCmd: body.readyCmd ?? "",
   };
-}
-
-/** By which the client reached this server, perhaps through the gateway, which says so. */
-function originOf(request: FastifyRequest): string {
-  const proto = request.headers["x-forwarded-proto"];
-  return `${proto === "https" || proto === "http" ? proto : request.protocol}://${request.host}`;
 }

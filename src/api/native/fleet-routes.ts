@@ -6,12 +6,14 @@
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
  * - `volume-routes.ts`   volumes
+ * - `builds/build-routes.ts`  template builds
  * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
 import type { ApiFace } from "#api/http/api-server.ts";
 import { problemShape } from "#api/http/problem.ts";
 import { type InstanceTypeRoutesDeps, instanceTypeRouteList } from "./instance-type-routes.ts";
+import { buildRoutes, type BuildRoutesDeps } from "./builds/build-routes.ts";
 import { envRoutes, type EnvRoutesDeps } from "./envs/env-routes.ts";
 import { keyRouteList } from "./key-routes.ts";
 import { limitRouteList } from "./limit-routes.ts";
@@ -27,7 +29,8 @@ import type { Caller } from "#services/caller.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { statisticsQuery, statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 
-export interface FleetServices extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps {}
+export interface FleetServices
+  extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps, BuildRoutesDeps {}
 
 export function fleetRoutes(services: FleetServices): readonly Route[] {
   return [
@@ -35,6 +38,7 @@ export function fleetRoutes(services: FleetServices): readonly Route[] {
     ...templateRoutes(services),
     ...envRoutes(services),
     ...volumeRoutes(services),
+    ...buildRoutes(services),
     ...aboutRoutes(services),
   ];
 }

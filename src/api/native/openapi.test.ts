@@ -39,6 +39,8 @@ test("docs/openapi.json is current (node tools/generate-openapi.ts)", () => {
 test("the whole API is in it", () => {
   expect(operations.map(({ what }) => what).sort()).toMatchInlineSnapshot(`
     [
+      "delete /v1/builds/{buildId}",
+      "delete /v1/built-templates/{name}",
       "delete /v1/checkpoints/{checkpointId}",
       "delete /v1/envs/{envName}",
       "delete /v1/envs/{envName}/groups/{groupName}",
@@ -53,6 +55,12 @@ test("the whole API is in it", () => {
       "get /v1/audit",
       "get /v1/audit/csv",
       "get /v1/auth/whoami",
+      "get /v1/builds",
+      "get /v1/builds/{buildId}",
+      "get /v1/builds/{buildId}/files/{hash}",
+      "get /v1/builds/{buildId}/logs",
+      "get /v1/built-templates",
+      "get /v1/built-templates/{name}",
       "get /v1/checkpoints",
       "get /v1/checkpoints/{checkpointId}",
       "get /v1/clusters",
@@ -98,6 +106,8 @@ test("the whole API is in it", () => {
       "patch /v1/limits/teams",
       "patch /v1/limits/teams/{team}",
       "patch /v1/limits/teams/{team}/users/{user}",
+      "post /v1/builds",
+      "post /v1/builds/{buildId}/start",
       "post /v1/envs",
       "post /v1/envs/{envName}/members",
       "post /v1/envs/{envName}/refresh",

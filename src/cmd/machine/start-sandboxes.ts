@@ -182,11 +182,15 @@ function teamIn(cache: SandboxCache): TeamOfPool {
 /** What keeps the node from starting is something of the machine that its user can see to. */
 function asNodeFailure(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
+  throw new CliError(
+    `the node cannot start: ${why}\nagentbox doctor finds out what is wrong (agentbox up --no-sandboxes starts without it)`,
+  );
 }
 
 function asHistoryFailure(error: unknown): never {
-  throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+  throw new CliError(
+    `the history cannot be opened: ${error instanceof Error ? error.message : String(error)} (agentbox doctor asks the database)`,
+  );
 }
 
 /** What sandboxes use by the word of the node in this process: the kernel counts for it, and no sandbox is asked. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -13,12 +13,11 @@ let status = 200;
 let heard: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
 beforeEach(async () => {
   [status, heard] = [200, []];
-  server = createServer((request, response) => {
-    void text(request).then((body) => {
-      heard.push({ headers: request.headers, body });
-      response.writeHead(status, { location: "http://127.0.0.1:1/" }).end("done");
-    });
-  });
+  const hear: RequestListener = async (request, response) => {
+    heard.push({ headers: request.headers, body: await text(request) });
+    response.writeHead(status, { location: "http://127.0.0.1:1/" }).end("done");
+  };
+  server = createServer((request, response) => void hear(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   port = (server.address() as AddressInfo).port;
 });

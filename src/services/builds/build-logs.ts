@@ -15,6 +15,7 @@ export interface BuildLogsOptions {
 }
 
 const usualMaxBytes = 8 * 1024 ** 2;
+const keptInMemory = 8;
 /** For lines about steps, after the output of steps has filled the log. */
 const reserveBytes = 256 * 1024;
 const idPattern = /^[0-9a-f-]{36}$/;
@@ -35,6 +36,8 @@ interface OpenLog {
 export class BuildLogs {
   readonly #options: BuildLogsOptions;
   readonly #open = new Map<string, OpenLog>();
+  /** The one that was read last is the last. */
+  readonly #read = new Map<string, BuildLogEntry[]>();
 
   constructor(options: BuildLogsOptions) {
     this.#options = options;
@@ -57,17 +60,19 @@ export class BuildLogs {
     this.#write(buildId, log, { level, message, ...(step !== undefined && { step: nameOfStep(step) }) });
   }
 
-  /** Empty for a build without a log. */
+  /** Empty for a build without a log. Clients ask several times a second, so what was read last stays in memory. */
   read(buildId: string): readonly BuildLogEntry[] {
-    const path = this.#path(buildId);
-    if (path === undefined || !existsSync(path)) return [];
-    return readFileSync(path, "utf8")
-      .split("\n")
-      .flatMap((line) => entryIn(line));
+    const known = this.#read.get(buildId);
+    this.#read.delete(buildId);
+    const entries = known ?? this.#entriesOf(buildId);
+    this.#read.set(buildId, entries);
+    for (const [oldest] of this.#read) if (this.#read.size > keptInMemory) this.#read.delete(oldest);
+    return entries;
   }
 
   remove(buildId: string): void {
     this.#open.delete(buildId);
+    this.#read.delete(buildId);
     const path = this.#path(buildId);
     if (path !== undefined) rmSync(path, { force: true });
   }
@@ -78,6 +83,14 @@ export class BuildLogs {
       const id = name.replace(/\.jsonl$/, "");
       if (!isKnown(id)) rmSync(join(this.#options.folder, name), { force: true });
     }
+  }
+
+  #entriesOf(buildId: string): BuildLogEntry[] {
+    const path = this.#path(buildId);
+    if (path === undefined || !existsSync(path)) return [];
+    return readFileSync(path, "utf8")
+      .split("\n")
+      .flatMap((line) => entryIn(line));
   }
 
   #logOf(buildId: string): OpenLog {
@@ -93,8 +106,10 @@ export class BuildLogs {
   #write(buildId: string, log: OpenLog, entry: Omit<BuildLogEntry, "timestamp">): void {
     const path = this.#path(buildId);
     if (path === undefined) throw new Error(`${buildId} is no id of a build`);
-    const line = `${JSON.stringify({ timestamp: new Date(this.#options.clock.now()).toISOString(), ...entry })}\n`;
+    const whole = { timestamp: new Date(this.#options.clock.now()).toISOString(), ...entry };
+    const line = `${JSON.stringify(whole)}\n`;
     appendFileSync(path, line, { mode: 0o600 });
+    this.#read.get(buildId)?.push(whole);
     log.bytes += Buffer.byteLength(line);
   }
 

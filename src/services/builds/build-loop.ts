@@ -3,7 +3,7 @@
  * and goes on from its last layer; one that has ended so often that it may be the cause of it fails.
  */
 import { BuildFailure, nameOfStep } from "#builds/build-failure.ts";
-import { Limiter } from "#lib/limiter.ts";
+import { FairLimiter } from "#lib/fair-limiter.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { formatDuration } from "#model/duration.ts";
@@ -16,7 +16,7 @@ export interface BuildLoopDeps extends RunBuildDeps {
   readonly shelf: Shelf;
   readonly log: Logger;
   readonly buildMs: number;
-  /** Builds that run at a time; others wait for their turn. */
+  /** Builds that run at a time, the last of them of a team that has none; others wait for their turn. */
   readonly atOnce: number;
 }
 
@@ -33,28 +33,28 @@ class Stopped extends Error {
 
 export class BuildLoop implements AsyncDisposable {
   readonly #deps: BuildLoopDeps;
-  readonly #limiter: Limiter;
+  readonly #limiter: FairLimiter;
   readonly #running = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
   readonly #stop = new AbortController();
   #sweeping: Promise<void> | undefined;
 
   constructor(deps: BuildLoopDeps) {
     this.#deps = deps;
-    this.#limiter = new Limiter(deps.atOnce);
+    this.#limiter = new FairLimiter(deps.atOnce);
   }
 
   /** Once the cache has everything: takes up what an ended process has left. */
   open(): void {
-    for (const build of this.#deps.book.builds()) if (build.status === "building") this.run(build.buildId);
+    for (const build of this.#deps.book.builds()) if (build.status === "building") this.run(build);
     this.#sweeping = this.#sweepNowAndThen();
   }
 
   /** A build that is under way goes on. */
-  run(buildId: string): void {
+  run({ buildId, owner }: Pick<StoredBuild, "buildId" | "owner">): void {
     if (this.#running.has(buildId) || this.#stop.signal.aborted) return;
     const abort = new AbortController();
     const ended = this.#limiter
-      .run(() => this.#work(buildId, abort.signal))
+      .run(owner.team, () => this.#work(buildId, abort.signal))
       .catch((error: unknown) => this.#deps.log.error({ buildId, error }, "a build was left: its record could not be written"))
       .finally(() => this.#running.delete(buildId));
     this.#running.set(buildId, { abort, ended });
@@ -100,6 +100,7 @@ export class BuildLoop implements AsyncDisposable {
     } finally {
       timer.cancel();
     }
+    await this.#deps.shelf.tidy(build.templateId);
   }
 
   async #succeed(build: StoredBuild, result: BuildResult, signal: AbortSignal): Promise<void> {

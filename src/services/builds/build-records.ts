@@ -129,7 +129,18 @@ export function buildIn(secret: Secret): StoredBuild | undefined {
   return secret.type === buildRecordType ? (recordIn(secret) as StoredBuild | undefined) : undefined;
 }
 
-function recordIn({ data, metadata }: Secret): unknown {
+/** Secrets in a cache are shared and never changed: each is read once, however often builds look for layers. */
+const read = new WeakMap<Secret, { readonly record: unknown }>();
+
+function recordIn(secret: Secret): unknown {
+  const known = read.get(secret);
+  if (known !== undefined) return known.record;
+  const record = parsed(secret);
+  read.set(secret, { record });
+  return record;
+}
+
+function parsed({ data, metadata }: Secret): unknown {
   if (metadata.deletionTimestamp !== undefined) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(data?.["record"] ?? "", "base64").toString());

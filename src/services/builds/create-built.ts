@@ -32,14 +32,19 @@ function isVersion({ tags }: StoredTemplate, version: string | undefined): versi
   return version !== undefined && tags[version] === undefined && /^v\d+\.\d+\.\d+$/.test(version);
 }
 
-/** What the tag stands for: the Env's own image, or another, which only its owner can name. */
+/**
+ * What the tag stands for. Its image is named even where the Env has the same: a pool serves what it had until a pod of the new version is there, and a create after a
+ * build is for that build. Another caller than the owner cannot name it, and has what the pools serve.
+ */
 function taggedIn(book: BuildBook, caller: Caller, template: StoredTemplate, tag: string) {
   const tagged = template.tags[tag];
   const result = tagged && book.build(tagged.buildId)?.result;
   if (result === undefined) throw noSuchTag(template.name, tag, Object.keys(template.tags));
-  const isServed = template.servedBuildId === tagged?.buildId;
-  if (!isServed && !book.isOwn(caller, template)) throw noSuchTag(template.name, tag, [defaultTag]);
-  return { result, image: isServed ? {} : { image: result.image } };
+  // The nodes give an image to pods of its team alone, whatever an admin may see.
+  const isOwners = book.isOwn(caller, template) && template.owner.team === caller.team;
+  if (isOwners) return { result, image: { image: result.image } };
+  if (template.servedBuildId !== tagged?.buildId) throw noSuchTag(template.name, tag, [defaultTag]);
+  return { result, image: {} };
 }
 
 function noSuchTag(name: string, tag: string, available: readonly string[]): ServiceError {

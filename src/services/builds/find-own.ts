@@ -14,6 +14,8 @@ export function ownTemplate(book: BuildBook, caller: Caller, name: string): Stor
 
 export function ownBuild(book: BuildBook, caller: Caller, { template, buildId }: BuildName): StoredBuild {
   const build = book.build(buildId);
-  if (build !== undefined && book.isOwn(caller, build) && findBuilt(book, caller, template)?.templateId === build.templateId) return build;
-  throw new ServiceError("not_found", `template ${JSON.stringify(template)} has no build ${JSON.stringify(buildId)}`);
+  const isMeant = template === undefined || findBuilt(book, caller, template)?.templateId === build?.templateId;
+  if (build !== undefined && book.isOwn(caller, build) && isMeant) return build;
+  const of = template === undefined ? "there is no build" : `template ${JSON.stringify(template)} has no build`;
+  throw new ServiceError("not_found", `${of} ${JSON.stringify(buildId)}`);
 }

@@ -3,7 +3,7 @@ import type { BuildLogEntry } from "#builds/build-log.ts";
 import type { Caller } from "#services/caller.ts";
 import type { StoredBuild, StoredTemplate } from "./build-records.ts";
 import { findBuilt } from "./find-built.ts";
-import { ownBuild } from "./find-own.ts";
+import { ownBuild, ownTemplate } from "./find-own.ts";
 import type { BuildName, BuildView, BuiltTemplate, TemplateBuildsDeps } from "./template-builds.ts";
 
 type ReadDeps = Pick<TemplateBuildsDeps, "book" | "logs">;
@@ -11,6 +11,15 @@ type ReadDeps = Pick<TemplateBuildsDeps, "book" | "logs">;
 export function buildView({ book }: ReadDeps, caller: Caller, name: BuildName): BuildView {
   const build = ownBuild(book, caller, name);
   return viewOf(build, book.template(build.templateId)?.name ?? "");
+}
+
+export function listBuilds({ book }: ReadDeps, caller: Caller, template?: string): readonly BuildView[] {
+  const templateId = template === undefined ? undefined : ownTemplate(book, caller, template).templateId;
+  return Iterator.from(book.builds(templateId))
+    .filter((build) => book.isOwn(caller, build))
+    .map((build) => viewOf(build, book.template(build.templateId)?.name ?? ""))
+    .toArray()
+    .toSorted((left, right) => (left.createdAt < right.createdAt ? 1 : -1));
 }
 
 export function buildLogsOf({ book, logs }: ReadDeps, caller: Caller, name: BuildName): readonly BuildLogEntry[] {

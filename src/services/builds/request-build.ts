@@ -84,6 +84,7 @@ async function templateFor(
   if (Iterator.from(deps.book.templates()).some(({ templateId }) => templateId === name)) {
     throw new ServiceError("conflict", `name ${JSON.stringify(name)} is the id of a template: choose another name`, { field: "name" });
   }
+  checkTemplates(deps, caller);
   const templateId = newTemplateId();
   // Names of objects have no _; those that have one go by the id.
   const plain = name.includes("_") ? templateId : name;
@@ -93,6 +94,14 @@ async function templateFor(
   const template: StoredTemplate = { templateId, owner: ownerOf(caller), name, env, createdAt, tags: {}, ...size };
   await deps.book.addTemplate(template);
   return template;
+}
+
+/** A template that is ready is an Env; one that never was counts as if it were. */
+function checkTemplates({ book, limits: guard }: TemplateBuildsDeps, { team }: Caller): void {
+  const limit = team === "" ? undefined : guard?.ofTeam(team, "envs");
+  if (limit === undefined) return;
+  const used = Iterator.from(book.templates()).reduce((sum, { owner }) => (owner.team === team ? sum + 1 : sum), 0);
+  if (used >= limit) throw limitReached({ name: "envs", team, limit, used, wanted: 1 });
 }
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -133,7 +142,7 @@ export async function startBuild(deps: TemplateBuildsDeps, caller: Caller, name:
     .toArray();
   for (const one of older)
     await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
-  deps.loop.run(build.buildId);
+  deps.loop.run(build);
 }
 
 function checkRequest({ steps, startCmd, readyCmd }: BuildRequest): void {

@@ -65,6 +65,12 @@ export class Shelf {
     await book.removeTemplate(template.templateId);
   }
 
+  /** Forgets builds of the template that are too many or too old. */
+  async tidy(templateId: string): Promise<void> {
+    const template = this.#deps.book.template(templateId);
+    if (template !== undefined && template.isDeleted !== true) await this.#forgetOld(template);
+  }
+
   async sweep(cancel: (buildId: string, why: string) => Promise<void>): Promise<void> {
     const { book, logs, uploads, clock } = this.#deps;
     const templates = Iterator.from(book.templates()).toArray();
@@ -103,6 +109,8 @@ export class Shelf {
         if (checkpoint !== undefined && !needed.has(checkpoint)) await layers.remove(callerFor(build.owner), checkpoint);
       }
     }
+    // Nothing ever came of it.
+    if (tagged.size === 0 && book.builds(template.templateId).next().done === true) await this.remove(template);
   }
 
   /** Of all builds, without those of one template. */

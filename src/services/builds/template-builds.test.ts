@@ -49,7 +49,7 @@ describe("a build", () => {
     expect((await scene.store.get(SandboxEnvs, { namespace: "default", name: env })).metadata.labels).toMatchObject({
       "scheduling.navix.sh/team": "red",
     });
-    expect(createOfBuilt(scene.book, builder, { from: "app" })).toEqual({ from: env, defaultUser: "user", defaultWorkdir: "/srv" });
+    expect(createOfBuilt(scene.book, builder, { from: "app" })).toEqual({ from: env, image, defaultUser: "user", defaultWorkdir: "/srv" });
     expect(scene.live).toEqual([]);
   });
 
@@ -129,6 +129,15 @@ describe("a build", () => {
     expect(newer.status).toBe("ready");
     expect((await scene.over(older)).reason?.message).toContain(`build ${newer.buildId} of the same template and tag is newer`);
     expect(scene.builds.build(builder, { template: "app", buildId: other.buildId }).status).toBe("building");
+  });
+
+  test("does not wait for builds of another team, however many and however long those are", async () => {
+    scene.maxBuilds = 20;
+    scene.machine.hanging.add("long");
+    for (const name of ["a", "b", "c", "d", "e"]) await scene.start(await scene.request(name), [run("long")]);
+    const caller = { ...builder, team: "other" };
+    expect((await scene.build("app", [run("one")], { caller })).status).toBe("ready");
+    expect(scene.machine.ran.filter((command) => command === "long")).toHaveLength(3);
   });
 
   test("is refused beyond the limit of its team", async () => {
@@ -246,12 +255,11 @@ describe("tags and names", () => {
     await scene.build("app:v1", [run("one")]);
     await scene.build("app", [run("two")]);
     const { env } = scene.builds.template(builder, "app") ?? { env: "" };
-    expect(createOfBuilt(scene.book, builder, { from: "app" })).toMatchObject({ from: env });
-    expect(createOfBuilt(scene.book, builder, { from: "app" }).image).toBeUndefined();
+    expect(createOfBuilt(scene.book, builder, { from: "app" })).toMatchObject({ from: env, image: "layer-2" });
     expect(createOfBuilt(scene.book, builder, { from: "app:v1" })).toMatchObject({ from: env, image: "layer-1" });
     expect(await codeOf(() => createOfBuilt(scene.book, builder, { from: "app:v2" }))).toBe("not_found");
     await scene.builds.assignTags(builder, "app:v1", ["v2", "default"]);
-    expect(createOfBuilt(scene.book, builder, { from: "app" }).image).toBeUndefined();
+    expect(createOfBuilt(scene.book, builder, { from: "app" }).image).toBe("layer-1");
     expect((await scene.store.get(SandboxTemplates, { name: env })).spec.template?.spec?.containers[0]?.image).toBe("layer-1");
   });
 
@@ -297,3 +305,19 @@ async function* cutShort(): AsyncGenerator<Buffer, void> {
   yield Buffer.alloc(10);
   throw new Error("the client left");
 }
+
+test("of many builds of a template the newest stay, and those with a tag", async () => {
+  const first = await scene.build("app:keep", [run("one")]);
+  const second = await scene.build("app", [run("two")]);
+  for (let count = 1; count <= 31; count++) await scene.build("app", [run(`more ${count}`)]);
+  const left = scene.builds.list(builder, "app").map(({ buildId }) => buildId);
+  expect(left.length).toBeLessThanOrEqual(33);
+  expect([left.includes(first.buildId), left.includes(second.buildId)]).toEqual([true, false]);
+});
+
+test("a team has as many templates as it may have Envs", async () => {
+  scene.maxBuilds = 1;
+  await scene.build("a", [run("one")]);
+  expect(await codeOf(() => scene.request("b"))).toBe("limit_reached");
+  await scene.build("a", [run("two")]);
+});

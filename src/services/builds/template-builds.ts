@@ -21,7 +21,8 @@ import type { UploadStore } from "./upload-store.ts";
 import type { UploadTokens } from "./upload-tokens.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import type { Clock } from "#lib/clock.ts";
-import { buildLogsOf, buildView, listTemplates, templateView } from "./read-builds.ts";
+import { ownBuild } from "./find-own.ts";
+import { buildLogsOf, buildView, listBuilds, listTemplates, templateView } from "./read-builds.ts";
 import { requestBuild, startBuild, uploadFiles, uploadLink } from "./request-build.ts";
 import { assignTags, deleteTemplate, removeTags, tagsOfTemplate } from "./tag-template.ts";
 
@@ -44,8 +45,8 @@ export interface RequestedBuild {
 }
 
 export interface BuildName {
-  /** An id of a template, or its name. */
-  readonly template: string;
+  /** An id of a template, or its name; left out where the build's own id says all. */
+  readonly template?: string;
   readonly buildId: string;
 }
 
@@ -98,6 +99,10 @@ export interface TemplateBuilds {
   readonly maxUploadBytes: number;
   start(caller: Caller, build: BuildName, request: BuildRequest): Promise<void>;
   build(caller: Caller, build: BuildName): BuildView;
+  /** Own ones, newest first; `template`: only those of this one. */
+  list(caller: Caller, template?: string): readonly BuildView[];
+  /** Resolves when nothing of it runs any more. One that is over stays as it is. */
+  cancel(caller: Caller, build: BuildName): Promise<void>;
   logs(caller: Caller, build: BuildName): readonly BuildLogEntry[];
   /** Undefined: there is none, or it is not the caller's to use. */
   template(caller: Caller, name: string): BuiltTemplate | undefined;
@@ -131,6 +136,8 @@ export function templateBuilds(deps: TemplateBuildsDeps): TemplateBuilds {
     upload: (token, content, signal) => uploadFiles(deps, token, content, signal),
     start: (caller, build, request) => startBuild(deps, caller, build, request),
     build: (caller, build) => buildView(deps, caller, build),
+    list: (caller, template) => listBuilds(deps, caller, template),
+    cancel: async (caller, build) => deps.loop.cancel(ownBuild(deps.book, caller, build).buildId, "the build was cancelled"),
     logs: (caller, build) => buildLogsOf(deps, caller, build),
     template: (caller, name) => templateView(deps, caller, name),
     templates: (caller) => listTemplates(deps, caller),

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { filesHashPattern } from "#builds/build-step.ts";
+import { Limiter } from "#lib/limiter.ts";
 import type { Clock } from "#lib/clock.ts";
 import { ServiceError } from "#services/service-error.ts";
 
@@ -33,11 +34,14 @@ export interface Upload {
 }
 
 const usualMaxBytes = 2 * 1024 ** 3;
+/** Uploads of one team. */
+const atOnce = 4;
 const partSuffix = ".part";
 const keptMs = 7 * 24 * 3_600_000;
 
 export class UploadStore {
   readonly #options: UploadStoreOptions;
+  readonly #turns = new Map<string, Limiter>();
 
   constructor(options: UploadStoreOptions) {
     this.#options = options;
@@ -61,8 +65,15 @@ export class UploadStore {
     return found;
   }
 
-  /** Throws too_large; nothing is left of what was cut short. */
+  /** Throws too_large; nothing is left of what was cut short. Of one team only so many are written at a time, because what is not yet whole counts for no limit. */
   async put(name: UploadName, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+    let turns = this.#turns.get(name.team);
+    if (turns === undefined) this.#turns.set(name.team, (turns = new Limiter(atOnce)));
+    await turns.run(() => this.#put(name, content, signal));
+  }
+
+  async #put(name: UploadName, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const path = this.#path(name);
     const folder = this.#teamFolder(name.team);
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -74,7 +85,7 @@ export class UploadStore {
       await rename(part, path);
     } catch (error) {
       await rm(part, { force: true });
-      throw error;
+      throw asRefusal(error);
     }
   }
 
@@ -151,6 +162,11 @@ export class UploadStore {
 
 /** An upload that takes longer has been left. */
 const longestUploadMs = 2 * 3_600_000;
+
+function asRefusal(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code !== "ENOSPC") return error;
+  return new ServiceError("unavailable", "the disk of this server is full, so files for builds cannot be kept now", { cause: error });
+}
 
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code === "ENOENT") return undefined;

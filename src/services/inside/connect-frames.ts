@@ -68,6 +68,8 @@ const codes: Readonly<Partial<Record<string, "invalid_request" | "not_found" | "
   not_found: "not_found",
   deadline_exceeded: "timeout",
   failed_precondition: "conflict",
+  // Its token is ours and right: what the daemon does not know is the user.
+  unauthenticated: "invalid_request",
 };
 
 interface EndMessage {

@@ -4,7 +4,7 @@ Runs the cases of a suite with the SDK that is installed.
 run_cases.py SUITE list        what there is, as one JSON object a line: name, and needs; needs no SDK
 run_cases.py SUITE sync|async [ability…]  runs all but those that need one of the abilities, and prints one JSON object a line: name, and error or skipped
 
-- harness.py: what cases are written with, - command_cases.py, file_cases.py, host_cases.py, network_cases.py,
+- harness.py: what cases are written with, - build_cases.py, command_cases.py, file_cases.py, host_cases.py, network_cases.py,
   sandbox_cases.py, volume_cases.py: the suite `e2b`,
 - interpreter_cases.py: the suite `e2b_code_interpreter`. A suite has the name of the module that it is about.
 """
@@ -18,7 +18,7 @@ import traceback
 from harness import CASES, NotInThisVersion, Use, done
 
 SUITES = {
-    "e2b": ("command_cases", "file_cases", "host_cases", "network_cases", "sandbox_cases", "volume_cases"),
+    "e2b": ("build_cases", "command_cases", "file_cases", "host_cases", "network_cases", "sandbox_cases", "volume_cases"),
     "e2b_code_interpreter": ("interpreter_cases",),
 }
 

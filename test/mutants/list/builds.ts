@@ -1,0 +1,47 @@
+/** Template builds: what one team has of another, what is taken from clients, and what is left when a server ends. */
+import { bugsIn, type Mutant } from "../mutant.ts";
+
+const story = ["src/services/builds/template-builds.test.ts"];
+
+export const buildMutants: readonly Mutant[] = [
+  ...bugsIn("src/services/builds/find-layer.ts", story, [
+    [
+      "a layer of another team is used",
+      "if (found === undefined || !isDeepStrictEqual(build.owner, whose)) continue;",
+      "if (found === undefined) continue;",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/find-own.ts", story, [
+    [
+      "a build of another team is found",
+      "if (build !== undefined && book.isOwn(caller, build) && isMeant) return build;",
+      "if (build !== undefined && isMeant) return build;",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/upload-tokens.ts", story, [
+    [
+      "an upload needs no right",
+      "if (given.length !== right.length || !timingSafeEqual(given, right)) throw",
+      "if (given.length !== right.length && given.length > 99) throw",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/upload-store.ts", story, [
+    ["files have no largest size", "if (bytes <= maxBytes) done(null, chunk);", "if (bytes > 0) done(null, chunk);"],
+    ["files of all teams are the same", '.update(team).digest("hex").slice(0, 32)', '.update("").digest("hex").slice(0, 32)'],
+  ]),
+  ...bugsIn("src/services/builds/request-build.ts", story, [
+    ["a team has no limit of builds", "if (used >= limit) throw", "if (used > 1_000_000) throw"],
+    ["a build is started twice", 'isWaiting = one.status === "waiting";', "isWaiting = true;"],
+  ]),
+  ...bugsIn("src/services/builds/build-loop.ts", story, [
+    ["a build is begun without end", "if (build.attempts > maxAttempts) {", "if (build.attempts > 1_000_000) {"],
+  ]),
+  ...bugsIn(
+    "src/services/builds/check-archive.ts",
+    ["src/services/builds/check-archive.test.ts"],
+    [
+      ["a name may lead out of the archive", 'if (path.split("/").includes("..")) return', 'if (path === "..") return'],
+      ["an archive has any number of files", "if (entries > maxEntries) throw", "if (entries > 1_000_000_000) throw"],
+    ],
+  ),
+];
