@@ -279,6 +279,8 @@ export interface TemplateFactory {
     name: string,
     options?: TemplateBuildOptions,
   ): Promise<{ readonly templateId: string; readonly buildId: string }>;
+  /** As older SDKs are called. */
+  build(template: unknown, options: TemplateBuildOptions & { readonly alias: string }): Promise<unknown>;
   exists(name: string): Promise<boolean>;
   assignTags(target: string, tags: readonly string[]): Promise<{ readonly buildId: string; readonly tags: readonly string[] }>;
   removeTags(name: string, tags: readonly string[]): Promise<void>;

@@ -30,7 +30,11 @@ export const buildMutants: readonly Mutant[] = [
     ["files of all teams are the same", '.update(team).digest("hex").slice(0, 32)', '.update("").digest("hex").slice(0, 32)'],
   ]),
   ...bugsIn("src/services/builds/request-build.ts", story, [
-    ["a team has no limit of builds", "if (used >= limit) throw", "if (used > 1_000_000) throw"],
+    [
+      "a team has no limit of builds",
+      'if (used >= limit) throw limitReached({ name: "builds"',
+      'if (used > 1_000_000) throw limitReached({ name: "builds"',
+    ],
     ["a build is started twice", 'isWaiting = one.status === "waiting";', "isWaiting = true;"],
   ]),
   ...bugsIn("src/services/builds/build-loop.ts", story, [
