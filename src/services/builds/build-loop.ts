@@ -16,12 +16,19 @@ export interface BuildLoopDeps extends RunBuildDeps {
   readonly shelf: Shelf;
   readonly log: Logger;
   readonly buildMs: number;
-  /** Builds that run at a time; others wait for their turn. */
+  /** Builds of one team that run at a time; its others wait for their turn, and those of other teams do not. */
   readonly atOnce: number;
 }
 
 const maxAttempts = 5;
 const sweepEveryMs = 15 * 60_000;
+
+interface Running {
+  readonly abort: AbortController;
+  ended: Promise<void>;
+  /** It is its turn. */
+  isBegun: boolean;
+}
 
 class Canceled extends Error {
   override readonly name = "Canceled";
@@ -33,14 +40,13 @@ class Stopped extends Error {
 
 export class BuildLoop implements AsyncDisposable {
   readonly #deps: BuildLoopDeps;
-  readonly #limiter: Limiter;
-  readonly #running = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
+  readonly #turns = new Map<string, Limiter>();
+  readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
   #sweeping: Promise<void> | undefined;
 
   constructor(deps: BuildLoopDeps) {
     this.#deps = deps;
-    this.#limiter = new Limiter(deps.atOnce);
   }
 
   /** Once the cache has everything: takes up what an ended process has left. */
@@ -53,18 +59,24 @@ export class BuildLoop implements AsyncDisposable {
   run(buildId: string): void {
     if (this.#running.has(buildId) || this.#stop.signal.aborted) return;
     const abort = new AbortController();
-    const ended = this.#limiter
-      .run(() => this.#work(buildId, abort.signal))
+    const running: Running = { abort, ended: Promise.resolve(), isBegun: false };
+    this.#running.set(buildId, running);
+    const begin = (): Promise<void> => {
+      running.isBegun = true;
+      return this.#work(buildId, abort.signal);
+    };
+    running.ended = this.#turnsOf(buildId)
+      .run(begin)
       .catch((error: unknown) => this.#deps.log.error({ buildId, error }, "a build was left: its record could not be written"))
       .finally(() => this.#running.delete(buildId));
-    this.#running.set(buildId, { abort, ended });
   }
 
   /** Ends it, and resolves when nothing of it runs any more. */
   async cancel(buildId: string, why: string): Promise<void> {
     const running = this.#running.get(buildId);
     running?.abort.abort(new Canceled(why));
-    await running?.ended;
+    // One that waits for its turn finds out when it has come.
+    if (running?.isBegun === true) await running.ended;
     await this.#fail(buildId, { message: why });
   }
 
@@ -73,6 +85,13 @@ export class BuildLoop implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new Stopped("the server stops"));
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     await this.#sweeping;
+  }
+
+  #turnsOf(buildId: string): Limiter {
+    const team = this.#deps.book.build(buildId)?.owner.team ?? "";
+    let turns = this.#turns.get(team);
+    if (turns === undefined) this.#turns.set(team, (turns = new Limiter(this.#deps.atOnce)));
+    return turns;
   }
 
   async #work(buildId: string, canceled: AbortSignal): Promise<void> {
