@@ -23,6 +23,13 @@ export interface BuildLoopDeps extends RunBuildDeps {
 const maxAttempts = 5;
 const sweepEveryMs = 15 * 60_000;
 
+interface Running {
+  readonly abort: AbortController;
+  ended: Promise<void>;
+  /** It is its turn. */
+  isBegun: boolean;
+}
+
 class Canceled extends Error {
   override readonly name = "Canceled";
 }
@@ -34,7 +41,7 @@ class Stopped extends Error {
 export class BuildLoop implements AsyncDisposable {
   readonly #deps: BuildLoopDeps;
   readonly #limiter: FairLimiter;
-  readonly #running = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
+  readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
   #sweeping: Promise<void> | undefined;
 
@@ -53,18 +60,24 @@ export class BuildLoop implements AsyncDisposable {
   run({ buildId, owner }: Pick<StoredBuild, "buildId" | "owner">): void {
     if (this.#running.has(buildId) || this.#stop.signal.aborted) return;
     const abort = new AbortController();
-    const ended = this.#limiter
-      .run(owner.team, () => this.#work(buildId, abort.signal))
+    const running: Running = { abort, ended: Promise.resolve(), isBegun: false };
+    this.#running.set(buildId, running);
+    const begin = (): Promise<void> => {
+      running.isBegun = true;
+      return this.#work(buildId, abort.signal);
+    };
+    running.ended = this.#limiter
+      .run(owner.team, begin)
       .catch((error: unknown) => this.#deps.log.error({ buildId, error }, "a build was left: its record could not be written"))
       .finally(() => this.#running.delete(buildId));
-    this.#running.set(buildId, { abort, ended });
   }
 
   /** Ends it, and resolves when nothing of it runs any more. */
   async cancel(buildId: string, why: string): Promise<void> {
     const running = this.#running.get(buildId);
     running?.abort.abort(new Canceled(why));
-    await running?.ended;
+    // One that waits for its turn finds out when it has come.
+    if (running?.isBegun === true) await running.ended;
     await this.#fail(buildId, { message: why });
   }
 

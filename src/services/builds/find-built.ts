@@ -11,9 +11,13 @@ export function findBuilt(book: BuildBook, caller: Caller, text: string): Stored
   const read = readTemplateName(text);
   if (typeof read === "string" || (read.team !== undefined && caller.role === "tenant" && read.team !== caller.team)) return undefined;
   const { name, team } = read;
+  // A bare name is of the caller's own team, or of none: an admin sees those of all.
+  const isNamed = (of: string): boolean => team !== undefined || of === "" || of === caller.team;
   const usable = Iterator.from(book.templates())
     .filter((template) => template.isDeleted !== true && (team === undefined || template.owner.team === team))
-    .filter((template) => template.name === name || template.templateId === name || template.env === name)
+    .filter(
+      ({ templateId, env, ...template }) => templateId === name || env === name || (template.name === name && isNamed(template.owner.team)),
+    )
     .filter((template) => book.isUsable(caller, template))
     .toArray();
   return (

@@ -140,11 +140,23 @@ describe("a build", () => {
     expect(scene.machine.ran.filter((command) => command === "long")).toHaveLength(3);
   });
 
+  test("waits for its turn behind others of its team, and can be ended while it waits", async () => {
+    scene.machine.hanging.add("long");
+    const long = await Promise.all(["a", "b", "c", "d"].map((one) => scene.request(one)));
+    for (const one of long) await scene.start(one, [run("long")]);
+    const waiting = await scene.request("e");
+    await scene.start(waiting, [run("one")]);
+    expect((await scene.build("f", [run("one")], { caller: stranger })).status).toBe("ready");
+    await scene.builds.cancel(builder, { buildId: waiting.buildId });
+    expect((await scene.over(waiting)).reason?.message).toBe("the build was cancelled");
+    expect(scene.builds.build(builder, { buildId: long[0]?.buildId ?? "" }).status).toBe("building");
+  });
+
   test("is refused beyond the limit of its team", async () => {
     scene.maxBuilds = 2;
     await scene.request("a");
-    await scene.request("b");
-    expect(await codeOf(() => scene.request("c"))).toBe("limit_reached");
+    await scene.request("a");
+    await expect(scene.request("a")).rejects.toThrow("limit builds");
   });
 });
 
@@ -184,6 +196,7 @@ describe("another team", () => {
     const at = { template: built.templateId, buildId: built.buildId };
     expect(scene.builds.template(stranger, "app")).toBeUndefined();
     expect(await codeOf(() => scene.builds.build(stranger, at))).toBe("not_found");
+    expect(await codeOf(() => scene.builds.build(stranger, { buildId: built.buildId }))).toBe("not_found");
     expect(await codeOf(() => scene.builds.logs(stranger, at))).toBe("not_found");
     expect(await codeOf(() => scene.builds.uploadLink(stranger, built.templateId, "a".repeat(64)))).toBe("not_found");
     expect(await codeOf(() => scene.builds.assignTags(stranger, "app", ["x"]))).toBe("not_found");
@@ -284,6 +297,14 @@ describe("tags and names", () => {
     const failed = await scene.build("app", [], { startCmd: "serve", readyCmd: "ready" });
     expect(failed.reason).toEqual({ step: "finalize", message: "the start command failed: exit status 1: it is broken" });
   });
+});
+
+test("an admin finds a team's template by its id, and not by its bare name", async () => {
+  const admin = { role: "admin", team: "", keyId: "a" } as const;
+  const { templateId } = await scene.build("app", [run("one")]);
+  expect(scene.builds.template(admin, templateId)?.name).toBe("app");
+  expect(scene.builds.template(admin, "red/app")?.templateId).toBe(templateId);
+  expect(scene.builds.template(admin, "app")).toBeUndefined();
 });
 
 test("a deleted template is gone with its objects, builds, logs and layers", async () => {

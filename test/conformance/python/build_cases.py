@@ -50,11 +50,11 @@ async def _(use):
     steps = (
         template(use)
         .from_dockerfile(text)
-        .set_start_cmd("python3 -m http.server 8124", "curl -sf http://127.0.0.1:8124/")
+        .set_start_cmd("python3 -m http.server --directory /srv/www 8124", "curl -sf http://127.0.0.1:8124/")
     )
     await build(use, steps, name(use, "docker"))
     sandbox = await use.create(name(use, "docker"))
-    assert (await use.run("curl -sf http://127.0.0.1:8124/index.html; pwd", sandbox)).stdout == "served\n/srv/www\n"
+    assert (await use.run("curl -sf http://127.0.0.1:8124/index.html", sandbox)).stdout == "served\n"
 
 
 @case("a step that fails is an error with what it said", needs="builds")
