@@ -13,7 +13,7 @@ let status = 200;
 let heard: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
 beforeEach(async () => {
   [status, heard] = [200, []];
-  const hear: RequestListener = async (request, response) => {
+  const hear = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
     heard.push({ headers: request.headers, body: await text(request) });
     response.writeHead(status, { location: "http://127.0.0.1:1/" }).end("done");
   };
