@@ -11,7 +11,7 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
-import { CheckpointWorld, hasCheckpoints } from "./checkpoints.ts";
+import { CheckpointWorld } from "./checkpoints.ts";
 import { type Api, Clients } from "./clients.ts";
 import type { ContainerInstance, PodOnNode } from "./container.ts";
 import { leaderLease, type Reach, startApi, startControllers } from "./control-plane.ts";
@@ -29,6 +29,7 @@ import { aSimulatedPool, namespace, type PoolGoal, poolSorts, poolTemplate } fro
 import { nameOf, PodMonitor } from "./pod-monitor.ts";
 import { Process } from "./process.ts";
 import { SeededRandom } from "./random.ts";
+import { areClaimsOnLeases, hasCheckpoints, hasEnv, isQuotaSet } from "./sorts-of-runs.ts";
 import { ReplicaWatch } from "./replica-watch.ts";
 import { isOfPod, PodsWithClaims } from "./pods-with-claims.ts";
 import { Trace } from "./trace.ts";
@@ -381,21 +382,6 @@ export class World {
       else this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
     });
   }
-}
-
-/** In every second run, as on a cluster; in the others they are written to the pods. */
-export function areClaimsOnLeases(seed: number): boolean {
-  return seed % 2 === 0;
-}
-
-/** In half of the runs, with claims on pods and on Leases alike. */
-export function hasEnv(seed: number): boolean {
-  return Math.floor(seed / 2) % 2 === 0;
-}
-
-/** In half of those with an Env. */
-export function isQuotaSet(seed: number): boolean {
-  return Math.floor(seed / 4) % 2 === 0;
 }
 
 /** Rules are the same for every run, and not cheap to make. */
