@@ -118,8 +118,3 @@ export class CheckpointWorld {
     return pod === undefined || sandboxPhaseOf(pod) !== "running" ? "" : (sandboxIdOf(pod) ?? "");
   }
 }
-
-/** In every fifth run. */
-export function hasCheckpoints(seed: number): boolean {
-  return seed % 5 === 3;
-}

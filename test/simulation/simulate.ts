@@ -11,7 +11,7 @@
  * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`, `env-watch.ts`,
  *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` what looks for it; `follow.ts`, `pods-with-claims.ts` how
  *   they see pods
- * - `sort-of-run.ts` what a run has, by its seed; `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
+ * - `sorts-of-runs.ts` what a seed says about its run; `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */
 import { step } from "./actions.ts";
 import { poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";

@@ -11,8 +11,7 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
-import { CheckpointWorld, hasCheckpoints } from "./checkpoints.ts";
-import { areClaimsOnLeases, hasEnv, isQuotaSet } from "./sort-of-run.ts";
+import { CheckpointWorld } from "./checkpoints.ts";
 import { type Api, Clients } from "./clients.ts";
 import type { ContainerInstance, PodOnNode } from "./container.ts";
 import { leaderLease, type Reach, startApi, startControllers } from "./control-plane.ts";
@@ -30,6 +29,7 @@ import { aSimulatedPool, namespace, type PoolGoal, poolSorts, poolTemplate } fro
 import { nameOf, PodMonitor } from "./pod-monitor.ts";
 import { Process } from "./process.ts";
 import { SeededRandom } from "./random.ts";
+import { areClaimsOnLeases, hasCheckpoints, hasEnv, isQuotaSet } from "./sorts-of-runs.ts";
 import { ReplicaWatch } from "./replica-watch.ts";
 import { isOfPod, PodsWithClaims } from "./pods-with-claims.ts";
 import { Trace } from "./trace.ts";

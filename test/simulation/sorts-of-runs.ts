@@ -1,4 +1,4 @@
-/** What a run has, by its seed. */
+/** What the seed of a run says about it, beside its chances. */
 
 /** In every second run, as on a cluster; in the others they are written to the pods. */
 export function areClaimsOnLeases(seed: number): boolean {
@@ -13,4 +13,9 @@ export function hasEnv(seed: number): boolean {
 /** In half of those with an Env. */
 export function isQuotaSet(seed: number): boolean {
   return Math.floor(seed / 4) % 2 === 0;
+}
+
+/** In every fifth run. */
+export function hasCheckpoints(seed: number): boolean {
+  return seed % 5 === 3;
 }
