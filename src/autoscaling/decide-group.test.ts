@@ -131,6 +131,13 @@ describe("shrinking", () => {
     expect([step(59), step(60)]).toEqual([{ a: 4 }, { a: 2 }]);
   });
 
+  test("nothing shrinks before a whole window is over since any member grew by a step, or the group would swing", () => {
+    const grown = (seconds: number) =>
+      decideGroup(aGroup({ members: [aMember({ ...idle(900_000, 4), status: { lastScaleUpTime: ago(seconds) } })] }));
+    expect(grown(359)).toMatchObject({ reason: "watching", members: [{ replicas: 4 }], againInMs: 1_000 });
+    expect(grown(360)).toMatchObject({ reason: "idle", members: [{ replicas: 2 }] });
+  });
+
   test("after a restart nothing shrinks until a whole window was seen", () => {
     const after = (seconds: number) =>
       decideGroup(aGroup({ watchedSinceMs: groupNow - seconds * 1000, members: [aMember(idle(900_000, 4))] }));

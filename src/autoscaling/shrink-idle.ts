@@ -20,7 +20,7 @@ export function shrinkIdle(snapshot: GroupSnapshot, sized: readonly Sized[], pol
     [...outOfUse.values()].reduce((sum, count) => sum + count, 0),
   );
   if (surplus <= 0 || snapshot.waiting > 0) return unchanged;
-  const waitMs = timeUntilShrink(snapshot, policy);
+  const waitMs = Math.max(timeUntilShrink(snapshot, policy), timeAfterGrowth(snapshot, policy));
   if (waitMs > 0)
     return { ...unchanged, reason: "watching", why: `shrinks in ${Math.ceil(waitMs / 1000)} s at the earliest`, againInMs: waitMs };
   const smaller = shrunk(sized, surplus, (member) => Math.max(floorOf(member), member.replicas - (outOfUse.get(member) ?? 0)));
@@ -43,4 +43,12 @@ export function timeUntilShrink({ members, watchedSinceMs, nowMs }: GroupSnapsho
       leftOf(status.lastScaleUpTime, policy.stabilizationMs, nowMs),
     ]);
   return Math.max(0, watchedSinceMs + windowMs - nowMs, ...times);
+}
+
+/** A member that grows by steps may lack idle pods while its sibling has some: without a whole window between them the group would swing. */
+function timeAfterGrowth({ members, nowMs }: GroupSnapshot, { idleTimeoutMs, stabilizationMs }: Policy): number {
+  const times = members
+    .filter(({ isLocal }) => isLocal)
+    .map(({ status }) => leftOf(status.lastScaleUpTime, idleTimeoutMs + stabilizationMs, nowMs));
+  return Math.max(0, ...times);
 }

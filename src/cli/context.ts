@@ -120,6 +120,8 @@ export interface ServeRequest extends ServeLimits {
   readonly logFormat: "json" | "text" | undefined;
   /** Whether this machine runs pods. */
   readonly sandboxes: boolean;
+  /** Hosts that webhooks may be at though their addresses are not public. */
+  readonly webhookHosts?: readonly string[] | undefined;
 }
 
 /** The parts of AgentBox on a cluster: each in one process or several, together or apart. */

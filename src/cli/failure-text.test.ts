@@ -19,7 +19,7 @@ describe("a failure", () => {
     [new ApiError("Unauthorized", "who?"), "error: You must be logged in to the server (who?)\n"],
     [
       new ApiError("Unreachable", "refused"),
-      "Unable to connect to the server: refused\nAgentBox has stopped or was restarted. Start it with: make up\n",
+      "Unable to connect to the server: refused\nAgentBox has stopped or was restarted. Start it with: make up. agentbox doctor finds out what is wrong\n",
     ],
     [new CliError("no such file"), "error: no such file\n"],
     [new CliError("error: once"), "error: once\n"],
@@ -56,7 +56,9 @@ describe("a failure", () => {
   test("of the connection that several things ran into is explained once", () => {
     const cut = new ApiError("Unreachable", "cut");
     const line = "Unable to connect to the server: cut\n";
-    expect(failureText(new ManyErrors([cut, cut]))).toBe(`${line}${line}AgentBox has stopped or was restarted. Start it with: make up\n`);
+    expect(failureText(new ManyErrors([cut, cut]))).toBe(
+      `${line}${line}AgentBox has stopped or was restarted. Start it with: make up. agentbox doctor finds out what is wrong\n`,
+    );
   });
 });
 

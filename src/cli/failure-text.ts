@@ -35,10 +35,13 @@ function serverText(error: ApiError): string {
   return `Error from server (${error.reason}): ${error.message}`;
 }
 
+/** For failures that lie outside of the command: the machine, the installation, the way to the server. */
+const askDoctor = "agentbox doctor finds out what is wrong";
+
 /** The API's message, with advice where we have some. */
 function clientText(error: ClientError): string {
   if (error.code === "unauthenticated") return `${error.message}. See AGENTBOX_API_KEY, or keys/admin.key in the data folder`;
-  if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL`;
+  if (error.code === "unreachable") return `${error.message}. Start AgentBox with: make up, or see AGENTBOX_API_URL. ${askDoctor}`;
   if (error.code === "internal") return `${error.message} (request ${error.requestId ?? "without an id"})`;
   const { available = [], pool, env, retryAfterSeconds } = error.details;
   const isFull = error.code === "no_capacity" || error.code === "queue_full";
@@ -59,7 +62,7 @@ function poolText({ idle, starting, running, stopping, waiting }: PoolStanding, 
 /** A client is created only if the server's socket accepts connections, so the server stopped after that. */
 function hint(...errors: readonly unknown[]): string {
   const lost = errors.some((error) => isApiError(error, "Unreachable"));
-  return lost ? "AgentBox has stopped or was restarted. Start it with: make up\n" : "";
+  return lost ? `AgentBox has stopped or was restarted. Start it with: make up. ${askDoctor}\n` : "";
 }
 
 function invalidText(error: ApiError): string {

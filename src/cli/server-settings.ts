@@ -55,6 +55,15 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 
+/** `host`, `host:port` or `host:*`, with commas between them. */
+export function hostsOf(context: CliContext, args: Arguments, flag: string): readonly string[] | undefined {
+  const { text, from } = given(context, args, flag);
+  const hosts = text?.split(",").map((host) => host.trim());
+  const wrong = hosts?.find((host) => !/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:\d{1,5}|\*))?$/.test(host));
+  if (wrong === undefined) return hosts;
+  throw new UsageError(`${from} must name hosts as host, host:port or host:*, with commas between them, not ${JSON.stringify(wrong)}`);
+}
+
 function fileOf({ cwd }: CliContext, { text }: Given): string | undefined {
   return text === undefined ? undefined : resolve(cwd, text);
 }

@@ -93,3 +93,44 @@ describe("places that are kept for owners that have none", () => {
     expect(taken(waiting("a/1", "a/2", "a/3", "a/4"))).toEqual(["a/1", "a/2", "a/3"]);
   });
 });
+
+describe("ranks", () => {
+  const one = () => [{ name: "one", most: 1 }];
+  const order = (lanes: Lanes): string[] => {
+    const keys: string[] = [];
+    for (let next = lanes.next(); next !== undefined; next = lanes.next()) {
+      keys.push(next.key);
+      lanes.giveBack(next.places);
+    }
+    return keys;
+  };
+
+  test("keys that a request waits for go first, and looks at what is as it was go last", () => {
+    const lanes = new Lanes(one);
+    lanes.add("look", 0, "routine");
+    lanes.add("change", 0);
+    lanes.add("request", 0, "first");
+    expect(order(lanes)).toEqual(["request", "change", "look"]);
+  });
+
+  test("a key that waits moves to a higher rank, never to a lower one, and has waited since it came", () => {
+    const lanes = new Lanes(one);
+    expect([lanes.add("a", 1, "routine"), lanes.add("b", 2), lanes.add("c", 3, "first")]).toEqual([true, true, true]);
+    expect([lanes.add("a", 4, "first"), lanes.add("b", 5, "routine"), lanes.add("c", 6)]).toEqual([false, false, false]);
+    expect(lanes.size).toBe(3);
+    expect(lanes.next()).toMatchObject({ key: "c", since: 3 });
+    lanes.giveBack(one());
+    expect(lanes.next()).toMatchObject({ key: "a", since: 1 });
+  });
+
+  test("the lowest rank has one of eight turns, however much is wanted of the others", () => {
+    const lanes = new Lanes(one);
+    for (let index = 0; index < 20; index++) lanes.add(`look ${index}`, 0, "routine");
+    for (let index = 0; index < 80; index++) lanes.add(`change ${index}`, 0);
+    expect(
+      order(lanes)
+        .slice(0, 80)
+        .filter((key) => key.startsWith("look")),
+    ).toHaveLength(10);
+  });
+});

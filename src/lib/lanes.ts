@@ -1,7 +1,18 @@
 /**
  * The keys that wait, in lanes. A key takes one of each of its places while it runs; keys with the same places wait in one lane, in the order
  * in which they came, and lanes take turns. So a lane whose places are all taken holds up no other.
+ *
+ * Keys have ranks, and those of a higher rank go before all others: ten thousand looks at things that are as they were hold up no work that
+ * is waited for. Every few turns the lowest rank has its turn, so that it is late at most.
  */
+/** From the highest. `first`: a request waits for it. `routine`: nothing is known to have changed. */
+const ranks = ["first", "usual", "routine"] as const;
+export type Rank = (typeof ranks)[number];
+
+const lowestFirst = ranks.toReversed();
+/** Of so many turns one begins with the lowest rank. */
+const turnsOfRanks = 8;
+
 export interface Place {
   readonly name: string;
   /** So many keys have one at a time. */
@@ -17,6 +28,12 @@ export interface NextKey {
   readonly places: readonly Place[];
 }
 
+interface Spot {
+  readonly rank: Rank;
+  /** Of the lane. */
+  readonly name: string;
+}
+
 interface Lane {
   readonly places: readonly Place[];
   /** The order of insertion is the order of service. */
@@ -25,9 +42,10 @@ interface Lane {
 
 export class Lanes {
   readonly #placesOf: (key: string) => readonly Place[];
-  readonly #lanes = new Map<string, Lane>();
-  readonly #laneOfKey = new Map<string, string>();
+  readonly #lanes: Readonly<Record<Rank, Map<string, Lane>>> = { first: new Map(), usual: new Map(), routine: new Map() };
+  readonly #spots = new Map<string, Spot>();
   readonly #taken = new Map<string, number>();
+  #turns = 0;
 
   constructor(placesOf: (key: string) => readonly Place[]) {
     this.#placesOf = placesOf;
@@ -35,33 +53,47 @@ export class Lanes {
 
   /** How many wait. */
   get size(): number {
-    return this.#laneOfKey.size;
+    return this.#spots.size;
   }
 
-  /** False if the key waited already. It then moves to where it belongs by now, and has waited since then. */
-  add(key: string, since: number): boolean {
+  /** False if the key waited already. It then moves to where it belongs by now, never to a lower rank, and has waited since then. */
+  add(key: string, since: number, wanted: Rank = "usual"): boolean {
     const places = this.#placesOf(key);
     const name = places.map((place) => place.name).join("\n");
-    const before = this.#laneOfKey.get(key);
-    if (before === name) return false;
+    const before = this.#spots.get(key);
+    const rank = before !== undefined && ranks.indexOf(before.rank) < ranks.indexOf(wanted) ? before.rank : wanted;
+    if (before?.name === name && before.rank === rank) return false;
     const waitedSince = before === undefined ? since : this.#leave(key, before);
-    const lane = this.#lanes.get(name) ?? { places, waiting: new Map<string, number>() };
-    this.#lanes.set(name, lane);
+    const lanes = this.#lanes[rank];
+    const lane = lanes.get(name) ?? { places, waiting: new Map<string, number>() };
+    lanes.set(name, lane);
     lane.waiting.set(key, waitedSince ?? since);
-    this.#laneOfKey.set(key, name);
+    this.#spots.set(key, { rank, name });
     return before === undefined;
   }
 
   /** The next key that all places are free for, which it has then. */
   next(): NextKey | undefined {
-    for (const [name, lane] of this.#lanes) {
+    const order = this.#turns % turnsOfRanks === turnsOfRanks - 1 ? lowestFirst : ranks;
+    for (const rank of order) {
+      const next = this.#nextOf(rank);
+      if (next === undefined) continue;
+      this.#turns += 1;
+      return next;
+    }
+    return undefined;
+  }
+
+  #nextOf(rank: Rank): NextKey | undefined {
+    const lanes = this.#lanes[rank];
+    for (const [name, lane] of lanes) {
       if (!lane.places.every((place) => this.#isFree(place))) continue;
       const [first] = lane.waiting;
       if (first === undefined) continue;
       const [key, since] = first;
-      this.#leave(key, name);
+      this.#leave(key, { rank, name });
       // To the end of the turn, unless it was the lane's last key.
-      if (this.#lanes.delete(name) && lane.waiting.size > 0) this.#lanes.set(name, lane);
+      if (lanes.delete(name) && lane.waiting.size > 0) lanes.set(name, lane);
       for (const place of lane.places) this.#taken.set(place.name, (this.#taken.get(place.name) ?? 0) + 1);
       return { key, since, places: lane.places };
     }
@@ -83,23 +115,23 @@ export class Lanes {
 
   /** Takes a key out of its lane; false if it does not wait. */
   remove(key: string): boolean {
-    const name = this.#laneOfKey.get(key);
-    if (name === undefined) return false;
-    this.#leave(key, name);
+    const spot = this.#spots.get(key);
+    if (spot === undefined) return false;
+    this.#leave(key, spot);
     return true;
   }
 
   clear(): void {
-    this.#lanes.clear();
-    this.#laneOfKey.clear();
+    for (const rank of ranks) this.#lanes[rank].clear();
+    this.#spots.clear();
   }
 
-  #leave(key: string, name: string): number | undefined {
-    const lane = this.#lanes.get(name);
+  #leave(key: string, { rank, name }: Spot): number | undefined {
+    const lane = this.#lanes[rank].get(name);
     const since = lane?.waiting.get(key);
     lane?.waiting.delete(key);
-    this.#laneOfKey.delete(key);
-    if (lane?.waiting.size === 0) this.#lanes.delete(name);
+    this.#spots.delete(key);
+    if (lane?.waiting.size === 0) this.#lanes[rank].delete(name);
     return since;
   }
 }

@@ -174,6 +174,10 @@ export const finalizers = {
 /** `type` of the Secrets in the system namespace that are API keys. */
 export const apiKeySecretType = "agentbox.navix.sh/api-key";
 
+/** Type of the Secrets that hold webhooks, and the label by which they are found. */
+export const webhookSecretType = "agentbox.navix.sh/webhook";
+export const webhookLabel = "agentbox.navix.sh/webhook";
+
 /** Value of labelKeys.managedBy. */
 export const managedBySandboxApiServer = "sandbox-api-server";
 

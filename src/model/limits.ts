@@ -24,6 +24,7 @@ export const teamLimits = {
   memoryMiB: { usual: 100_000_000, about: "MiB of memory that its live sandboxes may use together; and so for the pods of its pools." },
   idlePods: { usual: 500, about: "Pods of its pools that wait without a sandbox." },
   keys: { usual: 100, about: "API keys." },
+  webhooks: { usual: 20, about: "Webhooks for events of sandboxes." },
   imageMiB: {
     usual: 20_480,
     about: "MiB on the disk of images that its pods have brought to the machine, and of its checkpoints. Embedded engine only.",

@@ -13,6 +13,7 @@
  * - `join-live.ts`       live and ended sandboxes in one list
  * - `migrations.ts`      which changes of the schema are due
  * - `retention.ts`       forgets what is old
+ * - `events/`            what happened to sandboxes, and what of it is to be delivered
  * - `open-history.ts`    chooses the database
  * - `audit/`              the audit log           - `usage/`  usage over time
  * - `logs/`               logs of ended sandboxes
@@ -29,6 +30,7 @@
 import type { SandboxRecord, SandboxRecordStatus } from "#model/sandbox-record.ts";
 import type { AuditStore } from "./audit/audit-store.ts";
 import type { LogStore } from "./logs/log-store.ts";
+import type { EventStore } from "./events/event-store.ts";
 import type { RecordKey } from "./record-key.ts";
 import type { UsageStore } from "./usage/usage-store.ts";
 
@@ -127,6 +129,8 @@ export interface HistoryStore {
 
   /** Usage over time, in the same database. */
   readonly usage: UsageStore;
+  /** Events of sandboxes, in the same database. */
+  readonly events: EventStore;
 
   /** Never throws. */
   health(): Promise<HistoryHealth>;

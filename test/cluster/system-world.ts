@@ -32,6 +32,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 /** Lease of the controllers of one namespace; another leader proves that two installations do not meet. */
 export const apartLabel = "agentbox-test-system";
 const leaseSeconds = 20;
+const poolsWithinMs = 60_000;
 
 /** What `make cluster` has written. */
 export async function describedCluster(): Promise<ClusterDescription> {
@@ -84,6 +85,8 @@ export class SystemWorld implements AsyncDisposable {
   readonly agent: SystemProcess;
   readonly #home: string;
   readonly #templates: string[] = [];
+  /** Of all Envs. */
+  readonly #members = new Set<string>();
 
   private constructor({ cluster, client, namespace, home, daemonImage, flags }: Parts) {
     this.cluster = cluster;
@@ -95,7 +98,8 @@ export class SystemWorld implements AsyncDisposable {
     const image = ["--daemon-image", daemonImage];
     // A benchmark asks as fast as it can, with one key.
     const env = { AGENTBOX_HOME: home, DATABASE_URL: "" };
-    const args = ["api", "controllers", "gateway", ...where, ...ports, ...image, "--rate-limit", "0", ...flags];
+    const envs = ["--cluster-id", localClusterID];
+    const args = ["api", "controllers", "gateway", ...where, ...ports, ...image, ...envs, "--rate-limit", "0", ...flags];
     this.process = new SystemProcess(args, env);
     this.agent = new SystemProcess(["node", "--node-name", nodeName, ...where, "--listen", "127.0.0.1", "--health-port", "0"], env);
   }
@@ -119,8 +123,20 @@ export class SystemWorld implements AsyncDisposable {
     }
   }
 
-  start(): Promise<void> {
-    return this.process.start();
+  /** Resolves when the Envs have their pools: before that a create is told to come again. */
+  async start(): Promise<void> {
+    await this.process.start();
+    const until = performance.now() + poolsWithinMs;
+    while (!(await this.#haveAllPools())) {
+      if (performance.now() > until) throw new Error(`the Envs have not all their pools: ${[...this.#members].join(", ")}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async #haveAllPools(): Promise<boolean> {
+    if (this.#members.size === 0) return true;
+    const { items } = await this.client.list(SandboxPools, { namespace: this.namespace });
+    return this.#members.isSubsetOf(new Set(items.map(({ metadata }) => metadata.name ?? "")));
   }
 
   /** Where its API is, and the key that its administrator reads with kubectl. */
@@ -176,6 +192,7 @@ export class SystemWorld implements AsyncDisposable {
         autoscaling: { groups: [{ name: "default", enabled: true, ...group }] },
       },
     });
+    for (const member of Object.keys(members)) this.#members.add(member);
   }
 
   /** The command line of a user with the API's address and a key. */

@@ -44,7 +44,7 @@ export class ClusterServer implements AsyncDisposable {
       "--domain",
       domain,
     ]);
-    const without = [...abilitiesWithout(process.env), "volumes", "builds", "snapshots"] as const;
+    const without = [...abilitiesWithout(process.env), "builds", "volumes", "snapshots"] as const;
     try {
       await world.start();
       if (!without.includes("pausing")) await world.agent.start();

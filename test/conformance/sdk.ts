@@ -274,7 +274,11 @@ export interface Files {
 
 export interface TemplateFactory {
   (options?: { readonly fileContextPath?: string }): TemplateSteps;
-  build(template: unknown, name: string, options?: TemplateBuildOptions): Promise<{ readonly templateId: string; readonly buildId: string }>;
+  build(
+    template: unknown,
+    name: string,
+    options?: TemplateBuildOptions,
+  ): Promise<{ readonly templateId: string; readonly buildId: string }>;
   /** As older SDKs are called. */
   build(template: unknown, options: TemplateBuildOptions & { readonly alias: string }): Promise<unknown>;
   exists(name: string): Promise<boolean>;

@@ -24,8 +24,8 @@ export const abilities = {
   interpreter: "a pool code-interpreter-v1",
   metrics: "metrics of sandboxes",
   pausing: "pods that can be frozen where they are",
-  builds: "builds of templates",
   volumes: "volumes, and their files at the API",
+  builds: "builds of templates",
   snapshots: "checkpoints of sandboxes",
 } as const;
 

@@ -37,7 +37,7 @@ async function post(path: string, body: object): Promise<unknown> {
 }
 
 test("every call of the client does what it does with the original server", async () => {
-  const { sandbox, accessToken } = (await post("/v1/sandboxes", { pool: name, startupTimeout: "60s" })) as {
+  const { sandbox, accessToken } = (await post("/v1/sandboxes", { poolName: name })) as {
     sandbox: { sandboxId: string };
     accessToken: string;
   };

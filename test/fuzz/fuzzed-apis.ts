@@ -1,4 +1,5 @@
 /** Both REST APIs on a real port, over real use cases: with a sandbox of ann's and one of eve's, and no room for more. */
+import { webhookService } from "#services/webhooks/webhook-service.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
 import { apiServer } from "#api/http/api-server.ts";
@@ -66,6 +67,7 @@ export async function fuzzedApis(): Promise<FuzzedApis> {
     checkpoints,
     sources: createSources(scene),
     usage: sandboxUsage({ cache, sampler }),
+    webhooks: webhookService({ client, history: scene.history, clock, namespace: scene.namespace, guard: { ofTeam: () => undefined } }),
     statistics: (caller: Caller, wanted: { readonly since?: string }) => sandboxStatistics(scene, caller, wanted),
     accessTokenOf: (id: string) => `access-${id}`,
     trafficTokenOf: (id: string) => `traffic-${id}`,

@@ -149,6 +149,7 @@ test("K1: what fails on its way leaves nothing: a copy, a name that no layer can
     [{ copy: async (to) => writeFileSync(join(to, ".wh.name"), "") }, { code: "broken_content" }],
     [{ copy: async (to) => changed(to, 1e6), budget: { team: "red", maxBytes: 1000 } }, { code: "team_limit" }],
     [{ expectedBytes: 2 ** 60 }, { code: "storage" }],
+    [{ copy: async (to) => void execFileSync("truncate", ["-s", "8T", join(to, "holes")]) }, { code: "too_large" }],
     [{ base: `gone@sha256:${"0".repeat(64)}` }, { code: "not_present" }],
     [{ config: { env: { "A=": "1" } } }, { code: "invalid_config" }],
   ];

@@ -66,7 +66,8 @@ interface Answer {
   readonly sandbox?: { readonly sandboxId: string; readonly containerImages: object };
   readonly checkpoint?: Taken;
   readonly checkpoints?: readonly Taken[];
-  readonly sandboxes?: readonly { readonly sandbox: { readonly sandboxId: string } }[];
+  /** Of a list, or of a fork. */
+  readonly sandboxes?: readonly { readonly sandboxId?: string; readonly sandbox?: { readonly sandboxId: string } }[];
   readonly failures?: readonly object[];
   readonly field?: string;
 }
@@ -142,7 +143,7 @@ describe("a checkpoint", () => {
     await up.agentbox("exec", id, "--", "sh", "-c", "echo parent > ~/note");
     const { status, body } = await ask("POST", `/sandboxes/${id}/fork`, { count: 3 });
     expect([status, body.sandboxes?.length, body.failures]).toEqual([201, 3, []]);
-    const ids = (body.sandboxes ?? []).map(({ sandbox }) => sandbox.sandboxId);
+    const ids = (body.sandboxes ?? []).map(({ sandbox }) => sandbox?.sandboxId ?? "");
     expect(new Set([id, ...ids]).size).toBe(4);
     for (const child of ids) {
       expect((await up.agentbox("exec", child, "--", "sh", "-c", "cat ~/note; echo child > ~/note")).stdout).toBe("parent\n");
@@ -158,17 +159,34 @@ describe("a checkpoint", () => {
   });
 
   test("leaves nothing when the server is killed while it is taken, and the sandbox runs", async () => {
+    // What earlier cases left runs from images, which stay as long.
+    const { sandboxes: running = [] } = (await ask("GET", "/sandboxes?status=Running")).body;
+    for (const one of running) await ask("DELETE", `/sandboxes/${one.sandboxId ?? ""}`);
+    for (const one of (await ask("GET", "/checkpoints")).body.checkpoints ?? []) await ask("DELETE", `/checkpoints/${one.id}`);
     const id = await sandboxFrom("base");
     await up.agentbox("exec", id, "--", "sh", "-c", "head -c 300M /dev/urandom > ~/large");
-    const taking = ask("POST", `/sandboxes/${id}/checkpoints`, {}).catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    await up.process.kill();
-    await taking;
-    await up.start();
-    api = await up.access();
-    expect((await up.agentbox("exec", id, "--", "echo", "alive")).stdout).toBe("alive\n");
-    await expect
-      .poll(async () => (await ask("GET", `/checkpoints?sandboxId=${id}`)).body.checkpoints?.map(({ phase }) => phase))
-      .toEqual(["Succeeded"]);
+    const killed = [5, 60, 150, 400];
+    for (const afterMs of killed) {
+      const taking = ask("POST", `/sandboxes/${id}/checkpoints`, {}).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await up.process.kill();
+      await taking;
+      await up.start();
+      api = await up.access();
+      expect((await up.agentbox("exec", id, "--", "echo", "alive")).stdout).toBe("alive\n");
+      await expect.poll(async () => (await phasesOf(id)).filter((phase) => phase !== "Succeeded"), { timeout: 60_000 }).toEqual([]);
+    }
+    for (const one of (await ask("GET", "/checkpoints")).body.checkpoints ?? []) await ask("DELETE", `/checkpoints/${one.id}`);
+    const left = (folder: string): Promise<string[]> => readdir(join(up.home, "images", folder));
+    await ask("DELETE", `/sandboxes/${id}`);
+    await expect.poll(async () => [...(await left("names")), ...(await left("layers"))], { timeout: 60_000 }).toEqual([]);
+    // The folder of the process that runs is there, and nothing is in it; those of the killed ones are gone.
+    const drafts = (await left("tmp")).filter((name) => name !== "owners");
+    expect(drafts).toHaveLength(1);
+    expect(await left(`tmp/${drafts[0] ?? ""}`)).toEqual([]);
   });
+
+  async function phasesOf(sandboxId: string): Promise<readonly string[]> {
+    return ((await ask("GET", `/checkpoints?sandboxId=${sandboxId}`)).body.checkpoints ?? []).map(({ phase }) => phase);
+  }
 });

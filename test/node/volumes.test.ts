@@ -128,6 +128,28 @@ describe("a volume", () => {
     await client.sandboxes.end(other);
   });
 
+  test("is not in a checkpoint, is shared by the children of a fork, and comes into a container that is exchanged", patience, async () => {
+    await client.volumes.create({ name: "forked", sizeMiB: 32 });
+    const id = await sandboxWith({ name: "forked", path: "/mnt/data" });
+    await sh(id, "echo volume > /mnt/data/f && echo file > /root/f");
+    const checkpoint = await client.checkpoints.take(id, {});
+    const plain = (await client.sandboxes.create({ poolName: checkpoint.id, lifetime: "1h" })).sandbox.sandboxId;
+    expect(await sh(plain, "cat /root/f; ls -A /mnt/data")).toBe("file");
+    const again = await client.sandboxes.create({
+      poolName: checkpoint.id,
+      lifetime: "1h",
+      volumeMounts: [{ name: "forked", path: "/mnt/data" }],
+    });
+    expect(await sh(again.sandbox.sandboxId, "cat /root/f /mnt/data/f")).toBe("file\nvolume");
+    const { sandboxes, failures } = await client.checkpoints.fork(id, { count: 2 });
+    expect(failures).toEqual([]);
+    const [child = "", other = ""] = sandboxes.map(({ sandbox }) => sandbox.sandboxId);
+    await sh(child, "echo child > /mnt/data/child && echo own > /root/own");
+    expect(await sh(other, "cat /mnt/data/child; ls /root/own")).toMatch(/^exit 2/);
+    expect(await sh(id, "cat /mnt/data/child")).toBe("child");
+    for (const one of [id, plain, again.sandbox.sandboxId, child, other]) await client.sandboxes.end(one);
+  });
+
   test("is no other team's, by name, by id or by token", patience, async () => {
     const [red, blue] = [await clientOf("red"), await clientOf("blue")];
     const mine = await red.volumes.create({ name: "secret", sizeMiB: 16 });

@@ -7,6 +7,8 @@ import { defaultTimeoutLimits } from "#life/end/timeout-deps.ts";
 import { EndRecorder } from "#life/record/end-recorder.ts";
 import { defaultRecycleTimeoutMs } from "#life/pod-deps.ts";
 import { startPodController } from "#life/reconcile-pod.ts";
+import { startCheckpointController } from "#controllers/checkpoint/reconcile-checkpoint.ts";
+import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
 import { startEnvController } from "#controllers/env/reconcile-env.ts";
 import type { ClaimPressure } from "#life/claim/claim-pressure.ts";
 import { PoolRefusals } from "#controllers/pool/status/pool-refusals.ts";
@@ -55,6 +57,8 @@ export interface Reach {
   /** Told by a process that takes requests. */
   readonly onClaims: (claims: Pick<SandboxClaims, "pending" | "waitingSets" | "inFlight" | "onWaiting">) => void;
   readonly plugin: Plugin;
+  /** In runs without checkpoints there are none. */
+  readonly checkpoints: CheckpointImages | undefined;
   /** Told when this process begins to lead. */
   readonly onLead: () => void;
   readonly random: SeededRandom;
@@ -132,8 +136,10 @@ export function startControllers(reach: Reach): undefined {
     const pools = startPoolController({ ...deps, refusals, expectations: new Expectations(clock), creationsAtOnce });
     const envs = startEnvController({ ...deps, events });
     const scaling = startScalingController({ ...deps, refusals, events });
+    const { checkpoints: images } = reach;
+    const checkpoints = images === undefined ? undefined : startCheckpointController({ ...deps, checkpoints: images });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    await Promise.all([pods.stop(), timeouts.stop(), renewals.stop(), pools.stop(), envs.stop(), scaling.stop()]);
+    await Promise.all([pods.stop(), timeouts.stop(), renewals.stop(), pools.stop(), envs.stop(), scaling.stop(), checkpoints?.stop()]);
   };
   startLeaderElection(deps, {
     namespace,

@@ -18,6 +18,7 @@ export function faultyHistory(deps: WireDeps, { database, onPut }: FaultyHistory
   const wire = new Wire(deps, errors);
   return {
     description: database.description,
+    events: database.events,
     put: (record) =>
       wire.send({
         apply: async () => {

@@ -7,11 +7,11 @@
  * - `process.ts` a process that may be killed or held; `wire.ts`, `weather.ts` what becomes of its calls; `faulty-client.ts`,
  *   `faulty-watch.ts`, `faulty-history.ts`, `daemons.ts` what it calls
  * - `node.ts`, `node-status.ts`, `container.ts` the node; `pools.ts` the pools, `envs.ts`, `env-world.ts` the Env; `clients.ts` the clients that want sandboxes,
- *   `demand.ts` how many of them wait
+ *   `demand.ts` how many of them wait; `checkpoints.ts` checkpoints of sandboxes, and their images
  * - `ledger.ts` what really happened; `judge.ts` what must not have; `pod-monitor.ts`, `causes.ts`, `replica-watch.ts`, `env-watch.ts`,
  *   `write-rate.ts`, `arming-check.ts` and `state-checks.ts` what looks for it; `follow.ts`, `pods-with-claims.ts` how
  *   they see pods
- * - `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
+ * - `sort-of-run.ts` what a run has, by its seed; `random.ts`, `trace.ts`, `quiet.ts`, `failure-code.ts` small things
  */
 import { step } from "./actions.ts";
 import { poolOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
@@ -52,6 +52,7 @@ export async function simulate({ seed, steps = defaultSteps, plant }: Run): Prom
     const random = world.random.fork("steps");
     for (let left = steps; left > 0 && world.judge.violation === undefined; left--) {
       await step(world, random);
+      await world.checkpoints?.step();
       checkState(stateOf(world));
     }
     if (world.judge.violation === undefined) await settle(world);
@@ -85,6 +86,7 @@ async function settle(world: World): Promise<void> {
   const whyNot = (): string | undefined =>
     whyNotSettled(state, world.goals) ??
     world.env.watch.whyNotSettled() ??
+    world.checkpoints?.whyNotSettled() ??
     (world.silences.size === 0 ? undefined : "I10: a watch is silent and nobody notices");
   let why = whyNot();
   while (why !== undefined && world.clock.now() < until && world.judge.violation === undefined) {

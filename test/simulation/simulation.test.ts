@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { plants } from "./plants.ts";
 import { simulate } from "./simulate.ts";
-import { areClaimsOnLeases, hasEnv } from "./world.ts";
+import { areClaimsOnLeases, hasEnv } from "./sort-of-run.ts";
 
 /** In tens, so that a failing seed is found in its place and nothing runs into a time limit on a busy machine. */
 const tens = Array.from({ length: 20 }, (_, ten) => ten * 10 + 1);

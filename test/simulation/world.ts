@@ -1,6 +1,7 @@
 /** All parts of a run: the store, the node, the history, the processes and their clients. */
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
 import { type ObjectStore, openObjectStore } from "#engines/embedded/store/object-store.ts";
+import { Checkpoints } from "#model/checkpoint.ts";
 import { Leases, Namespaces } from "#model/core-kinds.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { JsonObject } from "#model/meta.ts";
@@ -10,6 +11,8 @@ import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { openSqliteHistory } from "#store/sqlite/store.ts";
 import { SteppedClock } from "../world/stepped-clock.ts";
+import { CheckpointWorld, hasCheckpoints } from "./checkpoints.ts";
+import { areClaimsOnLeases, hasEnv, isQuotaSet } from "./sort-of-run.ts";
 import { type Api, Clients } from "./clients.ts";
 import type { ContainerInstance, PodOnNode } from "./container.ts";
 import { leaderLease, type Reach, startApi, startControllers } from "./control-plane.ts";
@@ -65,6 +68,8 @@ export class World {
   readonly claimsOnLeases: boolean;
   readonly hasEnv: boolean;
   readonly env: EnvWorld;
+  /** Undefined in runs without them. */
+  readonly checkpoints: CheckpointWorld | undefined;
   readonly #demand = new DemandOfAll();
   /** Watches that fell silent without their process having noticed: until then it cannot know of changes. */
   readonly silences = new Set<object>();
@@ -102,6 +107,16 @@ export class World {
     const hasQuota = this.hasEnv && isQuotaSet(seed);
     this.env = new EnvWorld({ store, clock, judge, trace, replicas, goals, hasQuota, pods: () => this.monitor.pods() });
     const ownerOf = (pool: string) => (hasQuota && (pool === envName || isMember(pool)) ? envTeam : undefined);
+    this.checkpoints = hasCheckpoints(seed)
+      ? new CheckpointWorld({
+          store,
+          node: this.node,
+          judge,
+          trace,
+          random: this.random.fork("checkpoints"),
+          pods: () => this.monitor.pods(),
+        })
+      : undefined;
     this.clients = new Clients({ ledger, judge, node: this.node, trace, now, ownerOf, random: this.random.fork("clients") });
     this.#slots = [
       ...["api-0", "api-1"].map((name) => emptySlot(name, startApi)),
@@ -309,6 +324,7 @@ export class World {
       pressure: this.#demand,
       onClaims: (claims) => this.#demand.join(slot.name, claims),
       plugin: this.env.plugin,
+      checkpoints: this.checkpoints?.imagesFor(process, random.fork("checkpoints")),
       onLead: () => (slot.leads += 1),
       lastActive: { activityOf: async () => ({ kind: "known", inUse: false }) },
     };
@@ -359,26 +375,13 @@ export class World {
       node.changed(event.object, event.type === "DELETED");
     });
     this.env.follow(world);
+    const { checkpoints } = this;
+    if (checkpoints !== undefined) follow(world, Checkpoints, ({ type, object }) => checkpoints.see(object, type === "DELETED"));
     follow(world, Leases, (event) => {
       if (isOfPod(event.object)) shown.seeLease(event);
       else this.#leaseHolder = event.object.spec?.holderIdentity ?? "";
     });
   }
-}
-
-/** In every second run, as on a cluster; in the others they are written to the pods. */
-export function areClaimsOnLeases(seed: number): boolean {
-  return seed % 2 === 0;
-}
-
-/** In half of the runs, with claims on pods and on Leases alike. */
-export function hasEnv(seed: number): boolean {
-  return Math.floor(seed / 2) % 2 === 0;
-}
-
-/** In half of those with an Env. */
-export function isQuotaSet(seed: number): boolean {
-  return Math.floor(seed / 4) % 2 === 0;
 }
 
 /** Rules are the same for every run, and not cheap to make. */

@@ -41,7 +41,7 @@ export function describeCommandLineStories(open: () => Promise<CommandLineSystem
     expect(await up.agentbox("exec", id, "--", "true")).toMatchObject({ code: 1, stderr: expect.stringContaining("is paused: resume it") });
     expect((await up.agentbox("resume", id)).stdout).toBe(`sandbox ${id} runs\n`);
     expect((await up.agentbox("extend", id, "--timeout", "30m")).stdout).toMatch(/ ends in (30m|29m\d*s?), at 20/);
-    expect((await up.agentbox("inspect", id)).stdout).toMatch(/^endTime: "20.*^status: Running$/ms);
+    expect((await up.agentbox("inspect", id, "-o", "yaml")).stdout).toMatch(/^endTime: "20.*^status: Running$/ms);
 
     expect(await up.agentbox("rm", id, "nosuchsandbox")).toEqual({
       stdout: `sandbox ${id} has ended\n`,

@@ -17,6 +17,7 @@ import type { CheckpointService } from "#services/checkpoints/checkpoint-service
 import type { CheckpointView } from "#services/checkpoints/checkpoint-view.ts";
 import type { ShownSource } from "#services/creating/create-sources.ts";
 import { ServiceError } from "#services/service-error.ts";
+import type { WebhookService } from "#services/webhooks/webhook-service.ts";
 import type { Capacity } from "#services/usage/pod-use.ts";
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
 import type { UsageSample } from "#services/usage/usage-log.ts";
@@ -134,6 +135,8 @@ export class E2bScene {
       return [{ sandbox: this.detail }, { failure: { code: "no_capacity", message: "there is no pod" } }];
     },
   };
+  /** What the next request of webhooks is to have. */
+  webhooks: WebhookService = {} as WebhookService;
 
   readonly usage: SandboxUsage = {
     of: async (_, id, span) => {
@@ -160,6 +163,7 @@ export class E2bScene {
         e2bFace({
           sandboxes: this.sandboxes,
           checkpoints: this.checkpoints,
+          webhooks: this.webhooks,
           sources: { get: () => this.source, list: () => [this.source] },
           usage: this.usage,
           volumes: noVolumes,

@@ -13,6 +13,7 @@
  * - `other-routes.ts`     teams, health, and what is missing
  * - `volume-routes.ts`    volumes                        - `volume-content-routes.ts`  their files, a face of their own
  * - `network-body.ts`     network rules of a sandbox            - `not-yet.ts`       the answer for missing features
+ * - `event-routes.ts`     events and webhooks
  * - `just-done.ts`        pauses and resumes at once
  * - `error-shape.ts`      failures in E2B's form
  */
@@ -27,7 +28,9 @@ import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts"
 import type { SandboxUsage } from "#services/usage/sandbox-usage.ts";
 import type { TemplateBuilds } from "#services/builds/template-builds.ts";
 import { buildRoutes } from "./build-routes.ts";
+import type { WebhookService } from "#services/webhooks/webhook-service.ts";
 import { e2bErrors } from "./error-shape.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { listRoutes } from "./list-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { metricRoutes } from "./metric-routes.ts";
@@ -48,6 +51,8 @@ export interface E2bServices {
   readonly builds?: TemplateBuilds | undefined;
   readonly usage: SandboxUsage;
   readonly volumes: VolumeService;
+  /** Left out where nothing is told of sandboxes. */
+  readonly webhooks?: WebhookService | undefined;
   /** Counts of live and ended sandboxes. */
   readonly statistics: (caller: Caller, wanted: { readonly since?: string }) => Promise<SandboxStatistics>;
   /** Usage of a pool's sandboxes. */
@@ -70,13 +75,14 @@ export function e2bFace(services: E2bServices): ApiFace {
       logRoutes(app, services);
       metricRoutes(app, services);
       templateRoutes(app, services);
+      if (services.webhooks !== undefined) eventRoutes(app, services.webhooks);
       volumeRoutes(app, services.volumes);
       snapshotRoutes(app, services);
       if (services.builds !== undefined) {
         buildRoutes(app, services.builds);
         tagRoutes(app, services.builds);
       }
-      otherRoutes(app, { hasBuilds: services.builds !== undefined });
+      otherRoutes(app, { hasBuilds: services.builds !== undefined, hasEvents: services.webhooks !== undefined });
     },
   };
 }

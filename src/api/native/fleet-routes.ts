@@ -5,8 +5,8 @@
  * - `key-routes.ts`       API keys                          - `limit-routes.ts`      limits, and how much of them is used
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
- * - `builds/build-routes.ts`  template builds
  * - `volume-routes.ts`   volumes
+ * - `builds/build-routes.ts`  template builds
  * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
@@ -37,8 +37,8 @@ export function fleetRoutes(services: FleetServices): readonly Route[] {
     ...poolRoutes(services),
     ...templateRoutes(services),
     ...envRoutes(services),
-    ...buildRoutes(services),
     ...volumeRoutes(services),
+    ...buildRoutes(services),
     ...aboutRoutes(services),
   ];
 }

@@ -362,9 +362,9 @@ describe("commands on sandboxes", () => {
     ]);
   });
 
-  test("inspect shows all of it", async () => {
+  test("inspect shows all of it to programs", async () => {
     await using api = await scriptedApi(() => ({ body: { sandbox } }));
-    expect((await run(api, ["inspect", "sb1"])).stdout).toContain("poolName: base\nsandboxId: sb1\n");
+    expect((await run(api, ["inspect", "sb1", "-o", "yaml"])).stdout).toContain("poolName: base\nsandboxId: sb1\n");
     expect(JSON.parse((await run(api, ["inspect", "sb1", "-o", "json"])).stdout)).toEqual(sandbox);
   });
 

@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 import type { CliContext, GatewayWish } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import type { Arguments } from "../flags.ts";
-import { certificateOf, given, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
+import { certificateOf, given, hostsOf, isDnsName, limitFlags, limitsOf, portOf } from "../server-settings.ts";
 
 /** Default address of the APIs. */
 const defaultPort = 8099;
@@ -36,6 +36,10 @@ export const up: Command = {
     },
     "no-sandboxes": { help: "Serve only objects and API keys: pods are stored but not run" },
     ...limitFlags,
+    "webhook-hosts": {
+      value: "HOSTS",
+      help: "Hosts that webhooks may be at though their addresses are not public, such as hooks.internal:8443,10.0.0.5:* (default: AGENTBOX_WEBHOOK_HOSTS, or none)",
+    },
   },
   run: (context, args) => {
     const host = given(context, args, "listen").text ?? defaultHost;
@@ -47,6 +51,7 @@ export const up: Command = {
       logFormat: logFormatOf(args),
       sandboxes: !args.has("no-sandboxes"),
       ...limitsOf(context, args),
+      webhookHosts: hostsOf(context, args, "webhook-hosts"),
     });
   },
 };

@@ -28,7 +28,7 @@ import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
-import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
+import { openSandboxServices, webhookNamespace } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
 import { defaultKeepLogsMs } from "#store/retention.ts";
@@ -69,6 +69,8 @@ export interface SandboxesOptions {
   readonly maxOpenOfSandbox?: number | undefined;
   /** The file that names plugins; left out: in the data folder, if there is one. */
   readonly plugins?: string | undefined;
+  /** Hosts that webhooks may be at though their addresses are not public. */
+  readonly webhookHosts?: readonly string[] | undefined;
   /** Aborted when it is to end. */
   readonly signal: AbortSignal;
   /** Where the API listens, when it does. */
@@ -117,11 +119,12 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
   const own = { plugins, activity, tracer, consoleFiles: dashboardFiles(log), builds: buildsIn(home) };
-  const services = parts.use(openSandboxServices({ ...common, ...access, ...own, ...wanted }));
+  const services = parts.use(openSandboxServices({ ...common, ...access, ...own, ...wanted, tellsEvents: true }));
   const pressure = pressureOf(services.claims);
+  const webhooks = { namespace: webhookNamespace, hosts: options.webhookHosts ?? [] };
   const lastActive = joinedSources([activity, traffic]);
   const keptLogs = keptLogsOf(node.agent, { logRetentionMs, logSizeKib, usualMs: defaultKeepLogsMs });
-  const kept = { keptLogs, clusterID: localClusterID, adoptPools, checkpoints: node.checkpoints };
+  const kept = { keptLogs, clusterID: localClusterID, adoptPools, checkpoints: node.checkpoints, webhooks };
   parts.use(startControlPlane({ ...common, ...kept, plugins, pressure, daemon: daemons, lastActive }));
   await Promise.all([cache.run(), volumes.run()]);
   services.openBuilds();
@@ -179,11 +182,15 @@ function teamIn(cache: SandboxCache): TeamOfPool {
 /** What keeps the node from starting is something of the machine that its user can see to. */
 function asNodeFailure(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  throw new CliError(`the node cannot start: ${why}\n(agentbox up --no-sandboxes starts without it)`);
+  throw new CliError(
+    `the node cannot start: ${why}\nagentbox doctor finds out what is wrong (agentbox up --no-sandboxes starts without it)`,
+  );
 }
 
 function asHistoryFailure(error: unknown): never {
-  throw new CliError(`the history cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
+  throw new CliError(
+    `the history cannot be opened: ${error instanceof Error ? error.message : String(error)} (agentbox doctor asks the database)`,
+  );
 }
 
 /** What sandboxes use by the word of the node in this process: the kernel counts for it, and no sandbox is asked. */

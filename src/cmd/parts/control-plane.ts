@@ -1,6 +1,7 @@
 /** The control plane over an object store: controllers, and the history that they write. */
 import { hostname } from "node:os";
 import { startAdoptionController } from "#controllers/adoption/reconcile-adoption.ts";
+import { startEvents } from "#controllers/events/start-events.ts";
 import { startEnvController } from "#controllers/env/reconcile-env.ts";
 import { ArmingWatch } from "#life/end/arming-watch.ts";
 import { annotatedActivity } from "#life/end/timeout-deps.ts";
@@ -78,6 +79,8 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clusterID?: string | undefined;
   /** Every pool that does not say no gets an Env of its name; only those that ask for one when left out. */
   readonly adoptPools?: boolean | undefined;
+  /** Where webhooks are stored, and hosts that they may be at though their addresses are not public. Left out: nothing is told of sandboxes. */
+  readonly webhooks?: { readonly namespace: string; readonly hosts: readonly string[] } | undefined;
 }
 
 const creationsAtOnce = 8;
@@ -85,8 +88,12 @@ export const defaultMaxUses = 100;
 
 export function startControlPlane(options: ControlPlaneOptions): AsyncDisposable {
   const controllers = startControllers(options);
+  const { webhooks } = options;
+  const events =
+    webhooks && startEvents({ ...options, webhookNamespace: webhooks.namespace, webhookHosts: webhooks.hosts, random: Math.random });
   return {
     [Symbol.asyncDispose]: async () => {
+      await events?.[Symbol.asyncDispose]();
       await Promise.all(controllers.map((controller) => controller.stop()));
     },
   };

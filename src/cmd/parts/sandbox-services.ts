@@ -71,11 +71,15 @@ import { envService } from "#services/envs/env-service.ts";
 import { poolService } from "#services/pools/pool-service.ts";
 import { sandboxStatistics, type StatisticsDeps } from "#services/reading/sandbox-statistics.ts";
 import type { CheckPodTemplate } from "#services/templates/check-pod-template.ts";
+import { webhookService } from "#services/webhooks/webhook-service.ts";
 import { type TemplateDeps, templateService } from "#services/templates/template-service.ts";
 import { openVolume } from "#services/volumes/volume-contents.ts";
 import { volumeService } from "#services/volumes/volume-service.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import type { PoolDeps } from "#services/pools/write-pool.ts";
+
+/** Where webhooks are. */
+export const webhookNamespace = "default";
 
 export interface SandboxServicesOptions extends DaemonSettings {
   readonly client: ObjectClient;
@@ -105,6 +109,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
   /** Left out: the object server checks the pods inside templates itself. */
   readonly checkPodTemplate?: CheckPodTemplate | undefined;
+  /** Whether events of sandboxes are noted, so that there are webhooks for them; they are not when left out. */
+  readonly tellsEvents?: boolean;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
   readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
@@ -150,36 +156,9 @@ export interface SandboxServices extends AsyncDisposable {
 }
 
 export function openSandboxServices(options: SandboxServicesOptions): SandboxServices {
-  const { cache, clock, log, privateKey, guard } = options;
-  const creates = new CreateLog(clock);
-  const book = options.builds && bookOver(options);
-  const claims = loggedClaims(options, book, creates);
+  const parts = openParts(options);
+  const { claims, sandboxes, checkpoints, sessions, audit, tokens, built, changes, sizes, sampler, live } = parts;
   const refuseCreates = once(claims);
-  const live = new LiveSandboxes(cache.pods);
-  guard.countSandboxes(countSandboxes(live), countTaken(live));
-  const tokens = sandboxTokens(privateKey);
-  const variables = daemonVariables({ http: options.http, tokens });
-  const sandboxes = openSandboxService({ ...options, live, claims, variables });
-  const checkpoints = openCheckpointService({ ...options, claims, variables });
-  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys: options.keys });
-  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys: options.keys });
-  const ofVolumes = volumeParts(options);
-  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
-  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
-  const sampler = usageSampler(options, live, tokens);
-  const usage = sandboxUsage({ cache, sampler });
-  const maxTimeoutSeconds = Math.floor((options.maxTimeoutMs ?? usualMaxTimeoutMs) / 1000);
-  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
-  const { statistics } = fleet;
-  const sources = createSources(options);
-  const changes = new ChangeFeed({ cache, clock });
-  const sizes = new SizeLog({ cache, clock });
-  const sessions = new ConsoleSessions({ clock, privateKey, keys: options.keys });
-  const { audit: entries, usage: store } = options.history;
-  const audit = new AuditTrail({ ...options, store: entries, entriesPerTeam: options.auditEntries });
-  const reports = { audit: auditReader(entries), usageOverTime: usageOverTime({ live, store, clock }) };
-  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
-  const built = openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs });
   return {
     claims,
     sandboxes,
@@ -187,27 +166,7 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
     sessions,
     audit,
     tokens,
-    faces: (domain, apiHost, sandboxUrl) => [
-      nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
-      fleetFace({ ...fleet, builds: built?.builds }),
-      liveFace({ inside, changes, usage, creates, sizes, pools: fleet.pools, clock, log, joinTokens, ...reports }),
-      ...consoleFaces(options, { sessions, domain, sandboxUrl }),
-      e2bFace({
-        sandboxes,
-        checkpoints,
-        sources,
-        builds: built?.builds,
-        statistics,
-        usage,
-        sizeOf,
-        volumes,
-        ...tokens,
-        domain,
-        maxTimeoutSeconds,
-      }),
-      volumeContentFace({ openVolume: (id, token) => openVolume(ofVolumes, id, token) }),
-      mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version: options.version ?? "0.0.0", clock, log }),
-    ],
+    faces: (...at) => facesOf(options, parts, at),
     openBuilds: () => built?.open(),
     refuseCreates,
     [Symbol.asyncDispose]: async () => {
@@ -220,6 +179,73 @@ export function openSandboxServices(options: SandboxServicesOptions): SandboxSer
       await audit[Symbol.asyncDispose]();
     },
   };
+}
+
+function openParts(options: SandboxServicesOptions) {
+  const { cache, clock, privateKey, guard, history } = options;
+  const creates = new CreateLog(clock);
+  const book = options.builds && bookOver(options);
+  const claims = loggedClaims(options, book, creates);
+  const live = new LiveSandboxes(cache.pods);
+  guard.countSandboxes(countSandboxes(live), countTaken(live));
+  const tokens = sandboxTokens(privateKey);
+  const variables = daemonVariables({ http: options.http, tokens });
+  const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const checkpoints = openCheckpointService({ ...options, claims, variables });
+  const ofVolumes = volumeParts(options);
+  const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const sampler = usageSampler(options, live, tokens);
+  const sources = createSources(options);
+  const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
+  return {
+    claims,
+    sandboxes,
+    checkpoints,
+    live,
+    tokens,
+    ofVolumes,
+    volumes,
+    fleet,
+    sampler,
+    usage: sandboxUsage({ cache, sampler }),
+    creates,
+    sources,
+    inside,
+    changes: new ChangeFeed({ cache, clock }),
+    sizes: new SizeLog({ cache, clock }),
+    sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys }),
+    audit: new AuditTrail({ ...options, store: history.audit, entriesPerTeam: options.auditEntries }),
+    webhooks: options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined,
+    built: openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs }),
+  };
+}
+
+type Parts = ReturnType<typeof openParts>;
+
+/** What the process serves: each face is one API, or the console. */
+function facesOf(
+  options: SandboxServicesOptions,
+  parts: Parts,
+  [domain, apiHost, sandboxUrl]: Parameters<SandboxServices["faces"]>,
+): readonly ApiFace[] {
+  const { clock, log, privateKey, keys, history, cache, version = "0.0.0", maxTimeoutMs = usualMaxTimeoutMs } = options;
+  const { sandboxes, checkpoints, inside, fleet, sessions, live } = parts;
+  const builds = parts.built?.builds;
+  const execTokens = new ExecTokens<ExecRequest>({ clock, privateKey, keys });
+  const joinTokens = new ExecTokens<JoinTerminal>({ clock, privateKey, purpose: "join", keys });
+  const reports = { audit: auditReader(history.audit), usageOverTime: usageOverTime({ live, store: history.usage, clock }) };
+  const sizeOf = (pool: SandboxPool): PoolSize => poolSize(cache, pool);
+  const maxTimeoutSeconds = Math.floor(maxTimeoutMs / 1000);
+  return [
+    nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
+    fleetFace({ ...fleet, builds }),
+    liveFace({ ...parts, pools: fleet.pools, clock, log, joinTokens, ...reports }),
+    ...consoleFaces(options, { sessions, domain, sandboxUrl }),
+    e2bFace({ ...parts, ...parts.tokens, builds, statistics: fleet.statistics, sizeOf, domain, maxTimeoutSeconds }),
+    volumeContentFace({ openVolume: (id, token) => openVolume(parts.ofVolumes, id, token) }),
+    mcpFace({ sandboxes, inside, domain, hosts: namesOf(apiHost, domain), version, clock, log }),
+  ];
 }
 
 /** Creates and ends of sandboxes. Each create is counted, and so is one that found no idle pod. */

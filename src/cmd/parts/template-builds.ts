@@ -64,7 +64,7 @@ export interface OpenedBuilds extends AsyncDisposable {
 
 const hourMs = 3_600_000;
 const mib = 1024 ** 2;
-const limits = { stepMs: hourMs, buildMs: 4 * hourMs, lifetimeMs: 5 * hourMs, atOnce: 2 } as const;
+const limits = { stepMs: hourMs, buildMs: 4 * hourMs, lifetimeMs: 5 * hourMs, atOnce: 3 } as const;
 
 /** Undefined where the cache follows no Secrets. */
 export function bookOver({ client, cache }: Pick<TemplateBuildParts, "client" | "cache">): BuildBook | undefined {

@@ -18,7 +18,7 @@ import { poolsByTemplateName } from "#read-model/indexes.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { annotationKeys, ownGroup, ownVersion } from "#model/keys.ts";
 import type { ApiObject, Json } from "#model/meta.ts";
-import { type SandboxEnv, SandboxEnvs } from "#model/sandbox-env.ts";
+import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { ownerReferenceTo } from "../env/plan-member.ts";
 import { type AdoptionStep, planAdoption } from "./plan-adoption.ts";
@@ -127,12 +127,14 @@ export function startAdoptionController(deps: AdoptionDeps): Controller {
       changesOf(cache.envs, { when: isMoreThanStatus }),
       changesOf(cache.templates, {
         keys: ({ metadata: { name = "" } }) => cache.pools.objects.lookup(poolsByTemplateName, name).map(keyOf).toArray(),
+        // Its status changes with each of its pools, and would wake all of them.
+        when: isMoreThanStatus,
       }),
     ],
   });
 }
 
-function isMoreThanStatus(now: SandboxEnv | SandboxPool | undefined, before: SandboxEnv | SandboxPool | undefined): boolean {
+function isMoreThanStatus(now: ApiObject | undefined, before: ApiObject | undefined): boolean {
   return !isDeepStrictEqual(partsOf(now), partsOf(before));
 }
 

@@ -63,7 +63,7 @@ export async function reconcileEnv(tools: EnvTools, key: Key, signal: AbortSigna
 /** Never all Envs in one moment, however many were seen first in one. */
 function again({ pace, random }: EnvTools, statusMs: number | undefined): Requeue {
   if (statusMs !== undefined) return { afterMs: statusMs, exact: true };
-  return { afterMs: Math.round(pace.againMs * (1 - againJitter + 2 * againJitter * random())), exact: true };
+  return { afterMs: Math.round(pace.againMs * (1 - againJitter + 2 * againJitter * random())), exact: true, routine: true };
 }
 
 export function startEnvController(deps: EnvDeps): Controller {

@@ -169,7 +169,8 @@ export function startPoolController(deps: PoolDeps & ControllerDeps): Controller
     reconcile: (key, signal) => reconcilePool(tools, key, signal),
     sources: [
       changesOf(cache.pools),
-      changesOf(cache.pods, { keys: poolKeys }),
+      // Pods that are claimed leave fewer for requests that wait: behind a thousand other pools these would wait as long as all of them take.
+      changesOf(cache.pods, { keys: poolKeys, rank: (key) => ((deps.pressure?.waiting(key) ?? 0) > 0 ? "first" : "usual") }),
       ofTemplate,
       ofEnv,
       // A sibling may take over what this pool was refused.

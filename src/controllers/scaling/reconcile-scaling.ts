@@ -48,7 +48,8 @@ export async function reconcileScaling(tools: ScalingTools, key: Key, signal: Ab
     const group = enabledGroups(latest).find((one) => one.name === name);
     if (group !== undefined) times.push(await scaleGroup(tools, latest, group, signal));
   }
-  return { afterMs: Math.max(1, Math.min(...times)) };
+  const soonest = Math.min(...times);
+  return { afterMs: Math.max(1, soonest), routine: soonest === tools.pace.lookEveryMs };
 }
 
 async function scaleGroup(tools: ScalingTools, env: SandboxEnv, group: EnvAutoscalingGroup, signal: AbortSignal): Promise<number> {
@@ -96,7 +97,7 @@ function waitingAt({ pressure }: ScalingDeps, envsOf: (pool: Key) => readonly Ke
   return {
     connect: (add) => ({
       whenSynced: async () => {},
-      remove: pressure?.onWaiting((pool) => envsOf(pool).forEach(add)) ?? (() => {}),
+      remove: pressure?.onWaiting((pool) => envsOf(pool).forEach((env) => add(env, "first"))) ?? (() => {}),
     }),
   };
 }

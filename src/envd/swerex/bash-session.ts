@@ -225,7 +225,7 @@ function isEmpty(command: string): boolean {
 }
 
 /** One line for the terminal, whatever is in the command: its own line breaks and tabs would be taken as keys. */
-export function quoted(command: string): string {
+function quoted(command: string): string {
   const bytes = Buffer.from(command.trim(), "utf8");
   let text = "";
   for (const byte of bytes) {
@@ -236,7 +236,7 @@ export function quoted(command: string): string {
 }
 
 /** Without colours, and with the line ends of files. */
-export function plain(text: string): string {
+function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are what is taken out
   return text.replaceAll(/\x1B[@-_][0-?]*[ -/]*[@-~]/g, "").replaceAll("\r\n", "\n");
 }

@@ -1,6 +1,6 @@
 /** What goes wrong, as SWE-ReX's client raises it again: by the path of a Python class, which is made from the message alone. */
 
-export const pythonClasses = {
+const pythonClasses = {
   sessionExists: "swerex.exceptions.SessionExistsError",
   noSession: "swerex.exceptions.SessionDoesNotExistError",
   commandTimeout: "swerex.exceptions.CommandTimeoutError",

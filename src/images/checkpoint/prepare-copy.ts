@@ -29,8 +29,8 @@ export async function prepareCopy(folder: string, marks: OverlayMarks, limits: L
       counted.add(inode);
     }
     facts.diskBytes += stat.blocks * statBlockSize;
-    // Holes are not content: a file of nothing but holes may be of any size.
-    if (stat.isFile()) facts.bytes += Math.min(stat.size, stat.blocks * statBlockSize);
+    // Holes count, too: the archive has them as zeros, which are read for its digest.
+    if (stat.isFile()) facts.bytes += stat.size;
   };
   const folders = [""];
   for (let path = folders.pop(); path !== undefined; path = folders.pop()) {
@@ -57,6 +57,6 @@ function checkLimits({ bytes, entries }: CopyFacts, { maxBytes, maxEntries }: La
   if (bytes <= maxBytes) return;
   throw new ImageError(
     "too_large",
-    `the sandbox has changed more than ${maxBytes} bytes, which is more than an image may have (AGENTBOX_IMAGE_MAX_BYTES)`,
+    `the files that the sandbox has changed are of more than ${maxBytes} bytes, holes included: more than an image may have (AGENTBOX_IMAGE_MAX_BYTES)`,
   );
 }

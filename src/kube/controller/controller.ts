@@ -17,7 +17,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { formatKey, type Key, parseKey } from "./key.ts";
-import type { Place } from "#lib/lanes.ts";
+import type { Place, Rank } from "#lib/lanes.ts";
 import type { Source, SourceConnection } from "./source.ts";
 import { type Failure, type Requeue, WorkQueue } from "./work-queue.ts";
 
@@ -80,7 +80,7 @@ export function startController(deps: ControllerDeps, options: ControllerOptions
       report(log, failure);
     },
   });
-  const add = (key: Key): void => queue.add(formatKey(key));
+  const add = (key: Key, rank?: Rank): void => queue.add(formatKey(key), rank);
   const connections = options.sources.map((source) => source.connect(add));
   const started = startWhenSynced(
     queue,
@@ -92,7 +92,7 @@ export function startController(deps: ControllerDeps, options: ControllerOptions
   });
   return {
     started,
-    add,
+    add: (key) => add(key),
     addAfter: (key, ms) => queue.addAfter(formatKey(key), ms),
     stop: async (withinMs = defaultStopMs) => {
       stopping.abort(new Error(`the controller ${options.name} was stopped`));

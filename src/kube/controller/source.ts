@@ -1,9 +1,11 @@
+import type { Rank } from "#lib/lanes.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { Key } from "./key.ts";
 
 /** Something that wakes a controller: it names keys, and says when it has named all that were there. */
 export interface Source {
-  connect(add: (key: Key) => void): SourceConnection;
+  /** `first` is for keys that a request waits for. */
+  connect(add: (key: Key, rank?: Rank) => void): SourceConnection;
 }
 
 export interface SourceConnection {
@@ -21,6 +23,8 @@ export interface ChangesOptions<T extends ApiObject> {
   readonly keys?: (object: T) => readonly Key[];
   /** Which changes matter: all when left out. */
   readonly when?: (now: T | undefined, before: T | undefined) => boolean;
+  /** Whether a request waits for it now: all keys are as usual when left out. */
+  readonly rank?: (key: Key) => Rank;
 }
 
 /**
@@ -28,13 +32,13 @@ export interface ChangesOptions<T extends ApiObject> {
  * another concerns both. Keys may be named twice; the queue takes them once.
  */
 export function changesOf<T extends ApiObject>(informer: ChangeSource<T>, options: ChangesOptions<T> = {}): Source {
-  const { keys = ownKey, when = () => true } = options;
+  const { keys = ownKey, when = () => true, rank } = options;
   return {
     connect: (add) =>
       informer.onChange((now, before) => {
         if (!when(now, before)) return;
         for (const object of [now, before]) {
-          if (object !== undefined) for (const key of keys(object)) add(key);
+          if (object !== undefined) for (const key of keys(object)) add(key, rank?.(key));
         }
       }),
   };

@@ -44,6 +44,28 @@ describe("adding", () => {
     expect(started).toEqual(["a", "b", "c", "a"]);
   });
 
+  test("a key that a request waits for goes before those that wait, also when it was added again while it ran", async () => {
+    const { started, queue, clock } = start({ concurrency: 1 });
+    await bench.add("a", "b", "c");
+    queue.add("c", "first");
+    queue.add("a", "first");
+    await clock.step(0);
+    await bench.succeed("a");
+    await bench.succeed("c");
+    await bench.succeed("a");
+    expect(started).toEqual(["a", "c", "a", "b"]);
+  });
+
+  test("a routine look waits for all that has changed", async () => {
+    const { started, clock } = start({ concurrency: 1 });
+    await bench.add("look");
+    await bench.succeed("look", { afterMs: 1_000, exact: true, routine: true });
+    await bench.add("a", "b", "c");
+    await clock.step(1_000);
+    for (const key of ["a", "b", "c"]) await bench.succeed(key);
+    expect(started).toEqual(["look", "a", "b", "c", "look"]);
+  });
+
   test("no more runs than allowed are under way at once, and a free place is filled at once", async () => {
     start({ concurrency: 2 });
     await bench.add("a", "b", "c", "d");

@@ -4,7 +4,7 @@
  * Q1 A key that waits is in the queue once, however often it is added.
  * Q2 A key never runs twice at once; added while it runs, it runs exactly once more afterwards.
  * Q3 Keys run in the order in which they began to wait, at most `concurrency` at a time. With `places` both hold for each lane of keys
- *    that share them, and lanes take turns (lanes.ts).
+ *    that share them, and lanes take turns. Keys that a request waits for go first, those that are only looked at again go last (lanes.ts).
  * Q4 Only failures make a key wait longer and longer; a key that is added meanwhile runs at once.
  * Q5 An error that a run throws reaches `onFailure` and nothing else.
  * Q6 After `stop` no run starts.
@@ -14,14 +14,14 @@ import { type Backoff, backoffMs, type Random, spread } from "#lib/backoff.ts";
 import { checkedSignal } from "#lib/checked-signal.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import { Lanes, type NextKey, type Place } from "#lib/lanes.ts";
+import { Lanes, type NextKey, type Place, type Rank } from "#lib/lanes.ts";
 import { type QueueMetrics, queueMetrics } from "./work-queue-metrics.ts";
 
 /**
  * Asks to run the key again after about this time, even if nothing changes; `undefined` waits for the next change. `exact` is for
- * deadlines: the run then comes at this time, without jitter.
+ * deadlines: the run then comes at this time, without jitter. `routine` is for looks in case something was missed: other keys go before it.
  */
-export type Requeue = { readonly afterMs: number; readonly exact?: boolean } | undefined;
+export type Requeue = { readonly afterMs: number; readonly exact?: boolean; readonly routine?: boolean } | undefined;
 
 /** Trying again cannot help until the object changes: reported once, not retried. */
 export class TerminalError extends Error {
@@ -63,7 +63,12 @@ const longestDelayMs = 24 * 60 * 60_000;
 interface Run {
   readonly startedAt: number;
   readonly places: readonly Place[];
-  addedAgainAt: number | undefined;
+  addedAgain: Added | undefined;
+}
+
+interface Added {
+  readonly at: number;
+  readonly rank: Rank;
 }
 
 type Outcome = { readonly kind: "done"; readonly requeue: Requeue } | { readonly kind: "failed"; readonly error: unknown };
@@ -104,18 +109,19 @@ export class WorkQueue {
     this.#schedulePump();
   }
 
-  add(key: string): void {
+  add(key: string, rank: Rank = "usual"): void {
     if (this.#state === "stopped") return;
+    const at = this.#options.clock.now();
     const run = this.#running.get(key);
-    if (run === undefined) this.#wait(key, this.#options.clock.now());
-    else run.addedAgainAt ??= this.#options.clock.now();
+    if (run === undefined) this.#wait(key, { at, rank });
+    else if (run.addedAgain === undefined || rank === "first") run.addedAgain = { at: run.addedAgain?.at ?? at, rank };
   }
 
   /** Adds the key after a while. Of several such wishes for one key the earliest wins. */
-  addAfter(key: string, ms: number): void {
+  addAfter(key: string, ms: number, rank: Rank = "usual"): void {
     if (this.#state === "stopped") return;
     if (!(ms > 0)) {
-      this.add(key);
+      this.add(key, rank);
       return;
     }
     const delay = Math.min(ms, longestDelayMs);
@@ -125,7 +131,7 @@ export class WorkQueue {
     earlier?.timer.cancel();
     const timer = this.#options.clock.after(delay, () => {
       this.#delayed.delete(key);
-      this.add(key);
+      this.add(key, rank);
     });
     this.#delayed.set(key, { at, timer });
   }
@@ -166,8 +172,8 @@ export class WorkQueue {
     this.#abort.abort(signal.reason);
   }
 
-  #wait(key: string, since: number): void {
-    if (this.#waiting.add(key, since)) this.#metrics.added();
+  #wait(key: string, { at, rank }: Added): void {
+    if (this.#waiting.add(key, at, rank)) this.#metrics.added();
     this.#schedulePump();
   }
 
@@ -193,14 +199,14 @@ export class WorkQueue {
   }
 
   async #run({ key, since, places }: NextKey): Promise<void> {
-    const run: Run = { startedAt: this.#options.clock.now(), places, addedAgainAt: undefined };
+    const run: Run = { startedAt: this.#options.clock.now(), places, addedAgain: undefined };
     this.#running.set(key, run);
     this.#metrics.started(Math.max(0, run.startedAt - since));
     const outcome = await this.#attempt(key);
     this.#running.delete(key);
     this.#waiting.giveBack(run.places);
     this.#metrics.finished(this.#ageOf(run));
-    if (this.#state === "working") this.#conclude(key, outcome, run.addedAgainAt);
+    if (this.#state === "working") this.#conclude(key, outcome, run.addedAgain);
     if (this.#running.size === 0) this.#onIdle?.();
     this.#schedulePump();
   }
@@ -214,23 +220,23 @@ export class WorkQueue {
   }
 
   /** What a run asks for counts only if the key is not wanted again already: that run sees more and decides anew (Q2). */
-  #conclude(key: string, outcome: Outcome, addedAgainAt: number | undefined): void {
+  #conclude(key: string, outcome: Outcome, addedAgain: Added | undefined): void {
     if (outcome.kind === "done") {
       this.#failures.delete(key);
-      if (addedAgainAt === undefined && outcome.requeue !== undefined) {
-        const { afterMs, exact = false } = outcome.requeue;
-        this.#runLater(key, exact ? afterMs : spread(afterMs, requeueSpread, this.#random));
+      if (addedAgain === undefined && outcome.requeue !== undefined) {
+        const { afterMs, exact = false, routine = false } = outcome.requeue;
+        this.#runLater(key, exact ? afterMs : spread(afterMs, requeueSpread, this.#random), routine ? "routine" : "usual");
       }
     } else {
       const retryInMs = this.#failed(key, outcome.error);
-      if (addedAgainAt === undefined && retryInMs !== undefined) this.#runLater(key, retryInMs);
+      if (addedAgain === undefined && retryInMs !== undefined) this.#runLater(key, retryInMs, "usual");
     }
-    if (addedAgainAt !== undefined) this.#wait(key, addedAgainAt);
+    if (addedAgain !== undefined) this.#wait(key, addedAgain);
   }
 
   /** Never within the same moment: a key that always asks for "at once" would leave no time for anything else. */
-  #runLater(key: string, ms: number): void {
-    this.addAfter(key, Math.max(1, ms));
+  #runLater(key: string, ms: number, rank: Rank): void {
+    this.addAfter(key, Math.max(1, ms), rank);
   }
 
   #failed(key: string, error: unknown): number | undefined {

@@ -17,6 +17,6 @@ export interface ClaimPressure {
 /** A pool is reconciled as soon as a request waits for it: it may be holding back, and its status must show the waiting request. */
 export function waitingRequests(pressure: ClaimPressure | undefined): Source {
   return {
-    connect: (add) => ({ whenSynced: async () => {}, remove: pressure?.onWaiting(add) ?? (() => {}) }),
+    connect: (add) => ({ whenSynced: async () => {}, remove: pressure?.onWaiting((pool) => add(pool, "first")) ?? (() => {}) }),
   };
 }

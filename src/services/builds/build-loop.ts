@@ -3,7 +3,7 @@
  * and goes on from its last layer; one that has ended so often that it may be the cause of it fails.
  */
 import { BuildFailure, nameOfStep } from "#builds/build-failure.ts";
-import { Limiter } from "#lib/limiter.ts";
+import { FairLimiter } from "#lib/fair-limiter.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { formatDuration } from "#model/duration.ts";
@@ -16,7 +16,7 @@ export interface BuildLoopDeps extends RunBuildDeps {
   readonly shelf: Shelf;
   readonly log: Logger;
   readonly buildMs: number;
-  /** Builds of one team that run at a time; its others wait for their turn, and those of other teams do not. */
+  /** Builds that run at a time, the last of them of a team that has none; others wait for their turn. */
   readonly atOnce: number;
 }
 
@@ -40,23 +40,24 @@ class Stopped extends Error {
 
 export class BuildLoop implements AsyncDisposable {
   readonly #deps: BuildLoopDeps;
-  readonly #turns = new Map<string, Limiter>();
+  readonly #limiter: FairLimiter;
   readonly #running = new Map<string, Running>();
   readonly #stop = new AbortController();
   #sweeping: Promise<void> | undefined;
 
   constructor(deps: BuildLoopDeps) {
     this.#deps = deps;
+    this.#limiter = new FairLimiter(deps.atOnce);
   }
 
   /** Once the cache has everything: takes up what an ended process has left. */
   open(): void {
-    for (const build of this.#deps.book.builds()) if (build.status === "building") this.run(build.buildId);
+    for (const build of this.#deps.book.builds()) if (build.status === "building") this.run(build);
     this.#sweeping = this.#sweepNowAndThen();
   }
 
   /** A build that is under way goes on. */
-  run(buildId: string): void {
+  run({ buildId, owner }: Pick<StoredBuild, "buildId" | "owner">): void {
     if (this.#running.has(buildId) || this.#stop.signal.aborted) return;
     const abort = new AbortController();
     const running: Running = { abort, ended: Promise.resolve(), isBegun: false };
@@ -65,8 +66,8 @@ export class BuildLoop implements AsyncDisposable {
       running.isBegun = true;
       return this.#work(buildId, abort.signal);
     };
-    running.ended = this.#turnsOf(buildId)
-      .run(begin)
+    running.ended = this.#limiter
+      .run(owner.team, begin)
       .catch((error: unknown) => this.#deps.log.error({ buildId, error }, "a build was left: its record could not be written"))
       .finally(() => this.#running.delete(buildId));
   }
@@ -85,13 +86,6 @@ export class BuildLoop implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new Stopped("the server stops"));
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     await this.#sweeping;
-  }
-
-  #turnsOf(buildId: string): Limiter {
-    const team = this.#deps.book.build(buildId)?.owner.team ?? "";
-    let turns = this.#turns.get(team);
-    if (turns === undefined) this.#turns.set(team, (turns = new Limiter(this.#deps.atOnce)));
-    return turns;
   }
 
   async #work(buildId: string, canceled: AbortSignal): Promise<void> {

@@ -142,7 +142,7 @@ export async function startBuild(deps: TemplateBuildsDeps, caller: Caller, name:
     .toArray();
   for (const one of older)
     await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
-  deps.loop.run(build.buildId);
+  deps.loop.run(build);
 }
 
 function checkRequest({ steps, startCmd, readyCmd }: BuildRequest): void {

@@ -131,13 +131,21 @@ describe("a build", () => {
     expect(scene.builds.build(builder, { template: "app", buildId: other.buildId }).status).toBe("building");
   });
 
+  test("does not wait for builds of another team, however many and however long those are", async () => {
+    scene.maxBuilds = 20;
+    scene.machine.hanging.add("long");
+    for (const name of ["a", "b", "c", "d", "e"]) await scene.start(await scene.request(name), [run("long")]);
+    const caller = { ...builder, team: "other" };
+    expect((await scene.build("app", [run("one")], { caller })).status).toBe("ready");
+    expect(scene.machine.ran.filter((command) => command === "long")).toHaveLength(3);
+  });
+
   test("waits for its turn behind others of its team, and can be ended while it waits", async () => {
     scene.machine.hanging.add("long");
     const long = await Promise.all(["a", "b", "c", "d"].map((one) => scene.request(one)));
     for (const one of long) await scene.start(one, [run("long")]);
     const waiting = await scene.request("e");
     await scene.start(waiting, [run("one")]);
-    expect((await scene.build("f", [run("one")], { caller: stranger })).status).toBe("ready");
     await scene.builds.cancel(builder, { buildId: waiting.buildId });
     expect((await scene.over(waiting)).reason?.message).toBe("the build was cancelled");
     expect(scene.builds.build(builder, { buildId: long[0]?.buildId ?? "" }).status).toBe("building");

@@ -1,3 +1,5 @@
+import { annotationKeys } from "#model/keys.ts";
+import { volumeMountsText } from "#model/volume-mounts.ts";
 import { expect, test } from "vitest";
 import { CheckpointRefused } from "#engine-port/checkpoint-images.ts";
 import { podConditions } from "#model/keys.ts";
@@ -5,7 +7,7 @@ import { pauseSandbox } from "#services/changing/pause-sandbox.ts";
 import { type Caller } from "#services/caller.ts";
 import type { CreatedSandbox, CreateSandbox } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
-import { CheckpointScene } from "../../../test/world/checkpoint-scene.ts";
+import { baseImage, CheckpointScene } from "../../../test/world/checkpoint-scene.ts";
 import { admin, ann, bob, eve, failureOf, redTeam, wordsOf } from "../../../test/world/service-scene.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { meantCreate } from "./meant-checkpoint.ts";
@@ -130,6 +132,19 @@ test("a fork makes its children for the owner, each by itself, and keeps nothing
   ]);
   await settle();
   expect(scene.checkpoints.list(admin, { purpose: "fork" }).checkpoints).toEqual([]);
+});
+
+test("the children of a fork have the volumes of their original, which are not in the checkpoint", async () => {
+  const asked: CreateSandbox[] = [];
+  const create = async (_: Caller, command: CreateSandbox): Promise<CreatedSandbox> => {
+    asked.push(command);
+    return { sandbox: { sandboxId: second } as CreatedSandbox["sandbox"] };
+  };
+  await using scene = await CheckpointScene.open({ claims: { create } });
+  const text = volumeMountsText([{ uid: "u-1", name: "data", path: "/mnt/data", readOnly: true }]);
+  await scene.services.sandbox(first, { container: { image: baseImage }, annotations: { [annotationKeys.volumeMounts]: text } });
+  await scene.checkpoints.fork(admin, { sandboxId: first }, signal);
+  expect(asked[0]?.volumeMounts).toEqual([{ name: "u-1", path: "/mnt/data", readOnly: true }]);
 });
 
 test("a fork of what is paused, of what has ended, and of too many is refused before anything is taken", async () => {

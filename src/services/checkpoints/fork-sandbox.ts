@@ -8,6 +8,7 @@ import { isClaimed } from "#model/claimed-pod.ts";
 import { labelKeys } from "#model/keys.ts";
 import { pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
+import { volumeMountsOf } from "#model/volume-mounts.ts";
 import type { Caller } from "#services/caller.ts";
 import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
@@ -84,6 +85,7 @@ function checkCount({ guard }: ForkDeps, { team }: Caller, count: number): void 
 async function childOf(deps: ForkDeps, pod: Pod, { lifetimeMs }: ForkSandbox, signal: AbortSignal): Promise<Omit<CreateSandbox, "from">> {
   const view = viewOf(pod);
   const { startupTimeoutMs, idleTimeoutMs = 0, onTimeout, autoResume, privateTraffic, maskHost, egress, metadata = {} } = view ?? {};
+  const mounts = volumeMountsOf(pod);
   const envVars = await deps.variables?.(pod, signal);
   const end = view?.endTime === undefined ? undefined : Math.max(Date.parse(view.endTime) - deps.clock.now(), 1000);
   return {
@@ -93,6 +95,8 @@ async function childOf(deps: ForkDeps, pod: Pod, { lifetimeMs }: ForkSandbox, si
     ...withoutUndefined({ startupTimeoutMs, onTimeout, autoResume, privateTraffic, maskHost, egress, envVars }),
     ...withoutUndefined({ lifetimeMs: lifetimeMs ?? end }),
     ...(view?.openDaemon === true ? { secure: false } : {}),
+    // Not copied: they are what several sandboxes share.
+    ...(mounts.length === 0 ? {} : { volumeMounts: mounts.map(({ uid, path, readOnly }) => ({ name: uid, path, readOnly })) }),
   };
 }
 

@@ -226,6 +226,7 @@ const words = {
   memoryMiB: "MiB of memory in live sandboxes",
   idlePods: "pods without a sandbox",
   keys: "API keys",
+  webhooks: "webhooks",
   imageMiB: "MiB of images",
   templates: "templates",
   volumes: "volumes",

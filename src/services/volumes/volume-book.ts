@@ -19,12 +19,12 @@ function hasTeam({ metadata: { labels } }: SandboxVolume): boolean {
   return (labels?.[labelKeys.team] ?? "") !== "";
 }
 
-/** By id, or by the name that its team gave it: the caller's very own goes before those of others. */
+/** By id or uid, or by the name that its team gave it: the caller's very own goes before those of others. */
 export function lookUpVolume(volumes: Pick<VolumeCache, "list">, caller: Caller, nameOrId: string): Lookup {
   const candidates = visibleVolumes(volumes, caller)
-    .filter(({ metadata, spec }) => metadata.name === nameOrId || spec.name === nameOrId)
+    .filter(({ metadata, spec }) => [metadata.name, metadata.uid, spec.name].includes(nameOrId))
     .toArray();
-  const byId = candidates.find(({ metadata }) => metadata.name === nameOrId);
+  const byId = candidates.find(({ metadata }) => metadata.name === nameOrId || metadata.uid === nameOrId);
   const volume = byId ?? candidates.find((one) => isVeryOwn(one, caller)) ?? (candidates.length === 1 ? candidates[0] : undefined);
   if (volume !== undefined) return { kind: "volume", volume };
   return candidates.length === 0 ? { kind: "none" } : { kind: "several", ids: candidates.map(idOf).sort() };

@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { eventTables } from "#store/events/sql-event-store.ts";
 import { dueMigrations, type Migration } from "#store/migrations.ts";
 import type { Connections } from "./connection.ts";
 
@@ -132,4 +133,5 @@ const migrations: readonly Migration[] = [
       CREATE INDEX agentbox_ended_log_by_team ON agentbox_ended_log (team, kept_at, sandbox_id, bytes);
     `,
   },
+  { name: "events", sql: eventTables("bigserial PRIMARY KEY") },
 ];

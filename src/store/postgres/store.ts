@@ -9,6 +9,8 @@ import type { LogStore } from "#store/logs/log-store.ts";
 import { postgresLogs } from "#store/logs/postgres-logs.ts";
 import { addShares, postgresUsage } from "#store/usage/postgres-usage.ts";
 import type { UsageStore } from "#store/usage/usage-store.ts";
+import type { EventStore } from "#store/events/event-store.ts";
+import { SqlEventStore } from "#store/events/sql-event-store.ts";
 import type {
   HistoryHealth,
   HistoryPage,
@@ -46,6 +48,7 @@ class PostgresHistory implements HistoryStore {
   readonly logs: LogStore;
   readonly #connections: Connections;
   readonly #options: ConnectionOptions;
+  readonly events: EventStore;
 
   constructor(connections: Connections, options: ConnectionOptions) {
     this.#connections = connections;
@@ -53,6 +56,7 @@ class PostgresHistory implements HistoryStore {
     this.audit = postgresAudit(connections);
     this.logs = postgresLogs(connections);
     this.usage = postgresUsage(connections);
+    this.events = new SqlEventStore((sql, params) => connections.query(numbered(sql), params));
   }
 
   get description(): string {

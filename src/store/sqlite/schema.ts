@@ -1,3 +1,4 @@
+import { eventTables } from "../events/sql-event-store.ts";
 import type { Migration } from "../migrations.ts";
 
 /**
@@ -95,4 +96,5 @@ export const migrations: readonly Migration[] = [
       CREATE INDEX ended_log_by_team ON ended_log (team, kept_at, sandbox_id, bytes);
     `,
   },
+  { name: "events", sql: eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") },
 ];

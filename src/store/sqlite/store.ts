@@ -13,6 +13,8 @@ import type { LogStore } from "#store/logs/log-store.ts";
 import { sqliteLogs } from "#store/logs/sqlite-logs.ts";
 import { sqliteUsage } from "#store/usage/sqlite-usage.ts";
 import type { UsageStore } from "#store/usage/usage-store.ts";
+import type { EventStore } from "#store/events/event-store.ts";
+import { SqlEventStore } from "#store/events/sql-event-store.ts";
 import { HistoryError } from "#store/history-error.ts";
 import type {
   HistoryHealth,
@@ -53,6 +55,7 @@ class SqliteHistory implements HistoryStore {
   readonly #space: SpareSpace;
   readonly #clock: Clock;
   readonly #limits: SearchLimits;
+  readonly events: EventStore;
 
   constructor(db: DatabaseSync, { file, clock, limits = defaultLimits }: SqliteHistoryOptions) {
     this.description = `SQLite in ${file}`;
@@ -65,6 +68,7 @@ class SqliteHistory implements HistoryStore {
     this.audit = sqliteAudit(db, (work) => this.#run(work), limits);
     this.logs = sqliteLogs(db, (work) => this.#run(work));
     this.usage = sqliteUsage(db, (work) => this.#run(work));
+    this.events = new SqlEventStore((sql, params) => this.#run(() => db.prepare(sql).all(...params)));
   }
 
   async put(record: SandboxRecord): Promise<void> {

@@ -315,4 +315,22 @@ export const accessMutants: readonly Mutant[] = [
       ["a checkpoint is kept for ever", 'return left <= 0 ? { kind: "delete" }', 'return left === null ? { kind: "delete" }'],
     ],
   ),
+  bugsIn(
+    "src/services/webhooks/webhook-service.ts",
+    ["src/services/webhooks/webhook-service.test.ts"],
+    [
+      ["another team's webhook is there", 'team !== "" && team === caller.team && (', "(team !== null) && ("],
+      ["another user's webhook is there", " && (caller.user === undefined || caller.user === user)", ""],
+      ["the secret of a webhook is told", "const { secret: _, ...view } = webhook;", "const view = webhook;"],
+      ["a team may have any number of webhooks", "limit !== undefined && used + 1 > limit", "limit === -1"],
+    ],
+  ),
+  bugsIn(
+    "src/controllers/events/send-webhook.ts",
+    ["src/controllers/events/send-webhook.test.ts"],
+    [
+      ["webhooks reach every address", "connect: outbound.connector({ timeout: timeoutMs })", "connect: { timeout: timeoutMs }"],
+      ["a delivery is signed without the secret", ".update(`${secret}${body}`)", ".update(body)"],
+    ],
+  ),
 ].flat();

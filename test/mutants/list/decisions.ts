@@ -162,4 +162,17 @@ export const decisionMutants: readonly Mutant[] = [
       ["a sandbox is ended a moment late", "now >= first.dueMs", "now > first.dueMs"],
     ],
   ),
+  bugsIn(
+    "src/lib/fair-limiter.ts",
+    ["src/lib/fair-limiter.test.ts"],
+    [
+      ["one owner's work takes all places", "count: this.#most > 1 ? 1 : 0", "count: 0"],
+      ["work that failed keeps its place", "      this.#lanes.giveBack(places);\n", ""],
+    ],
+  ),
+  bugsIn(
+    "src/services/builds/build-loop.ts",
+    ["src/services/builds/template-builds.test.ts"],
+    [["builds of one team hold up those of all", ".run(owner.team, () =>", '.run("", () =>']],
+  ),
 ].flat();

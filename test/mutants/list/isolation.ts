@@ -162,6 +162,18 @@ export const isolationMutants: readonly Mutant[] = [
     [["two teams together hold all places", "this.#taken.has(kept.unless) ? kept.count : 0", "0"]],
   ),
   bugsIn(
+    "src/lib/lanes.ts",
+    ["src/lib/lanes.test.ts", "src/kube/controller/work-queue.test.ts"],
+    [
+      [
+        "looks at what is as it was hold up what requests wait for",
+        'wanted: Rank = "usual"): boolean {\n',
+        'asked: Rank = "usual"): boolean {\n    const wanted: Rank = asked === "first" ? "usual" : asked;\n',
+      ],
+      ["routine looks never have a turn", "=== turnsOfRanks - 1 ? lowestFirst : ranks", "=== turnsOfRanks ? lowestFirst : ranks"],
+    ],
+  ),
+  bugsIn(
     "src/engines/embedded/node/network/connection-shares.ts",
     ["src/engines/embedded/node/network/connection-shares.test.ts"],
     [

@@ -88,7 +88,7 @@ export const volumeMutants: readonly Mutant[] = [
         "if (there !== undefined && !replace)",
         "if (there !== undefined && there.size < 0 && !replace)",
       ],
-      ["a list has no bound", "if (names.length > most)", "if (names.length > 1e9)"],
+      ["a list has no bound", "if (names.length >= most)", "if (names.length > 1e9)"],
     ],
   ),
   bugsIn(

@@ -52,7 +52,7 @@ export class PoolRefusals {
   source(keys: (pool: Key) => readonly Key[]): Source {
     return {
       connect: (add) => {
-        const handler = (pool: Key): void => keys(pool).forEach(add);
+        const handler = (pool: Key): void => keys(pool).forEach((key) => add(key));
         this.#handlers.add(handler);
         return { whenSynced: async () => {}, remove: () => this.#handlers.delete(handler) };
       },

@@ -1,7 +1,7 @@
 /** The files in a volume, while no sandbox runs or while some do. Every step is on open descriptors (inside-volume.ts). */
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, createReadStream, fstatSync } from "node:fs";
-import { chmod, lstat, mkdir, open, readdir, readlink, rename, stat, unlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, opendir, readlink, rename, stat, unlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { type Attributes, type VolumeEntry, VolumeFileError, type VolumeFiles, type Volumes } from "#engine-port/volumes.ts";
 import { systemCall } from "#engines/embedded/node/linux/libc.ts";
@@ -126,12 +126,22 @@ async function entriesIn(
   const opened = openIfThere(folder, below);
   if (opened === undefined) return [];
   return withOpen(opened, async () => {
-    const names = (await readdir(pathOf(opened))).sort();
-    if (names.length > most)
+    const names = await namesIn(opened, most);
+    if (names === undefined)
       throw new VolumeFileError("too_many", `there is too much below ${JSON.stringify(path)}: list a folder in it, or less depth`);
     const entries = await Promise.all(names.map((name) => entryAt({ folder: opened, name, path: joined(path, name) }).catch(unlessGone)));
     return entries.filter((entry) => entry !== undefined);
   });
+}
+
+/** Sorted; undefined if there are more than `most`. No more are read: a volume has room for a million of them. */
+async function namesIn(folder: number, most: number): Promise<readonly string[] | undefined> {
+  const names: string[] = [];
+  for await (const { name } of await opendir(pathOf(folder))) {
+    if (names.length >= most) return undefined;
+    names.push(name);
+  }
+  return names.sort();
 }
 
 function joined(path: string, name: string): string {

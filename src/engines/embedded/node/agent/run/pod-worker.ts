@@ -85,7 +85,7 @@ export class PodWorker {
     if (pod.spec.nodeName === undefined) return placePod(this.#deps, pod, (event) => this.#deps.events.record(pod, event));
     if (pod.spec.nodeName !== this.#deps.node.name) return undefined;
     await this.#converge(key, pod, signal);
-    return { afterMs: safetyMs };
+    return { afterMs: safetyMs, routine: true };
   }
 
   #podAt(key: Key): NodePod | undefined {

@@ -1,0 +1,176 @@
+/** Events from pods to a receiver, over SQLite and in stepped time. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { prometheusMetrics } from "#lib/metrics.ts";
+import { annotationKeys, labelKeys, podConditions } from "#model/keys.ts";
+import type { SandboxEvent } from "#model/sandbox-event.ts";
+import type { Webhook } from "#sandbox/events/webhook.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { openSqliteHistory } from "#store/sqlite/store.ts";
+import { recordedLog } from "../../../test/world/recorded-log.ts";
+import { ServiceScene } from "../../../test/world/service-scene.ts";
+import { settle, SteppedClock } from "../../../test/world/stepped-clock.ts";
+import { Deliverer } from "./deliverer.ts";
+import { LifecycleRecorder } from "./lifecycle-recorder.ts";
+
+const hour = 3_600_000;
+const webhook: Webhook = {
+  id: "hook",
+  team: "",
+  name: "all",
+  url: "https://hooks.test/",
+  enabled: true,
+  events: ["created", "updated", "paused", "resumed", "killed"],
+  createdAt: "",
+  secret: "s",
+};
+
+/** A receiver that is there or not, and what it took. */
+class Receiver {
+  isUp = true;
+  readonly taken: SandboxEvent[] = [];
+  tries = 0;
+
+  typesOf(sandboxId: string): readonly string[] {
+    return this.taken.filter((event) => event.sandboxId === sandboxId).map(({ type }) => type);
+  }
+}
+
+function deliverer(history: HistoryStore, clock: SteppedClock, receiver: Receiver): Deliverer {
+  return new Deliverer({
+    events: history.events,
+    webhooks: async () => [webhook],
+    send: async (_, { event }) => {
+      receiver.tries++;
+      if (!receiver.isUp) return { kind: "refused", why: "down" };
+      receiver.taken.push(event);
+      return { kind: "accepted" };
+    },
+    clock,
+    log: recordedLog().log,
+    metrics: prometheusMetrics(new Registry()),
+    random: () => 0.5,
+  });
+}
+
+const anEvent = (sandboxId: string, type: SandboxEvent["type"], n: number): SandboxEvent => ({
+  id: `${sandboxId} ${type} ${n}`,
+  sandboxId,
+  type,
+  at: new Date(Date.parse("2026-01-01T00:00:00Z") + n).toISOString(),
+  team: "red",
+  user: "",
+  template: "base",
+  data: null,
+});
+
+async function stepped(clock: SteppedClock, ms: number, step: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += step) await clock.step(step);
+}
+
+test("a receiver that is down for an hour has every event then, in order for each sandbox, though the server was killed meanwhile", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "agentbox-events-"));
+  const file = join(folder, "history.db");
+  const clock = new SteppedClock();
+  const receiver = new Receiver();
+  let history = await openSqliteHistory({ file, clock, durability: "process-crash" });
+  let running = deliverer(history, clock, receiver);
+  receiver.isUp = false;
+  const types = ["created", "updated", "paused", "resumed", "killed"] as const;
+  for (const [n, type] of types.entries()) {
+    for (const id of ["a", "b", "c"]) await history.events.append(anEvent(id, type, n), ["hook"]);
+    await stepped(clock, 10 * 60_000, 30_000);
+    if (n !== 2) continue;
+    await running[Symbol.asyncDispose]();
+    await history.close();
+    history = await openSqliteHistory({ file, clock, durability: "process-crash" });
+    running = deliverer(history, clock, receiver);
+  }
+  expect(receiver.taken).toEqual([]);
+  expect(receiver.tries).toBeGreaterThan(3);
+  // Only the oldest of each sandbox is tried, later each time.
+  expect(receiver.tries).toBeLessThan(200);
+  receiver.isUp = true;
+  await stepped(clock, 15 * 60_000, 5000);
+  for (const id of ["a", "b", "c"]) expect(receiver.typesOf(id)).toEqual(types);
+  expect(await history.events.undelivered("hook", 10)).toEqual([]);
+  await running[Symbol.asyncDispose]();
+  await history.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("an event that is refused for three days is given up, stays visible, and lets the next of its sandbox pass", async () => {
+  const clock = new SteppedClock();
+  const receiver = new Receiver();
+  const history = await openSqliteHistory({ file: ":memory:", clock, durability: "process-crash" });
+  await using running = deliverer(history, clock, receiver);
+  receiver.isUp = false;
+  await history.events.append({ ...anEvent("a", "created", 0), at: new Date(clock.now()).toISOString() }, ["hook"]);
+  await stepped(clock, 73 * hour, 10 * 60_000);
+  expect(await history.events.undelivered("hook", 10)).toMatchObject([{ state: "dead", lastError: "down" }]);
+  receiver.isUp = true;
+  await history.events.append(anEvent("a", "killed", 1), ["hook"]);
+  running.wake();
+  await stepped(clock, 5000, 1000);
+  expect(receiver.typesOf("a")).toEqual(["killed"]);
+});
+
+async function recordedScene() {
+  const scene = await ServiceScene.open();
+  const history = await openSqliteHistory({ file: ":memory:", clock: scene.clock, durability: "process-crash" });
+  const record = { events: history.events, get: (id: string) => scene.history.get(id, { kind: "admin" }) };
+  const start = () =>
+    new LifecycleRecorder({
+      cache: scene.cache,
+      history: record,
+      webhooks: async () => [],
+      onStored: () => {},
+      clock: scene.clock,
+      log: recordedLog().log,
+    });
+  const typesOf = async (sandboxId: string) => (await history.events.newestOf(sandboxId, 50)).map(({ type }) => type).toReversed();
+  return { scene, history, start, typesOf };
+}
+
+const started = { [annotationKeys.startedAt]: "2026-01-01T00:00:00.000Z" };
+const frozen = { conditions: [{ type: podConditions.paused, status: "True" as const }] };
+
+test("what happens to a sandbox is noted as it happens", async () => {
+  const { scene, start, typesOf } = await recordedScene();
+  await using _ = scene;
+  const recorder = start();
+  await scene.sandbox("i-1", { annotations: started });
+  await settle();
+  expect(await typesOf("i-1")).toEqual(["created"]);
+  await scene.change("i-1", { annotations: { [annotationKeys.paused]: scene.now } });
+  await scene.report("i-1", frozen);
+  await scene.change("i-1", { annotations: { [annotationKeys.paused]: null } });
+  await scene.report("i-1", { conditions: [] });
+  await scene.change("i-1", { labels: { [labelKeys.sandboxPhase]: "stopping" } });
+  await settle();
+  expect(await typesOf("i-1")).toEqual(["created", "paused", "resumed", "killed"]);
+  await recorder[Symbol.asyncDispose]();
+});
+
+test("what happened while no process looked is noted by the next, also the end of a sandbox whose pod is gone", async () => {
+  const { scene, start, typesOf } = await recordedScene();
+  await using _ = scene;
+  const first = start();
+  await scene.sandbox("i-1", { annotations: started });
+  await scene.sandbox("i-2", { annotations: started });
+  await settle();
+  await first[Symbol.asyncDispose]();
+  await scene.change("i-1", { annotations: { [annotationKeys.paused]: scene.now } });
+  await scene.report("i-1", frozen);
+  await scene.record("i-3");
+  const recorder = start();
+  await scene.clock.step(31_000);
+  await settle();
+  expect(await typesOf("i-1")).toEqual(["created", "paused"]);
+  expect(await typesOf("i-2")).toEqual(["created"]);
+  expect(await typesOf("i-3")).toEqual([]);
+  await recorder[Symbol.asyncDispose]();
+});

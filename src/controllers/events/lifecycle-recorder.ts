@@ -1,0 +1,149 @@
+/**
+ * Notes what happens to sandboxes, as their pods tell it, in the order in which it happens. What happened while no process looked is told when one
+ * looks again: the state of a pod is compared with what is stored, and of sandboxes that are gone the history has the end.
+ */
+import { type Clock, sleep } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import { sandboxIdOf } from "#model/claimed-pod.ts";
+import type { Pod } from "#model/pod.ts";
+import type { SandboxEvent } from "#model/sandbox-event.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
+import { after, endOf, eventsOf, toldBy, type Told } from "#sandbox/events/plan-events.ts";
+import { isFor, type Webhook } from "#sandbox/events/webhook.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+
+export interface RecorderDeps {
+  readonly cache: Pick<SandboxCache, "pods" | "podsOfSandbox">;
+  readonly history: Pick<HistoryStore, "events" | "get">;
+  /** Those that there are now. */
+  readonly webhooks: () => Promise<readonly Webhook[]>;
+  /** Called when there is something to deliver. */
+  readonly onStored: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The database or the object server does not answer: everything waits, and nothing is lost. */
+const pauseMs = 1000;
+/** Sandboxes that went away without a pod to tell it. */
+const sweepMs = 30_000;
+/** More states of one sandbox that wait than any has; above it the newest are enough. */
+const mostStates = 64;
+const mostStored = 200;
+const sweepPage = 200;
+
+export class LifecycleRecorder implements AsyncDisposable {
+  readonly #deps: RecorderDeps;
+  /** States that are not looked at yet, by sandbox. */
+  readonly #waiting = new Map<string, Pod[]>();
+  readonly #told = new Map<string, Told>();
+  readonly #ended = new AbortController();
+  readonly #running: Promise<unknown>;
+  readonly #remove: () => void;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(deps: RecorderDeps) {
+    this.#deps = deps;
+    const registration = deps.cache.pods.onChange((now, before) => {
+      if (now !== undefined) this.#see(now);
+      const gone = before && sandboxIdOf(before);
+      if (gone !== undefined && (now === undefined || sandboxIdOf(now) !== gone)) this.#told.delete(gone);
+    });
+    this.#remove = () => registration.remove();
+    this.#running = Promise.all([this.#record(), this.#sweep()]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#remove();
+    this.#ended.abort();
+    this.#wake.resolve();
+    await this.#running;
+  }
+
+  #see(pod: Pod): void {
+    const sandboxId = sandboxIdOf(pod);
+    if (sandboxId === undefined) return;
+    const states = this.#waiting.get(sandboxId) ?? [];
+    states.push(pod);
+    if (states.length > mostStates) states.shift();
+    this.#waiting.set(sandboxId, states);
+    this.#wake.resolve();
+  }
+
+  async #record(): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      const next = this.#waiting.entries().next().value;
+      if (next === undefined) {
+        this.#wake = Promise.withResolvers<void>();
+        await this.#wake.promise;
+        continue;
+      }
+      const [sandboxId, states] = next;
+      const [pod] = states;
+      if (pod !== undefined && !(await this.#done(() => this.#recordPod(sandboxId, pod)))) continue;
+      states.shift();
+      if (states.length === 0) this.#waiting.delete(sandboxId);
+    }
+  }
+
+  async #recordPod(sandboxId: string, pod: Pod): Promise<void> {
+    const told = await this.#toldOf(sandboxId);
+    await this.#store(sandboxId, told, eventsOf(told, pod, this.#deps.clock.now()));
+  }
+
+  async #toldOf(sandboxId: string): Promise<Told> {
+    return this.#told.get(sandboxId) ?? toldBy(await this.#deps.history.events.newestOf(sandboxId, mostStored));
+  }
+
+  async #store(sandboxId: string, before: Told, events: readonly SandboxEvent[]): Promise<void> {
+    const { history, webhooks, onStored } = this.#deps;
+    let told = before;
+    for (const event of events) {
+      const ids = (await webhooks()).filter((webhook) => isFor(webhook, event)).map(({ id }) => id);
+      await history.events.append(event, ids);
+      told = after(told, event);
+      if (ids.length > 0) onStored();
+    }
+    if (told.isKilled) this.#told.delete(sandboxId);
+    else this.#told.set(sandboxId, told);
+  }
+
+  /** False, after a pause, if it has to be tried again. */
+  async #done(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (this.#ended.signal.aborted) return true;
+      this.#deps.log.warn({ error }, "an event of a sandbox could not be noted; it is tried again");
+      await sleep(this.#deps.clock, pauseMs, this.#ended.signal).catch(() => {});
+      return false;
+    }
+  }
+
+  /** First at once: the process before this one may have ended in the middle of anything. */
+  async #sweep(): Promise<void> {
+    const { clock, cache } = this.#deps;
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      await this.#done(async () => {
+        let last = "";
+        for (;;) {
+          const ids = await this.#deps.history.events.unended(last, sweepPage);
+          for (const id of ids) if (!signal.aborted && cache.podsOfSandbox(id).next().done === true) await this.#tellEnd(id);
+          last = ids.at(-1) ?? "";
+          if (ids.length < sweepPage || signal.aborted) return;
+        }
+      });
+      await sleep(clock, sweepMs, signal).catch(() => {});
+    }
+  }
+
+  async #tellEnd(sandboxId: string): Promise<void> {
+    const record = await this.#deps.history.get(sandboxId, { kind: "admin" });
+    if (record === undefined) return;
+    const told = toldBy(await this.#deps.history.events.newestOf(sandboxId, mostStored));
+    await this.#store(sandboxId, told, endOf(told, record, this.#deps.clock.now()));
+  }
+}

@@ -1,0 +1,36 @@
+/** What becomes of a delivery after it was tried. Pure. */
+import type { Webhook } from "#sandbox/events/webhook.ts";
+import type { Delivery, FailedDelivery } from "#store/events/event-store.ts";
+import type { SendOutcome } from "./send-webhook.ts";
+
+export interface Tried {
+  readonly delivery: Pick<Delivery, "attempts" | "event">;
+  /** Undefined: it was deleted. */
+  readonly webhook: Pick<Webhook, "enabled"> | undefined;
+  /** Undefined: it was not sent. */
+  readonly outcome: SendOutcome | undefined;
+  readonly nowMs: number;
+  /** How long to wait after so many failures. */
+  readonly backoff: (failures: number) => number;
+}
+
+export type DeliveryPlan =
+  | { readonly kind: "done"; readonly result?: "delivered" }
+  | { readonly kind: "again"; readonly failure: FailedDelivery; readonly result?: "failed" | "dead" };
+
+export const giveUpMs = 3 * 24 * 3_600_000;
+/** A webhook that is switched off is looked at again so often. */
+const offMs = 60_000;
+
+export function planDelivery({ delivery, webhook, outcome, nowMs, backoff }: Tried): DeliveryPlan {
+  if (webhook === undefined) return { kind: "done" };
+  if (outcome?.kind === "accepted") return { kind: "done", result: "delivered" };
+  const isDead = nowMs - Date.parse(delivery.event.at) >= giveUpMs;
+  if (outcome === undefined) {
+    const failure = { attempts: delivery.attempts, dueMs: isDead ? nowMs : nowMs + offMs, error: "the webhook is switched off", isDead };
+    return { kind: "again", failure, ...(isDead && { result: "dead" as const }) };
+  }
+  const attempts = delivery.attempts + 1;
+  const dueMs = isDead ? nowMs : nowMs + backoff(attempts);
+  return { kind: "again", failure: { attempts, dueMs, error: outcome.why, isDead }, result: isDead ? "dead" : "failed" };
+}

@@ -1,0 +1,85 @@
+/**
+ * Events of sandboxes and webhooks (ADR 90). One process at a time does it, the one that runs the controllers.
+ * - `lifecycle-recorder.ts`  notes what happens          - `deliverer.ts`     brings it to webhooks
+ * - `plan-delivery.ts`       what becomes of a delivery  - `send-webhook.ts`  one request
+ * - `sandbox/events/`        what a pod tells, and webhooks as they are stored
+ */
+import type { ObjectClient } from "#kube/object-client.ts";
+import type { Random } from "#lib/backoff.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
+import type { Logger } from "#lib/log.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import { Secrets } from "#model/core-kinds.ts";
+import { webhookLabel } from "#model/keys.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
+import { storedWebhook, type Webhook } from "#sandbox/events/webhook.ts";
+import type { HistoryStore } from "#store/history-store.ts";
+import { Deliverer } from "./deliverer.ts";
+import { LifecycleRecorder } from "./lifecycle-recorder.ts";
+import { webhookSender } from "./send-webhook.ts";
+
+export interface EventsOptions {
+  readonly client: Pick<ObjectClient, "list">;
+  readonly cache: Pick<SandboxCache, "pods" | "podsOfSandbox">;
+  readonly history: Pick<HistoryStore, "events" | "get">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+  /** Where webhooks are stored. */
+  readonly webhookNamespace: string;
+  /** Hosts that webhooks may be at though their addresses are not public. */
+  readonly webhookHosts: readonly string[];
+}
+
+/** A webhook that was made, changed or deleted counts from so long after it on. */
+const freshMs = 1000;
+const keptMs = 7 * 24 * 3_600_000;
+const pruneEveryMs = 3_600_000;
+const pruneAtOnce = 1000;
+
+export function startEvents(options: EventsOptions): AsyncDisposable {
+  const { history, clock, log } = options;
+  const webhooks = webhookList(options);
+  const sender = webhookSender(options.webhookHosts);
+  const deliverer = new Deliverer({ ...options, webhooks, events: history.events, send: sender.send });
+  const recorder = new LifecycleRecorder({ cache: options.cache, history, webhooks, clock, log, onStored: () => deliverer.wake() });
+  const ended = new AbortController();
+  const pruning = prune(options, ended.signal);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      ended.abort();
+      await recorder[Symbol.asyncDispose]();
+      await deliverer[Symbol.asyncDispose]();
+      await sender[Symbol.asyncDispose]();
+      await pruning;
+    },
+  };
+}
+
+function webhookList({ client, clock, webhookNamespace: namespace }: EventsOptions): () => Promise<readonly Webhook[]> {
+  let kept: { readonly atMs: number; readonly list: Promise<readonly Webhook[]> } | undefined;
+  const read = async (): Promise<readonly Webhook[]> => {
+    const { items } = await client.list(Secrets, { namespace, labelSelector: `${webhookLabel}=true` });
+    return items.flatMap((secret) => storedWebhook(secret) ?? []);
+  };
+  return () => {
+    if (kept === undefined || clock.now() - kept.atMs >= freshMs) {
+      kept = { atMs: clock.now(), list: read() };
+      // A failed read is not kept.
+      kept.list.catch(() => (kept = undefined));
+    }
+    return kept.list;
+  };
+}
+
+async function prune({ history, clock, log }: EventsOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      while (!signal.aborted && (await history.events.prune(clock.now() - keptMs, pruneAtOnce)) === pruneAtOnce) continue;
+    } catch (error) {
+      log.warn({ error }, "old events could not be forgotten");
+    }
+    await sleep(clock, pruneEveryMs, signal).catch(() => {});
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The port to events of sandboxes and to their deliveries, in the database of the history.
+ * - E1 An event is stored once, by its id, however often it is told; the order in which events of a sandbox are stored is their order.
+ * - E2 A delivery that was begun is there until it succeeded or was given up, whatever dies meanwhile.
+ * - E3 Of the deliveries of one webhook for one sandbox, only the oldest is due.
+ */
+import type { SandboxEvent, SandboxEventType } from "#model/sandbox-event.ts";
+import type { HistoryScope } from "../history-store.ts";
+
+export interface EventQuery {
+  readonly scope: HistoryScope;
+  readonly sandboxId?: string;
+  readonly types?: readonly SandboxEventType[];
+  readonly offset: number;
+  /** 1 to 100. */
+  readonly limit: number;
+  readonly order: "newest" | "oldest";
+}
+
+export interface Delivery {
+  readonly id: number;
+  readonly webhook: string;
+  /** How often it was tried. */
+  readonly attempts: number;
+  readonly event: SandboxEvent;
+}
+
+export interface DeliveryView extends Delivery {
+  readonly state: "pending" | "dead";
+  /** When it is tried next; of a dead one, when it was given up. ISO 8601. */
+  readonly dueAt: string;
+  readonly lastError?: string;
+}
+
+export interface FailedDelivery {
+  readonly attempts: number;
+  readonly dueMs: number;
+  readonly error: string;
+  /** Given up: others of its sandbox go on, and it stays visible. */
+  readonly isDead: boolean;
+}
+
+/** Every method may throw a HistoryError. */
+export interface EventStore {
+  /** Stores the event and a delivery for each webhook. What is there already stays as it is. Resolves when it outlives this process. */
+  append(event: SandboxEvent, webhooks: readonly string[]): Promise<void>;
+  /** The newest events of one sandbox, newest first. */
+  newestOf(sandboxId: string, limit: number): Promise<readonly SandboxEvent[]>;
+  /** Ids of sandboxes that have an event and none of their end, in order, behind `after`. */
+  unended(after: string, limit: number): Promise<readonly string[]>;
+  list(query: EventQuery): Promise<readonly SandboxEvent[]>;
+  /** Deliveries whose time has come. */
+  due(nowMs: number, limit: number): Promise<readonly Delivery[]>;
+  /** When the next delivery is due, of all that are not given up; undefined: there is none. */
+  nextDueMs(): Promise<number | undefined>;
+  delivered(id: number): Promise<void>;
+  failed(id: number, failure: FailedDelivery): Promise<void>;
+  /** What is not delivered of a webhook, oldest first. */
+  undelivered(webhook: string, limit: number): Promise<readonly DeliveryView[]>;
+  dropWebhook(webhook: string): Promise<void>;
+  /** Forgets events from before this moment that are delivered or given up; resolves with how many. */
+  prune(olderThanMs: number, limit: number): Promise<number>;
+}

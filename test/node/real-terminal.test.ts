@@ -1,0 +1,77 @@
+/** The command line in a real terminal, over a real server with real sandboxes. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { join } from "node:path";
+import { TmuxWindow } from "../world/tmux.ts";
+import { UpProcess } from "../world/up-process.ts";
+
+const up = await UpProcess.onNewFolder();
+const root = join(import.meta.dirname, "../..");
+
+beforeAll(async () => {
+  await up.start();
+}, 180_000);
+afterAll(() => up[Symbol.asyncDispose](), 180_000);
+
+function window(cols = 100, rows = 30): Promise<TmuxWindow> {
+  return TmuxWindow.open({ cols, rows, env: { AGENTBOX_HOME: up.home, PATH: `${root}/bin:${process.env["PATH"] ?? ""}` } });
+}
+
+test("a shell has the window's size and follows it, Ctrl-C ends what runs in it and not the shell, and its exit code is the command's", async () => {
+  await using terminal = await window();
+  await terminal.enter("agentbox shell base");
+  await terminal.shows(/[#$] *$/m);
+  await terminal.enter("stty size");
+  await terminal.shows(/^30 100$/m);
+  await terminal.resize(120, 40);
+  await terminal.enter("sleep 1; stty size");
+  await terminal.shows(/^40 120$/m);
+  await terminal.enter("sleep 600; echo interrupted: $?");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await terminal.press("C-c");
+  await terminal.enter("echo code: $?");
+  await terminal.shows("code: 130");
+  await terminal.enter("exit 7");
+  await terminal.shows("ready>");
+  await terminal.enter("echo it was $?");
+  await terminal.shows("it was 7");
+}, 120_000);
+
+test("Tab completes commands and the ids of live sandboxes", async () => {
+  const id = (await up.agentbox("run", "base")).stdout.trim();
+  await using terminal = await window();
+  await terminal.enter('source <(agentbox completion bash); complete -p agentbox >/dev/null && echo "completion is $((1+1))"');
+  await terminal.shows("completion is 2");
+  await terminal.press("C-l");
+  await terminal.enter(`: ${id}`);
+  await terminal.press(..."agentbox insp".split("").map((key) => (key === " " ? "Space" : key)), "Tab");
+  await terminal.shows("agentbox inspect");
+  await terminal.press(...id.slice(0, -2).split(""), "Tab");
+  await terminal.shows(new RegExp(`agentbox inspect ${id}`));
+  await up.agentbox("rm", id);
+}, 120_000);
+
+test.each([
+  [80, 24],
+  [200, 60],
+])(
+  "the live view fits a terminal of %i columns and %i lines, filters, and gives the terminal back",
+  async (cols, rows) => {
+    const id = (await up.agentbox("run", "base")).stdout.trim();
+    await using terminal = await window(cols, rows);
+    await terminal.enter("echo before; agentbox");
+    await terminal.shows(id.slice(0, 12));
+    const screen = await terminal.screen();
+    expect(screen.length).toBeLessThanOrEqual(rows);
+    expect(Math.max(...screen.map((line) => Array.from(line).length))).toBeLessThanOrEqual(cols);
+    await terminal.press("/");
+    await terminal.press(..."nothing-has-this".split(""));
+    await expect.poll(async () => (await terminal.screen()).join("\n").includes(id.slice(0, 12))).toBe(false);
+    await terminal.press("Escape");
+    await terminal.press("q");
+    await terminal.shows("ready>");
+    await terminal.enter("echo back");
+    await terminal.shows(/^back$/m);
+    await up.agentbox("rm", id);
+  },
+  120_000,
+);
