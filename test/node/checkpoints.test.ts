@@ -183,7 +183,7 @@ describe("a checkpoint", () => {
     // The folder of the process that runs is there, and nothing is in it; those of the killed ones are gone.
     const drafts = (await left("tmp")).filter((name) => name !== "owners");
     expect(drafts).toHaveLength(1);
-    expect(await left(`tmp/${drafts[0] ?? ""}`)).toEqual([]);
+    await expect.poll(() => left(`tmp/${drafts[0] ?? ""}`)).toEqual([]);
   });
 
   async function phasesOf(sandboxId: string): Promise<readonly string[]> {

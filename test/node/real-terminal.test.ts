@@ -33,7 +33,7 @@ test("a shell has the window's size and follows it, Ctrl-C ends what runs in it 
   await terminal.enter("exit 7");
   await terminal.shows("ready>");
   await terminal.enter("echo it was $?");
-  await terminal.shows("it was 7");
+  expect(await terminal.shows("it was 7")).toContain("it was 7");
 }, 120_000);
 
 test("Tab completes commands and the ids of live sandboxes", async () => {
@@ -46,7 +46,7 @@ test("Tab completes commands and the ids of live sandboxes", async () => {
   await terminal.press(..."agentbox insp".split("").map((key) => (key === " " ? "Space" : key)), "Tab");
   await terminal.shows("agentbox inspect");
   await terminal.press(...id.slice(0, -2).split(""), "Tab");
-  await terminal.shows(new RegExp(`agentbox inspect ${id}`));
+  expect(await terminal.shows(`agentbox inspect ${id}`)).toContain(id);
   await up.agentbox("rm", id);
 }, 120_000);
 

@@ -2,7 +2,7 @@
 import type { Stats } from "node:fs";
 import { lstat, readdir, unlink } from "node:fs/promises";
 import { ImageError } from "../image-error.ts";
-import { bytesOf, joinPath, latin1Of } from "../layer/layer-path.ts";
+import { bytesOf, joinPath, latin1Of, printable } from "../layer/layer-path.ts";
 import type { LayerLimits } from "../layer/limits.ts";
 import { isWhiteout, type OverlayMarks } from "../layer/overlay-marks.ts";
 
@@ -13,6 +13,8 @@ export interface CopyFacts {
   readonly diskBytes: number;
 }
 
+/** With room for where layers lie: longer ones could not be reached by their paths. */
+const longestPath = 3800;
 /** Of stat's blocks. */
 const statBlockSize = 512;
 
@@ -36,6 +38,12 @@ export async function prepareCopy(folder: string, marks: OverlayMarks, limits: L
   for (let path = folders.pop(); path !== undefined; path = folders.pop()) {
     for (const name of await readdir(bytesOf(path === "" ? root : `${root}/${path}`), { encoding: "latin1" })) {
       const inside = joinPath(path, name);
+      if (inside.length > longestPath) {
+        throw new ImageError(
+          "too_large",
+          `${printable(inside)} is a path of more than ${longestPath} bytes, which is more than an image may have`,
+        );
+      }
       const place = bytesOf(`${root}/${inside}`);
       const stat = await lstat(place);
       if (stat.isBlockDevice() || (stat.isCharacterDevice() && !isWhiteout(marks, place, stat))) {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,4 +83,23 @@ test.runIf(asRoot)("one of the machine itself has its changes alone, and stands 
   });
   expect(other?.id, "the same files on nothing are another image").not.toBe(record.id);
   expect(readdirSync(join(folder, "images/layers"))).toHaveLength(2);
+});
+
+test.runIf(asRoot)("folders nested deeper than any path leave nothing behind, and the next process can open the store", async () => {
+  const base = await based();
+  const deep = async (to: string): Promise<void> => {
+    // As `cp` leaves them when it cannot go on.
+    execFileSync("python3", [
+      "-c",
+      "import os,sys\nos.chdir(sys.argv[1])\nfor _ in range(60): os.mkdir('d' * 200); os.chdir('d' * 200)",
+      to,
+    ]);
+    throw new Error("File name too long");
+  };
+  await expect(store.saveCheckpoint({ name, base, expectedBytes: 0, copy: deep })).rejects.toThrow("File name too long");
+  await expect(store.saveCheckpoint({ name, base, expectedBytes: 0, copy: (to) => deep(to).catch(() => {}) })).rejects.toMatchObject({
+    code: "too_large",
+  });
+  const tmp = join(folder, "images/tmp");
+  expect(readdirSync(tmp).flatMap((one) => (one === "owners" ? [] : readdirSync(join(tmp, one))))).toEqual([]);
 });

@@ -3,9 +3,11 @@
  * process has a folder of its own under `tmp`, held by a lock. A folder without a holder was left by a process that died; the next
  * process removes it.
  */
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Clock } from "#lib/clock.ts";
 import { hasCode } from "#lib/native/files.ts";
 import { type FileLock, FileLocks } from "./locks.ts";
@@ -53,11 +55,11 @@ export class Scratch implements AsyncDisposable {
       if (hasCode(error, "ENOENT")) return;
       throw error;
     }
-    await rm(trash, { recursive: true, force: true });
+    await removeTree(trash);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await removeTree(this.#folder);
     await this.#lock[Symbol.asyncDispose]();
   }
 }
@@ -67,7 +69,17 @@ async function sweep(tmp: string, owners: FileLocks): Promise<void> {
   for (const name of new Set(named)) {
     const lock = name === ownersFolder ? undefined : await owners.tryAcquire(name, "exclusive");
     if (lock === undefined) continue;
-    await rm(join(tmp, name), { recursive: true, force: true });
+    await removeTree(join(tmp, name));
     await lock[Symbol.asyncDispose]();
+  }
+}
+
+/** A copy of a sandbox's files may have folders that are nested deeper than the longest path that Node can pass; `rm` goes down step by step. */
+async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!hasCode(error, "ENAMETOOLONG")) throw error;
+    await promisify(execFile)("rm", ["-rf", "--one-file-system", "--", path]);
   }
 }

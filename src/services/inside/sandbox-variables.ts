@@ -16,8 +16,8 @@ export interface SandboxVariablesDeps {
   readonly tokens: Pick<SandboxTokens, "accessTokenOf">;
 }
 
-/** A sandbox that uses all of its processor may take its time. */
-const timeoutMs = 10_000;
+/** As long as a command of the runtime may take: a daemon that was armed just now starts first, and on an emulated machine that took more than ten seconds. */
+const timeoutMs = 30_000;
 /** More than a create takes. */
 const maxBytes = 2 * 1024 * 1024;
 

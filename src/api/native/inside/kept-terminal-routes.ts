@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import { text } from "#model/schema-builders.ts";
 import type { ExecTokens } from "#services/inside/exec-tokens.ts";
 import type { JoinTerminal } from "#services/inside/kept-terminals.ts";
 import type { SandboxInside } from "#services/inside/sandbox-inside.ts";
@@ -25,7 +26,9 @@ export interface KeptTerminalRoutesDeps {
 }
 
 const pid = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: "Process id of the terminal's command in the sandbox." });
-const terminalParams = closed({ ...sandboxParams.properties, pid }, "Which terminal.");
+/** Paths have texts. */
+const pidText = text("Process id of the terminal's command in the sandbox.", { pattern: "^[1-9][0-9]{0,9}$" });
+const terminalParams = closed({ ...sandboxParams.properties, pid: pidText }, "Which terminal.");
 const terminalSchema = named(
   "Terminal",
   open({ pid, command: Type.Array(Type.String(), { description: "Program and arguments." }) }, "A terminal that runs."),
@@ -83,7 +86,7 @@ function endRoute({ inside }: KeptTerminalRoutesDeps): Route {
     answers: [{ status: 204, description: "It ends." }],
     errors,
     handle: async ({ caller, params, reply }) => {
-      await inside.endTerminal(caller(), params.sandboxId, { pid: params.pid }, requestSignal(reply));
+      await inside.endTerminal(caller(), params.sandboxId, { pid: Number(params.pid) }, requestSignal(reply));
     },
   });
 }
@@ -99,7 +102,9 @@ function tokenRoute({ inside, joinTokens }: KeptTerminalRoutesDeps): Route {
     body: terminalSizeSchema,
     answers: [{ status: 201, description: "The right.", schema: execTokenResultSchema }],
     errors,
-    handle: async ({ caller, params: { sandboxId, pid: wanted }, body: { rows = 24, cols = 80 }, reply }) => {
+    handle: async ({ caller, params, body: { rows = 24, cols = 80 }, reply }) => {
+      const { sandboxId } = params;
+      const wanted = Number(params.pid);
       // Fails for another tenant's sandbox, so that no token is issued for it.
       const terminals = await inside.listTerminals(caller(), sandboxId, {}, requestSignal(reply));
       if (!terminals.some((one) => one.pid === wanted)) throw new ServiceError("not_found", `the sandbox has no terminal ${wanted}`);
@@ -127,7 +132,7 @@ function joinRoute(deps: KeptTerminalRoutesDeps): Route {
     handle: async ({ params: { sandboxId, pid: wanted }, query: { token }, request, reply }) => {
       checkHandshake(request, reply);
       const grant = deps.joinTokens.redeem(token, sandboxId);
-      if (grant === undefined || grant.command.pid !== wanted) {
+      if (grant === undefined || grant.command.pid !== Number(wanted)) {
         throw new ServiceError(
           "unauthenticated",
           "this token is invalid: it was used, is older than 30 seconds, or its key was revoked. Request a new one",

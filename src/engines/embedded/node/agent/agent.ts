@@ -23,7 +23,7 @@ import type { Random } from "#lib/backoff.ts";
 import type { MonotonicClock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import { Pods } from "#model/pod.ts";
+import { type Pod, Pods } from "#model/pod.ts";
 import type { LostEnd } from "../node-life.ts";
 import type { PodRuntime } from "../pod-runtime.ts";
 import type { UsualLimits } from "./container/pod-slot.ts";
@@ -110,7 +110,8 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     {
       name: "node",
       reconcile: (key, signal) => worker.reconcile(key, signal),
-      sources: [changesOf(informer)],
+      // A pod that is not started yet goes before looks at thousands that run: a request may wait for it.
+      sources: [changesOf(informer, { rank: (key) => (isStarted(informer.get(key)) ? "usual" : "first") })],
       places: (key) => podPlaces(informer.get(key), options.teamOfPool),
     },
   );
@@ -159,4 +160,9 @@ function nodeLabels(nodeName: string): NodeLabels {
 function machineAddress(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   return addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1";
+}
+
+/** A pod that is gone counts as started: its removal has places of its own. */
+function isStarted(pod: Pod | undefined): boolean {
+  return pod === undefined || pod.status?.startTime !== undefined;
 }
