@@ -55,11 +55,13 @@ const ids = (json: unknown): string[] => (json as { readonly entries: AuditEntry
 test("I8: each caller reads the entries of its own team or user, and an admin all", async () => {
   await using reports = await Reports.open();
   const { api, scene } = reports;
-  await scene.history.audit.add([entry("e1"), entry("e2", { user: "bob" }), entry("e3", { team: "blue", user: "eve" })]);
+  // The last one is of a user of another team, who has the same name.
+  const namesake = entry("e4", { team: "blue", user: "ann" });
+  await scene.history.audit.add([entry("e1"), entry("e2", { user: "bob" }), entry("e3", { team: "blue", user: "eve" }), namesake]);
   const seen = async (by: "admin" | "ann" | "bob" | "eve", query = ""): Promise<string[]> =>
     ids((await api.ask(`GET /v1/audit${query}`, { by })).json);
-  expect(await seen("admin")).toEqual(["e3", "e2", "e1"]);
-  expect(await seen("ann")).toEqual(["e1"]);
+  expect(await seen("admin")).toEqual(["e4", "e3", "e2", "e1"]);
+  for (const query of ["", "?target=s1", "?keyId=k-ann"]) expect(await seen("ann", query)).toEqual(["e1"]);
   expect(await seen("bob")).toEqual(["e2"]);
   expect(await seen("eve", "?team=red")).toEqual([]);
   expect(await seen("eve", "?target=s1")).toEqual(["e3"]);

@@ -12,7 +12,7 @@ export const decisionMutants: readonly Mutant[] = [
       ["a request waits on after its client has left", '    signal.addEventListener("abort", onAbort, { once: true });\n', ""],
       ["a tenant with many requests gets all pods", "      line.rotate(waiter.request.tenant);\n", ""],
       ["a pod that comes back wakes nobody", "      reservation.cancel();\n      this.#dispatch(pool);", "      reservation.cancel();"],
-      ["requests at a removed pool wait on", 'if (waiter.places.size === 0) waiter.end({ kind: "gone" });', ""],
+      ["requests at a removed pool wait on", 'waiter.end({ kind: "gone" });', "{}"],
       ["a queue that has stopped takes requests", 'if (this.#isStopped) return { kind: "stopped" };', ""],
     ],
   ),
@@ -173,6 +173,6 @@ export const decisionMutants: readonly Mutant[] = [
   bugsIn(
     "src/services/builds/build-loop.ts",
     ["src/services/builds/template-builds.test.ts"],
-    [["builds of one team hold up those of all", ".run(owner.team, () =>", '.run("", () =>']],
+    [["builds of one team hold up those of all", ".run(owner.team, begin)", '.run("", begin)']],
   ),
 ].flat();

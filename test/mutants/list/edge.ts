@@ -190,7 +190,7 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   bugsIn(
     "src/services/inside/run-code.ts",
-    ["src/services/inside/sandbox-inside.test.ts"],
+    ["src/services/inside/run-code.test.ts"],
     [["a line of the interpreter may have no end", "    if (size > mostBytes) {", "    if (size > mostBytes && waiting.size === 0) {"]],
   ),
   bugsIn(
