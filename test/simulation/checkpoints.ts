@@ -6,7 +6,7 @@ import { type CheckpointImages, type CheckpointOrder, CheckpointRefused, type Ta
 import type { ObjectStore } from "#engines/embedded/store/object-store.ts";
 import { sleep } from "#lib/clock.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
-import { checkpointIdOf, checkpointImage, newCheckpointId } from "#model/checkpoint-image.ts";
+import { checkpointIdOf, checkpointImage } from "#model/checkpoint-image.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { finalizers, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -33,6 +33,7 @@ export class CheckpointWorld {
   readonly #deps: CheckpointWorldDeps;
   /** Id of a checkpoint to the sandbox whose files its image holds; empty: those of none. */
   readonly #images = new Map<string, string>();
+  #made = 0;
   /** As the store has them. */
   readonly #objects = new Map<string, Checkpoint>();
 
@@ -90,10 +91,12 @@ export class CheckpointWorld {
 
   async #want(pod: Pod, ttlAfterFinished: string | undefined): Promise<void> {
     const { store, trace } = this.#deps;
+    // As the service makes names, but the same ones in every run of a seed.
+    const name = `cp-${String(++this.#made).padStart(20, "0")}`;
     const [sandboxID = "", team = ""] = [sandboxIdOf(pod), pod.metadata.labels?.[labelKeys.team]];
     trace.add("client", `wants a checkpoint of ${sandboxID}`);
     await store.create(Checkpoints, {
-      metadata: { namespace, name: newCheckpointId(), labels: { [labelKeys.team]: team }, finalizers: [finalizers.checkpointImage] },
+      metadata: { namespace, name, labels: { [labelKeys.team]: team }, finalizers: [finalizers.checkpointImage] },
       spec: { sandboxID, ...(ttlAfterFinished === undefined ? {} : { ttlAfterFinished }) },
     });
   }

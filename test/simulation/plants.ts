@@ -62,7 +62,7 @@ export const plants: readonly PlantedBug[] = [
   {
     name: "lost-wake-ups",
     within: 60,
-    breaks: ["I3", "I5", "I6", "I7", "I9", "I10", "I11"],
+    breaks: ["I3", "I5", "I6", "I7", "I9", "I10", "I11", "E3", "K1"],
     plant: (reach) => {
       const after: Reach["clock"]["after"] = (ms, run) => reach.clock.after(ms, reach.random.chance(0.02) ? () => {} : run);
       return { ...reach, clock: { ...reach.clock, after } };
