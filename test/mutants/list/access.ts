@@ -319,7 +319,6 @@ export const accessMutants: readonly Mutant[] = [
     "src/services/webhooks/webhook-service.ts",
     ["src/services/webhooks/webhook-service.test.ts"],
     [
-      ["another team's webhook is there", 'team !== "" && team === caller.team && (', "(team !== null) && ("],
       ["another user's webhook is there", " && (caller.user === undefined || caller.user === user)", ""],
       ["the secret of a webhook is told", "const { secret: _, ...view } = webhook;", "const view = webhook;"],
       ["a team may have any number of webhooks", "limit !== undefined && used + 1 > limit", "limit === -1"],
