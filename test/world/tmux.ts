@@ -7,6 +7,11 @@ const execute = promisify(execFile);
 
 export class TmuxWindow implements AsyncDisposable {
   readonly #server = `agentbox-test-${randomUUID()}`;
+  readonly #env: NodeJS.ProcessEnv;
+
+  private constructor(env: NodeJS.ProcessEnv) {
+    this.#env = env;
+  }
 
   /** Runs a shell without settings of the machine's user. */
   static async open({
@@ -18,7 +23,8 @@ export class TmuxWindow implements AsyncDisposable {
     readonly rows: number;
     readonly env: Readonly<Record<string, string>>;
   }): Promise<TmuxWindow> {
-    const window = new TmuxWindow();
+    // tmux gives a new window the PATH of its client, whatever -e says.
+    const window = new TmuxWindow({ ...process.env, ...env });
     const variables = Object.entries({ ...env, PS1: "ready> ", TERM: "tmux-256color", LC_ALL: "C.UTF-8" }).flatMap(([name, value]) => [
       "-e",
       `${name}=${value}`,
@@ -65,6 +71,6 @@ export class TmuxWindow implements AsyncDisposable {
   }
 
   async #tmux(...words: readonly string[]): Promise<string> {
-    return (await execute("tmux", ["-L", this.#server, ...words])).stdout;
+    return (await execute("tmux", ["-L", this.#server, ...words], { env: this.#env })).stdout;
   }
 }
