@@ -113,7 +113,7 @@ function newTemplateId(): string {
 export async function uploadLink(deps: TemplateBuildsDeps, caller: Caller, template: string, hash: string): Promise<UploadLink> {
   ownTemplate(deps.book, caller, template);
   if (!filesHashPattern.test(hash)) throw wrong("hash", "the hash must have 64 lower-case hexadecimal digits");
-  const upload = { team: caller.team, hash };
+  const upload = { team: caller.team, user: caller.user, hash };
   return { present: (await deps.uploads.use(upload)) !== undefined, token: deps.tokens.tokenFor(upload) };
 }
 

@@ -5,6 +5,7 @@ import type { BuildStep, CopyStep, EnvStep, RunStep } from "#builds/build-step.t
 import { copyCommand, copyPlan } from "#builds/copy-plan.ts";
 import { changedMark, homeCommand, runCommand, userCommand, variablesCommand, variablesIn, workdirCommand } from "#builds/step-scripts.ts";
 import { formatDuration } from "#model/duration.ts";
+import type { Caller } from "#services/caller.ts";
 import type { BuildSandbox, StepOutcome } from "./build-sandbox.ts";
 import { checkArchive } from "./check-archive.ts";
 import type { UploadStore } from "./upload-store.ts";
@@ -14,8 +15,7 @@ export interface StepDeps {
   readonly sandbox: BuildSandbox;
   /** Makes the sandbox if there is none yet. */
   readonly ready: () => Promise<void>;
-  /** Of the build's owner. */
-  readonly team: string;
+  readonly owner: Pick<Caller, "team" | "user">;
   readonly stepMs: number;
 }
 
@@ -90,9 +90,9 @@ async function runEnv(deps: StepDeps, number: number, { pairs }: EnvStep, contex
 }
 
 async function runCopy(deps: StepDeps, number: number, step: CopyStep, context: BuildContext): Promise<StepDone> {
-  const { uploads, sandbox, team, stepMs } = deps;
+  const { uploads, sandbox, owner, stepMs } = deps;
   const fail = (why: string): BuildFailure => new BuildFailure(number, `failed to copy '${step.source}' to '${step.target}': ${why}`);
-  const upload = await uploads.use({ team, hash: step.filesHash });
+  const upload = await uploads.use({ team: owner.team, user: owner.user, hash: step.filesHash });
   if (upload === undefined) throw fail("its files were not uploaded, or are no longer kept: build again");
   const archive = await checkArchive(uploads.read(upload));
   if (archive.kind === "bad") throw fail(`the archive of its files is refused: ${archive.why}`);

@@ -18,7 +18,8 @@ export async function assignTags(deps: TemplateBuildsDeps, caller: Caller, targe
   checkTags(tags);
   const template = ownTemplate(deps.book, caller, target);
   const from = name.tag ?? defaultTag;
-  const tagged = template.tags[from];
+  // Names such as `constructor` are tags too.
+  const tagged = Object.hasOwn(template.tags, from) ? template.tags[from] : undefined;
   if (tagged === undefined) {
     const available = Object.keys(template.tags);
     throw new ServiceError("not_found", `template ${template.name} has no tag ${JSON.stringify(from)}`, { field: "target", available });

@@ -2,6 +2,7 @@
 import { bugsIn, type Mutant } from "../mutant.ts";
 
 const story = ["src/services/builds/template-builds.test.ts"];
+const leftovers = ["src/services/builds/what-is-left.test.ts"];
 
 export const buildMutants: readonly Mutant[] = [
   ...bugsIn("src/services/builds/find-layer.ts", story, [
@@ -27,7 +28,28 @@ export const buildMutants: readonly Mutant[] = [
   ]),
   ...bugsIn("src/services/builds/upload-store.ts", story, [
     ["files have no largest size", "if (bytes <= maxBytes) done(null, chunk);", "if (bytes > 0) done(null, chunk);"],
-    ["files of all teams are the same", '.update(team).digest("hex").slice(0, 32)', '.update("").digest("hex").slice(0, 32)'],
+    ["files of all teams are the same", "join(this.#options.folder, hashOf(team))", 'join(this.#options.folder, "all")'],
+  ]),
+  ...bugsIn("src/services/builds/upload-store.ts", leftovers, [
+    ["files of all users of a team are the same", 'const owner = user === undefined ? ""', 'const owner = user !== "" ? ""'],
+  ]),
+  ...bugsIn("src/services/builds/template-builds.ts", leftovers, [
+    [
+      "requests of a team at once pass its limit",
+      "turns.run(caller.team, () => requestBuild(deps, caller, wish))",
+      "requestBuild(deps, caller, wish)",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/build-loop.ts", leftovers, [
+    ["cancelled builds add up", "if (build !== undefined) await this.#deps.shelf.tidy(build.templateId);", ""],
+    [
+      "steps of builds that are over are kept",
+      "const { sandboxId: _, request: __, ...rest } = build;",
+      "const { sandboxId: _, ...rest } = build;",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/shelf.ts", leftovers, [
+    ["layers that only a result needs are removed", "result === undefined ? layers : [...layers, result]", "layers"],
   ]),
   ...bugsIn("src/services/builds/request-build.ts", story, [
     [
