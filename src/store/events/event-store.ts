@@ -49,8 +49,8 @@ export interface EventStore {
   /** Ids of sandboxes that have an event and none of their end, in order, behind `after`. */
   unended(after: string, limit: number): Promise<readonly string[]>;
   list(query: EventQuery): Promise<readonly SandboxEvent[]>;
-  /** Deliveries whose time has come. */
-  due(nowMs: number, limit: number): Promise<readonly Delivery[]>;
+  /** Deliveries whose time has come, without those of some webhooks. */
+  due(nowMs: number, limit: number, without?: readonly string[]): Promise<readonly Delivery[]>;
   /** When the next delivery is due, of all that are not given up; undefined: there is none. */
   nextDueMs(): Promise<number | undefined>;
   delivered(id: number): Promise<void>;

@@ -124,13 +124,14 @@ export class SqlEventStore implements EventStore {
     return rows.map(eventIn);
   }
 
-  async due(nowMs: number, limit: number): Promise<readonly Delivery[]> {
+  async due(nowMs: number, limit: number, without: readonly string[] = []): Promise<readonly Delivery[]> {
+    const others = without.length === 0 ? "" : `AND d.webhook NOT IN (${without.map(() => "?").join(", ")})`;
     const rows = await this.#run(
       `SELECT d.id, d.webhook, d.attempts, e.body FROM agentbox_delivery d JOIN agentbox_event e ON e.seq = d.seq
-       WHERE d.dead = 0 AND d.due_ms <= ? AND e.${finished} AND NOT EXISTS
+       WHERE d.dead = 0 AND d.due_ms <= ? ${others} AND e.${finished} AND NOT EXISTS
          (SELECT 1 FROM agentbox_delivery b WHERE b.webhook = d.webhook AND b.sandbox_id = d.sandbox_id AND b.dead = 0 AND b.seq < d.seq)
        ORDER BY d.due_ms, d.seq LIMIT ?`,
-      [nowMs, limit],
+      [nowMs, ...without, limit],
     );
     return rows.map(deliveryIn);
   }

@@ -326,6 +326,17 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/controllers/events/deliverer.ts",
+    ["src/controllers/events/events.test.ts"],
+    [
+      [
+        "a slow receiver takes the places of all teams",
+        "this.#underWay.size >= atOnce || this.#isBusy(owner)",
+        "this.#underWay.size >= atOnce",
+      ],
+    ],
+  ),
+  bugsIn(
     "src/controllers/events/send-webhook.ts",
     ["src/controllers/events/send-webhook.test.ts"],
     [
