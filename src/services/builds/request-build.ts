@@ -11,6 +11,7 @@ import { type BuildRequest, isUnderWay, ownerOf, type StoredBuild, type StoredTe
 import { findBuilt } from "./find-built.ts";
 import { ownBuild, ownTemplate } from "./find-own.ts";
 import { checkFree } from "./publish-template.ts";
+import { checkTagRoom } from "./tag-room.ts";
 import type { BuildName, RequestBuild, RequestedBuild, TemplateBuildsDeps, UploadLink } from "./template-builds.ts";
 
 const limits = { steps: 500, bytes: 256 * 1024, tags: 50 } as const;
@@ -23,6 +24,7 @@ export async function requestBuild(deps: TemplateBuildsDeps, caller: Caller, wis
   const size = sizeOf(wish);
   checkRoom(deps, caller);
   const template = await templateFor(deps, caller, name.name, size);
+  checkTagRoom(template, tags);
   const build: StoredBuild = {
     buildId: randomUUID(),
     templateId: template.templateId,

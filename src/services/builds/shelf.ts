@@ -41,12 +41,29 @@ export class Shelf {
   /** Undefined: the template is gone. */
   async tag(templateId: string, buildId: string, tags: readonly string[], signal: AbortSignal): Promise<StoredTemplate | undefined> {
     const at = new Date(this.#deps.clock.now()).toISOString();
-    const tagged = await this.#deps.book.changeTemplate(templateId, (template) => ({
-      ...template,
-      ...sizeOf(this.#deps.book.build(buildId) ?? template),
-      tags: { ...template.tags, ...Object.fromEntries(tags.map((tag) => [tag, { buildId, at }])) },
-    }));
-    return tagged && (await this.#serve(tagged, buildId, signal));
+    let before: StoredTemplate | undefined;
+    const tagged = await this.#deps.book.changeTemplate(templateId, (template) => {
+      before = template;
+      const added = Object.fromEntries(tags.map((tag) => [tag, { buildId, at }]));
+      return { ...template, ...sizeOf(this.#deps.book.build(buildId) ?? template), tags: { ...template.tags, ...added } };
+    });
+    try {
+      return tagged && (await this.#serve(tagged, buildId, signal));
+    } catch (error) {
+      // A tag must not stand for a build that failed.
+      if (before !== undefined) await this.#untag(before, buildId, tags);
+      throw error;
+    }
+  }
+
+  /** Gives tags that still stand for the build what they stood for before. */
+  async #untag(before: StoredTemplate, buildId: string, tags: readonly string[]): Promise<void> {
+    const isMeant = (tag: string, of: StoredTemplate): boolean => tags.includes(tag) && of.tags[tag]?.buildId === buildId;
+    await this.#deps.book.changeTemplate(before.templateId, (template) => {
+      const others = Object.entries(template.tags).filter(([tag]) => !isMeant(tag, template));
+      const former = Object.entries(before.tags).filter(([tag]) => isMeant(tag, template));
+      return { ...template, ...sizeOf(before), tags: Object.fromEntries([...others, ...former]) };
+    });
   }
 
   /** Throws what the objects say; the removal of what is there goes on in the next sweep. */

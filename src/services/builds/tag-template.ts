@@ -4,6 +4,7 @@ import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { isUnderWay } from "./build-records.ts";
 import { ownTemplate } from "./find-own.ts";
+import { checkTagRoom } from "./tag-room.ts";
 import type { TemplateBuildsDeps, TemplateTag } from "./template-builds.ts";
 
 export function tagsOfTemplate({ book }: TemplateBuildsDeps, caller: Caller, name: string): readonly TemplateTag[] {
@@ -24,6 +25,7 @@ export async function assignTags(deps: TemplateBuildsDeps, caller: Caller, targe
     const available = Object.keys(template.tags);
     throw new ServiceError("not_found", `template ${template.name} has no tag ${JSON.stringify(from)}`, { field: "target", available });
   }
+  checkTagRoom(template, tags);
   const written = await deps.shelf.tag(template.templateId, tagged.buildId, tags, new AbortController().signal);
   if (written === undefined) throw new ServiceError("not_found", `there is no built template ${JSON.stringify(target)}`);
   const [first = from] = tags;

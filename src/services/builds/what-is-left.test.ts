@@ -1,5 +1,6 @@
 /** What requests that come together, users of one team and builds that are over leave of each other. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { builder, BuildScene } from "../../../test/world/build-scene.ts";
 
 let scene: BuildScene;
@@ -46,6 +47,26 @@ test("a tag that there is not cannot be passed on, whatever it is called", async
   await scene.build("app", [run("one")]);
   await expect(scene.builds.assignTags(builder, "app:constructor", ["x"])).rejects.toMatchObject({ code: "not_found" });
   expect(scene.builds.tags(builder, "app").map(({ tag }) => tag)).toEqual(["default"]);
+});
+
+test("a template has a bounded number of tags", async () => {
+  await scene.build("app", [run("one")]);
+  const tags = Array.from({ length: 199 }, (_, n) => `t${n}`);
+  await scene.builds.assignTags(builder, "app", tags);
+  await expect(scene.builds.assignTags(builder, "app", ["more"])).rejects.toMatchObject({ code: "limit_reached" });
+  await expect(scene.request("app:more")).rejects.toMatchObject({ code: "limit_reached" });
+  await scene.builds.assignTags(builder, "app:t7", ["t8"]);
+});
+
+test("a build that cannot be published fails, and its tags stand for what they stood for before", async () => {
+  const good = await scene.build("app:old", [run("one")]);
+  const { env = "" } = scene.book.template(good.templateId) ?? {};
+  const { metadata, ...rest } = await scene.store.get(SandboxTemplates, { name: env });
+  await scene.store.update(SandboxTemplates, { ...rest, metadata: { ...metadata, annotations: {} } });
+  const requested = await scene.builds.request(builder, { name: "app", tags: ["old", "new"] });
+  await scene.start(requested, [run("two")]);
+  expect((await scene.over(requested)).status).toBe("error");
+  expect(scene.builds.tags(builder, "app").map(({ tag, buildId }) => [tag, buildId])).toEqual([["old", good.buildId]]);
 });
 
 test("what a build was asked is forgotten when it is over, because it may hold secrets", async () => {

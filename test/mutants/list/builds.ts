@@ -49,6 +49,7 @@ export const buildMutants: readonly Mutant[] = [
     ],
   ]),
   ...bugsIn("src/services/builds/shelf.ts", leftovers, [
+    ["a build that failed keeps its tags", "if (before !== undefined) await this.#untag(before, buildId, tags);", ""],
     ["layers that only a result needs are removed", "result === undefined ? layers : [...layers, result]", "layers"],
   ]),
   ...bugsIn("src/services/builds/request-build.ts", story, [
