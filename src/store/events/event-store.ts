@@ -42,7 +42,7 @@ export interface FailedDelivery {
 
 /** Every method may throw a HistoryError. */
 export interface EventStore {
-  /** Stores the event and a delivery for each webhook. What is there already stays as it is. Resolves when it outlives this process. */
+  /** Stores the event and a delivery for each webhook, but for those of which very many wait. What is there already stays as it is. Resolves when it outlives this process. */
   append(event: SandboxEvent, webhooks: readonly string[]): Promise<void>;
   /** The newest events of one sandbox, newest first. */
   newestOf(sandboxId: string, limit: number): Promise<readonly SandboxEvent[]>;

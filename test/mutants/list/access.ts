@@ -337,6 +337,11 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/store/events/sql-event-store.ts",
+    ["src/store/events/sql-event-store.test.ts"],
+    [["any number of deliveries waits for a webhook", "LIMIT ?) AS waiting) < ?", "LIMIT ?) AS waiting) <= 1000000 + ?"]],
+  ),
+  bugsIn(
     "src/controllers/events/send-webhook.ts",
     ["src/controllers/events/send-webhook.test.ts"],
     [
