@@ -1,5 +1,5 @@
 /** One step of a build, done in its sandbox. */
-import { type BuildContext, expandVariables, joinedPath, withVariables } from "#builds/build-context.ts";
+import { type BuildContext, expandVariables, joinedPath, TooMuchText, withVariables } from "#builds/build-context.ts";
 import { BuildFailure } from "#builds/build-failure.ts";
 import type { BuildStep, CopyStep, EnvStep, RunStep } from "#builds/build-step.ts";
 import { copyCommand, copyPlan } from "#builds/copy-plan.ts";
@@ -45,7 +45,10 @@ export async function runStep(deps: StepDeps, number: number, step: BuildStep, c
     }
     case "workdir": {
       await deps.ready();
-      const path = joinedPath(context.workdir ?? "/", expandVariables(step.path, context.env));
+      const path = joinedPath(
+        context.workdir ?? "/",
+        bounded(number, () => expandVariables(step.path, context.env)),
+      );
       const done = await script(deps, number, workdirCommand(path, context.user), `the folder ${path} could not be made`);
       return { context: { ...context, workdir: path }, isChanged: done.stdout.includes(changedMark) };
     }
@@ -76,7 +79,7 @@ function lastLine({ stderr, stdout }: StepOutcome): string {
 async function runEnv(deps: StepDeps, number: number, { pairs }: EnvStep, context: BuildContext): Promise<BuildContext> {
   // Names that no earlier step has set are those of a login shell, such as PATH.
   const needsMachine = pairs.some(([, value]) => value.includes("$"));
-  if (!needsMachine) return withVariables(context, pairs, {});
+  if (!needsMachine) return bounded(number, () => withVariables(context, pairs, {}));
   await deps.ready();
   const { stdout } = await deps.sandbox.run({
     step: number,
@@ -86,7 +89,15 @@ async function runEnv(deps: StepDeps, number: number, { pairs }: EnvStep, contex
     timeoutMs: scriptMs,
     isQuiet: true,
   });
-  return withVariables(context, pairs, variablesIn(stdout));
+  return bounded(number, () => withVariables(context, pairs, variablesIn(stdout)));
+}
+
+function bounded<T>(number: number, expand: () => T): T {
+  try {
+    return expand();
+  } catch (error) {
+    throw error instanceof TooMuchText ? new BuildFailure(number, `step ${number}: ${error.message}`, { cause: error }) : error;
+  }
 }
 
 async function runCopy(deps: StepDeps, number: number, step: CopyStep, context: BuildContext): Promise<StepDone> {

@@ -69,6 +69,13 @@ test("a build that cannot be published fails, and its tags stand for what they s
   expect(scene.builds.tags(builder, "app").map(({ tag, buildId }) => [tag, buildId])).toEqual([["old", good.buildId]]);
 });
 
+test("variables that double each other fail their step", async () => {
+  const doubling = Array.from({ length: 40 }, () => ({ type: "ENV", args: ["A", "$A$A"] }));
+  const failed = await scene.build("app", [{ type: "ENV", args: ["A", "xx"] }, ...doubling]);
+  expect(failed.status).toBe("error");
+  expect(failed.reason?.message).toContain("the variables of a build");
+});
+
 test("what a build was asked is forgotten when it is over, because it may hold secrets", async () => {
   const good = await scene.build("app", [run("one")]);
   scene.machine.failing.add("two");

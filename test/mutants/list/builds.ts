@@ -5,6 +5,14 @@ const story = ["src/services/builds/template-builds.test.ts"];
 const leftovers = ["src/services/builds/what-is-left.test.ts"];
 
 export const buildMutants: readonly Mutant[] = [
+  ...bugsIn(
+    "src/builds/build-context.ts",
+    ["src/builds/build-context.test.ts"],
+    [
+      ["a value that names others has any size", "if (left < 0) throw new TooMuchText();", ""],
+      ["the variables of a build have any size", "if (size > mostVariableText) throw new TooMuchText();", ""],
+    ],
+  ),
   ...bugsIn("src/services/builds/find-layer.ts", story, [
     [
       "a layer of another team is used",
