@@ -79,9 +79,11 @@ export class BuildLoop implements AsyncDisposable {
     // One that waits for its turn finds out when it has come.
     if (running?.isBegun === true) await running.ended;
     await this.#fail(buildId, { message: why });
-    // Else builds that are asked for and cancelled would add up until the next sweep.
-    const build = this.#deps.book.build(buildId);
-    if (build !== undefined) await this.#deps.shelf.tidy(build.templateId);
+    // Else builds that are asked for and cancelled would add up until the next sweep, which does again what fails here.
+    const { book, shelf, log } = this.#deps;
+    const build = book.build(buildId);
+    if (build === undefined) return;
+    await shelf.tidy(build.templateId).catch((error: unknown) => log.warn({ error, buildId }, "old builds could not be removed"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

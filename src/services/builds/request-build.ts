@@ -142,9 +142,13 @@ export async function startBuild(deps: TemplateBuildsDeps, caller: Caller, name:
     .filter((one) => one.buildId !== build.buildId && isUnderWay(one) && one.createdAt <= build.createdAt)
     .filter(({ tags }) => tags.some((tag) => build.tags.includes(tag)))
     .toArray();
-  for (const one of older)
-    await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
-  deps.loop.run(build);
+  try {
+    for (const one of older)
+      await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
+  } finally {
+    // Its record says that it is under way.
+    deps.loop.run(build);
+  }
 }
 
 function checkRequest({ steps, startCmd, readyCmd }: BuildRequest): void {

@@ -4,6 +4,7 @@
  */
 import { defaultTag } from "#builds/template-name.ts";
 import type { Clock } from "#lib/clock.ts";
+import { ServiceError } from "#services/service-error.ts";
 import type { BuildBook } from "./build-book.ts";
 import type { BuildLogs } from "./build-logs.ts";
 import { type BuildResult, callerFor, isUnderWay, type StoredBuild, type StoredTemplate } from "./build-records.ts";
@@ -35,7 +36,8 @@ export class Shelf {
 
   /** Gives the build its tags, and its image to the Env of the template where that serves these. */
   async put(build: StoredBuild, _result: BuildResult, signal: AbortSignal): Promise<void> {
-    await this.tag(build.templateId, build.buildId, build.tags, signal);
+    const tagged = await this.tag(build.templateId, build.buildId, build.tags, signal);
+    if (tagged === undefined) throw new ServiceError("not_found", "the template was deleted while it was built");
   }
 
   /** Undefined: the template is gone. */

@@ -49,7 +49,7 @@ export const buildMutants: readonly Mutant[] = [
     ],
   ]),
   ...bugsIn("src/services/builds/build-loop.ts", leftovers, [
-    ["cancelled builds add up", "if (build !== undefined) await this.#deps.shelf.tidy(build.templateId);", ""],
+    ["cancelled builds add up", "await shelf.tidy(build.templateId).catch(", "await Promise.resolve().catch("],
     [
       "steps of builds that are over are kept",
       "const { sandboxId: _, request: __, ...rest } = build;",
