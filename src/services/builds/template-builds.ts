@@ -2,7 +2,7 @@
  * The use cases of template builds, as every API sees them. Each throws ServiceError.
  *
  * - `request-build.ts` a new build, its files, its start      - `read-builds.ts`   how builds and templates stand
- * - `tag-template.ts`  tags, and deleting a template          - `create-built.ts`  creates of sandboxes from built templates
+ * - `tag-template.ts`  tags, and deleting a template; `tag-room.ts`  - `create-built.ts`  creates of sandboxes from built templates
  * - `build-loop.ts`    runs builds: `run-build.ts` one build, `run-step.ts` one step, `build-sandbox.ts` where it runs, `find-base.ts` what it starts from,
  *                      `find-layer.ts` layers of earlier builds, `finish-build.ts` start and ready command
  * - `shelf.ts`         what remains of builds: `publish-template.ts`
