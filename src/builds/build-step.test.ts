@@ -34,6 +34,7 @@ describe("steps as clients send them", () => {
   test.each([
     [{ type: "ENV", args: ["A", "1", "B"] }, "step 3 (ENV): takes names and values in pairs, not 3 arguments"],
     [{ type: "ENV", args: ["A-B", "1"] }, 'step 3 (ENV): "A-B" is no name of a variable'],
+    [{ type: "ENV", args: ["__proto__", "1"] }, 'step 3 (ENV): "__proto__" is no name of a variable'],
     [{ type: "COPY", args: ["a", "b"] }, "step 3 (COPY): needs filesHash, 64 lower-case hexadecimal digits"],
     [{ type: "COPY", args: ["a", "b", "", "9"], filesHash: hash }, 'step 3 (COPY): mode "9" must be octal, such as 0755'],
     [{ type: "USER", args: ["a b"] }, 'step 3 (USER): "a b" is no name of a user'],

@@ -52,7 +52,8 @@ type StepType = (typeof stepTypes)[number];
 export const filesHashPattern = /^[0-9a-f]{64}$/;
 /** What a Linux account may be called, or a number. */
 const accountPattern = /^(?:[a-z_][a-z0-9_.-]{0,30}\$?|\d{1,10})$/i;
-const variablePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** An object cannot hold `__proto__` as others, and it would be lost without a word. */
+const variablePattern = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/;
 
 type Fail = (why: string) => never;
 

@@ -1,5 +1,5 @@
 /** What SWE-ReX's client asks of the daemon; `test/conformance/swerex.test.ts` has the client itself. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -55,6 +55,22 @@ async function run(command: string, more: object = {}): Promise<Record<string, u
   expect(body).not.toHaveProperty("swerexception");
   expect(status).toBe(200);
   return body;
+}
+
+test("a session that is closed while its shell starts leaves no shell", async () => {
+  const [script, pidFile] = [join(folder, "begin.sh"), join(folder, "pid")];
+  writeFileSync(script, `echo $$ > ${pidFile}\n`);
+  for (let round = 0; round < 5; round++) {
+    rmSync(pidFile, { force: true });
+    const created = ask("/create_session", { session: "brief", startup_source: [script], startup_timeout: 20 });
+    while ((await ask("/close_session", { session: "brief" })).status !== 200) continue;
+    expect((await created).status).toBe(511);
+    expect(isAlive(pidFile)).toBe(false);
+  }
+});
+
+function isAlive(pidFile: string): boolean {
+  return existsSync(pidFile) && existsSync(`/proc/${readFileSync(pidFile, "utf8").trim()}`);
 }
 
 describe("keys", () => {

@@ -53,6 +53,7 @@ describeDatabases("events", (databases) => {
     await events.append(event("e3", { sandboxId: "b" }), ["w"]);
     const due = async (nowMs: number) => (await events.due(nowMs, 10)).map((one) => `${one.webhook} ${one.event.id}`).toSorted();
     expect(await due(0)).toEqual(["v e1", "w e1", "w e3"]);
+    expect((await events.due(0, 10, ["w", "x"])).map((one) => one.webhook)).toEqual(["v"]);
     const first = (await events.due(0, 10)).find(({ webhook, event: { id } }) => webhook === "w" && id === "e1");
     await events.failed(first?.id ?? 0, { attempts: 1, dueMs: 5000, error: "no", isDead: false });
     expect(await due(4999)).toEqual(["v e1", "w e3"]);

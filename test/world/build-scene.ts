@@ -46,6 +46,8 @@ export class BuildMachine {
   readonly sandboxes: MachineSandbox[] = [];
   readonly ran: string[] = [];
   readonly layers = new Map<string, string>();
+  /** Those that cannot be removed. */
+  readonly stuckLayers = new Set<string>();
   /** Commands that never end. */
   readonly hanging = new Set<string>();
   readonly failing = new Set<string>();
@@ -219,6 +221,9 @@ function layersOn(machine: BuildMachine): LayerTaker {
       return { image, checkpoint: image };
     },
     isThere: async (_, checkpoint) => machine.layers.has(checkpoint),
-    remove: async (_, checkpoint) => void machine.layers.delete(checkpoint),
+    remove: async (_, checkpoint) => {
+      if (machine.stuckLayers.has(checkpoint)) throw new ServiceError("conflict", "a sandbox needs it");
+      machine.layers.delete(checkpoint);
+    },
   };
 }

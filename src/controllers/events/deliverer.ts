@@ -1,10 +1,10 @@
 /**
  * Delivers events to webhooks: at least once, those of one sandbox in their order, later each time one fails, and given up after three days. What is
- * under way when the process dies is delivered again by the next.
+ * under way when the process dies is delivered again by the next. Of one team only some are under way at a time: receivers that answer slowly, or not at
+ * all, hold up no deliveries of others.
  */
 import { backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
-import { Limiter } from "#lib/limiter.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Webhook } from "#sandbox/events/webhook.ts";
@@ -22,16 +22,23 @@ export interface DelivererDeps {
   readonly random: Random;
 }
 
-const atOnce = 16;
+const [atOnce, atOnceOfTeam] = [32, 8];
+/** More than are under way, which are still due. */
 const batch = 64;
 /** Between two looks, unless there is something new. */
 const [leastLookMs, mostLookMs] = [1000, 60_000];
 const deliveryBackoff = { baseMs: 5000, maxMs: 10 * 60_000, jitter: "equal" } as const;
 
+interface UnderWay {
+  readonly owner: string;
+  readonly ended: Promise<void>;
+}
+
 export class Deliverer implements AsyncDisposable {
   readonly #deps: DelivererDeps;
   readonly #ended = new AbortController();
-  readonly #limiter = new Limiter(atOnce);
+  /** By the id of the delivery. */
+  readonly #underWay = new Map<number, UnderWay>();
   readonly #running: Promise<void>;
   readonly #count: (result: "delivered" | "failed" | "dead") => void;
   #wake = new AbortController();
@@ -56,6 +63,7 @@ export class Deliverer implements AsyncDisposable {
     this.#ended.abort();
     this.#wake.abort();
     await this.#running;
+    await Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
   }
 
   async #run(): Promise<void> {
@@ -72,17 +80,44 @@ export class Deliverer implements AsyncDisposable {
     }
   }
 
-  /** Resolves with how long to rest; 0 if others may be due already, because of each sandbox only the oldest was. */
+  /** Begins what is due and has a place. Resolves with how long to rest; 0 if there may be more. */
   async #round(): Promise<number> {
     const { events, clock } = this.#deps;
-    const due = await events.due(clock.now(), batch);
-    if (due.length === 0) {
-      const next = await events.nextDueMs();
-      return Math.min(Math.max((next ?? Infinity) - clock.now(), leastLookMs), mostLookMs);
-    }
+    if (this.#underWay.size >= atOnce) return mostLookMs;
     const webhooks = new Map((await this.#deps.webhooks()).map((webhook) => [webhook.id, webhook]));
-    await Promise.all(due.map((delivery) => this.#limiter.run(() => this.#deliver(delivery, webhooks.get(delivery.webhook)))));
-    return 0;
+    const busy = [...webhooks.values()].filter((webhook) => this.#isBusy(ownerOf(webhook))).map(({ id }) => id);
+    // What ends during the look may be in what it finds.
+    const before = new Set(this.#underWay.keys());
+    const due = (await events.due(clock.now(), batch, busy)).filter(({ id }) => !before.has(id));
+    let begun = 0;
+    for (const delivery of due) {
+      const webhook = webhooks.get(delivery.webhook);
+      const owner = webhook === undefined ? "" : ownerOf(webhook);
+      if (this.#underWay.size >= atOnce || this.#isBusy(owner)) continue;
+      this.#begin(delivery, webhook, owner);
+      begun += 1;
+    }
+    if (begun > 0) return 0;
+    const next = await events.nextDueMs();
+    return Math.min(Math.max((next ?? Infinity) - clock.now(), leastLookMs), mostLookMs);
+  }
+
+  #isBusy(owner: string): boolean {
+    return Iterator.from(this.#underWay.values()).reduce((sum, one) => (one.owner === owner ? sum + 1 : sum), 0) >= atOnceOfTeam;
+  }
+
+  #begin(delivery: Delivery, webhook: Webhook | undefined, owner: string): void {
+    const { clock, log } = this.#deps;
+    const ended = this.#deliver(delivery, webhook)
+      .catch(async (error: unknown) => {
+        log.warn({ error, webhook: delivery.webhook }, "how a delivery went could not be noted; it is tried again");
+        await sleep(clock, leastLookMs, this.#ended.signal).catch(() => {});
+      })
+      .finally(() => {
+        this.#underWay.delete(delivery.id);
+        this.wake();
+      });
+    this.#underWay.set(delivery.id, { owner, ended });
   }
 
   async #deliver(delivery: Delivery, webhook: Webhook | undefined): Promise<void> {
@@ -100,4 +135,9 @@ export class Deliverer implements AsyncDisposable {
     const about = { webhook: delivery.webhook, event: delivery.event.id, attempts: delivery.attempts + 1 };
     if (plan.result === "dead") log.warn(about, "an event was given up: its webhook did not take it for three days");
   }
+}
+
+/** Those of no team are an admin's, and each counts by itself. */
+function ownerOf({ team, id }: Webhook): string {
+  return team === "" ? `webhook ${id}` : `team ${team}`;
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { sleep } from "#lib/clock.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { annotationKeys, labelKeys, podConditions } from "#model/keys.ts";
 import type { SandboxEvent } from "#model/sandbox-event.ts";
@@ -116,6 +117,37 @@ test("an event that is refused for three days is given up, stays visible, and le
   running.wake();
   await stepped(clock, 5000, 1000);
   expect(receiver.typesOf("a")).toEqual(["killed"]);
+});
+
+test("a receiver that answers slowly holds up only its own team, however much waits for it", async () => {
+  const clock = new SteppedClock();
+  const history = await openSqliteHistory({ file: ":memory:", clock, durability: "process-crash" });
+  for (let n = 0; n < 200; n++) await history.events.append(anEvent(`slow-${n}`, "created", n), ["slow 1", "slow 2"]);
+  await history.events.append({ ...anEvent("quick", "created", 0), team: "blue" }, ["quick"]);
+  const of = (id: string, team: string): Webhook => ({ ...webhook, id, team });
+  const taken: string[] = [];
+  let [slow, mostSlow] = [0, 0];
+  await using _ = new Deliverer({
+    events: history.events,
+    webhooks: async () => [of("slow 1", "red"), of("slow 2", "red"), of("quick", "blue")],
+    send: async ({ id, team }, _event, signal) => {
+      if (team === "blue") {
+        taken.push(id);
+        return { kind: "accepted" };
+      }
+      mostSlow = Math.max(mostSlow, ++slow);
+      await sleep(clock, 10_000, signal).catch(() => {});
+      slow -= 1;
+      return { kind: "refused", why: "slow" };
+    },
+    clock,
+    log: recordedLog().log,
+    metrics: prometheusMetrics(new Registry()),
+    random: () => 0.5,
+  });
+  await stepped(clock, 1000, 100);
+  expect(taken).toEqual(["quick"]);
+  expect(mostSlow).toBe(8);
 });
 
 async function recordedScene() {

@@ -4,18 +4,24 @@ export interface Reply {
   readonly body: string;
 }
 
+interface Entry {
+  readonly reply: Promise<Reply>;
+  size: number | undefined;
+}
+
 /** A client asks again within seconds; these are limits for what is kept meanwhile. */
 const [mostKept, mostBytes] = [1000, 32 * 1024 * 1024];
 
 export class Once {
-  readonly #replies = new Map<string, { readonly reply: Promise<Reply>; size: number }>();
+  readonly #replies = new Map<string, Entry>();
+  /** Of replies that are there; those that still run have no size yet. */
   #bytes = 0;
 
   answer(id: string | undefined, make: () => Promise<Reply>): Promise<Reply> {
     if (id === undefined || id === "") return make();
     const known = this.#replies.get(id);
     if (known !== undefined) return known.reply;
-    const entry = { reply: make(), size: 0 };
+    const entry: Entry = { reply: make(), size: undefined };
     this.#replies.set(id, entry);
     void entry.reply.then(
       ({ body }) => this.#keep(entry, body.length),
@@ -25,11 +31,13 @@ export class Once {
     return entry.reply;
   }
 
-  #keep(entry: { size: number }, size: number): void {
+  #keep(entry: Entry, size: number): void {
     entry.size = size;
     this.#bytes += size;
     for (const [id, oldest] of this.#replies) {
       if (this.#bytes <= mostBytes && this.#replies.size <= mostKept) return;
+      // What still runs must not be run a second time.
+      if (oldest.size === undefined) continue;
       this.#bytes -= oldest.size;
       this.#replies.delete(id);
     }

@@ -150,7 +150,13 @@ export class SwerexService {
     });
     this.#sessions.set(name, session);
     try {
-      return { output: await session.start(sources, timeoutMs), session_type: "bash" };
+      const output = await session.start(sources, timeoutMs);
+      // It was closed while its shell came up, which did not yet know of it.
+      if (this.#sessions.get(name) !== session) {
+        await session.close();
+        throw new PythonError("noSession", `session '${name}' was closed while it started`);
+      }
+      return { output, session_type: "bash" };
     } catch (error) {
       if (this.#sessions.get(name) === session) this.#sessions.delete(name);
       throw error;

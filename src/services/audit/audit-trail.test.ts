@@ -52,6 +52,17 @@ describe("the audit trail", () => {
     expect(groups).toEqual([["a"], ["b", "c"]]);
   });
 
+  test("an entry that comes just when the last group is written is stored too", async () => {
+    for (let steps = 0; steps < 12; steps++) {
+      const { trail, groups } = open();
+      void trail.note(entry("a"));
+      for (let step = 0; step < steps; step++) await Promise.resolve();
+      void trail.note(entry("b"));
+      await settle();
+      expect(groups.flat()).toEqual(["a", "b"]);
+    }
+  });
+
   test("a database that is away holds up a request for a second, and gets the entry later", async () => {
     const { trail, clock, groups, lines } = open({ failures: 4 });
     let isOver = false;

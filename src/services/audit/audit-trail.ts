@@ -66,7 +66,7 @@ export class AuditTrail implements AsyncDisposable {
     const entry: AuditEntry = { ...noted, id: randomUUID(), at: new Date(clock.now()).toISOString() };
     const stored = new Promise<void>((done) => this.#waiting.push({ entry, done }));
     this.#waitingOf.set(entry.team, (this.#waitingOf.get(entry.team) ?? 0) + 1);
-    this.#writing ??= this.#writeAll().finally(() => (this.#writing = undefined));
+    this.#writing ??= this.#writeAll();
     await endsWithin(stored, clock, patienceMs);
   }
 
@@ -91,6 +91,8 @@ export class AuditTrail implements AsyncDisposable {
         if (this.#stop.signal.aborted) return this.#giveUp();
       }
     }
+    // In the same step as the last look: an entry that comes right after begins anew.
+    this.#writing = undefined;
   }
 
   #isFullFor(team: string): boolean {

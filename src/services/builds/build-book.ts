@@ -142,6 +142,8 @@ export class BuildBook {
   }
 
   async #remove(name: string): Promise<void> {
+    const { secrets, namespace } = this.#deps;
+    for (const known of this.#gone) if (secrets.get({ namespace, name: known }) === undefined) this.#gone.delete(known);
     this.#gone.add(name);
     try {
       await this.#deps.client.delete(Secrets, { namespace: this.#deps.namespace, name });

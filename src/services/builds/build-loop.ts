@@ -79,6 +79,11 @@ export class BuildLoop implements AsyncDisposable {
     // One that waits for its turn finds out when it has come.
     if (running?.isBegun === true) await running.ended;
     await this.#fail(buildId, { message: why });
+    // Else builds that are asked for and cancelled would add up until the next sweep, which does again what fails here.
+    const { book, shelf, log } = this.#deps;
+    const build = book.build(buildId);
+    if (build === undefined) return;
+    await shelf.tidy(build.templateId).catch((error: unknown) => log.warn({ error, buildId }, "old builds could not be removed"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -122,7 +127,7 @@ export class BuildLoop implements AsyncDisposable {
     const noted = await book.changeBuild(buildId, (one) => ({ ...one, result }));
     if (noted === undefined) throw new BuildGone(`build ${buildId} was deleted`);
     await shelf.put(noted, result, signal);
-    await book.changeBuild(buildId, (one) => ({ ...withoutSandbox(one), status: "ready", finishedAt: iso(clock) }));
+    await book.changeBuild(buildId, (one) => ({ ...over(one), status: "ready", finishedAt: iso(clock) }));
   }
 
   async #failed(build: StoredBuild, error: unknown): Promise<void> {
@@ -138,9 +143,7 @@ export class BuildLoop implements AsyncDisposable {
   async #fail(buildId: string, reason: BuildReason): Promise<void> {
     const { book, logs, clock } = this.#deps;
     const failed = await book.changeBuild(buildId, (one) =>
-      one.status === "ready" || one.status === "error"
-        ? undefined
-        : { ...withoutSandbox(one), status: "error", finishedAt: iso(clock), reason },
+      one.status === "ready" || one.status === "error" ? undefined : { ...over(one), status: "error", finishedAt: iso(clock), reason },
     );
     if (failed === undefined) return;
     logs.add(buildId, { level: "error", message: `Build failed: ${reason.message}` });
@@ -160,8 +163,9 @@ export class BuildLoop implements AsyncDisposable {
   }
 }
 
-function withoutSandbox(build: StoredBuild): StoredBuild {
-  const { sandboxId: _, ...rest } = build;
+/** What was asked for may hold secrets, and is not needed any more. */
+function over(build: StoredBuild): StoredBuild {
+  const { sandboxId: _, request: __, ...rest } = build;
   return rest;
 }
 

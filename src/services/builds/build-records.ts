@@ -79,7 +79,7 @@ export interface StoredBuild extends BuildSize {
   readonly createdAt: string;
   readonly startedAt?: string;
   readonly finishedAt?: string;
-  /** Left out: it has not been asked to start. */
+  /** Left out: it has not been asked to start, or is over. */
   readonly request?: BuildRequest;
   /** How many processes have begun to work on it. */
   readonly attempts: number;

@@ -142,7 +142,9 @@ class Output {
   text = "";
 
   add(bytes: Buffer): readonly string[] {
-    this.text = (this.text + bytes.toString("utf8")).slice(-keptBytes);
+    this.text += bytes.toString("utf8");
+    // At twice the size, so that what is kept is not copied with every piece.
+    if (this.text.length > 2 * keptBytes) this.text = this.text.slice(-keptBytes);
     return this.#lines.add(bytes);
   }
 

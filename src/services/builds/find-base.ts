@@ -63,7 +63,7 @@ function fromBuilt({ book, builderEnv }: FindBaseDeps, owner: Caller, name: stri
   const build: StoredBuild | undefined = tagged && book.build(tagged.buildId);
   const result = build?.result;
   if (result === undefined) throw new BuildFailure("base", `template ${template.name} has no build with the tag ${tag}`);
-  const { image, context, startCmd, readyCmd } = result;
+  const { image, checkpoint, context, startCmd, readyCmd } = result;
   // Another team's image is used through its template, and not by its own name.
   const isOwn = book.isOwn(owner, template);
   return {
@@ -71,7 +71,7 @@ function fromBuilt({ book, builderEnv }: FindBaseDeps, owner: Caller, name: stri
     identity: `template ${result.key}`,
     image,
     source: isOwn ? { from: builderEnv, image } : { from: template.env },
-    layer: { key: baseKey(`template ${result.key}`), image, context },
+    layer: { key: baseKey(`template ${result.key}`), image, context, ...(isOwn && checkpoint !== undefined && { checkpoint }) },
     start: { startCmd, readyCmd },
   };
 }

@@ -11,6 +11,7 @@ import { type BuildRequest, isUnderWay, ownerOf, type StoredBuild, type StoredTe
 import { findBuilt } from "./find-built.ts";
 import { ownBuild, ownTemplate } from "./find-own.ts";
 import { checkFree } from "./publish-template.ts";
+import { checkTagRoom } from "./tag-room.ts";
 import type { BuildName, RequestBuild, RequestedBuild, TemplateBuildsDeps, UploadLink } from "./template-builds.ts";
 
 const limits = { steps: 500, bytes: 256 * 1024, tags: 50 } as const;
@@ -23,6 +24,7 @@ export async function requestBuild(deps: TemplateBuildsDeps, caller: Caller, wis
   const size = sizeOf(wish);
   checkRoom(deps, caller);
   const template = await templateFor(deps, caller, name.name, size);
+  checkTagRoom(template, tags);
   const build: StoredBuild = {
     buildId: randomUUID(),
     templateId: template.templateId,
@@ -113,7 +115,7 @@ function newTemplateId(): string {
 export async function uploadLink(deps: TemplateBuildsDeps, caller: Caller, template: string, hash: string): Promise<UploadLink> {
   ownTemplate(deps.book, caller, template);
   if (!filesHashPattern.test(hash)) throw wrong("hash", "the hash must have 64 lower-case hexadecimal digits");
-  const upload = { team: caller.team, hash };
+  const upload = { team: caller.team, user: caller.user, hash };
   return { present: (await deps.uploads.use(upload)) !== undefined, token: deps.tokens.tokenFor(upload) };
 }
 
@@ -140,9 +142,13 @@ export async function startBuild(deps: TemplateBuildsDeps, caller: Caller, name:
     .filter((one) => one.buildId !== build.buildId && isUnderWay(one) && one.createdAt <= build.createdAt)
     .filter(({ tags }) => tags.some((tag) => build.tags.includes(tag)))
     .toArray();
-  for (const one of older)
-    await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
-  deps.loop.run(build);
+  try {
+    for (const one of older)
+      await deps.loop.cancel(one.buildId, `the build was cancelled: build ${build.buildId} of the same template and tag is newer`);
+  } finally {
+    // Its record says that it is under way.
+    deps.loop.run(build);
+  }
 }
 
 function checkRequest({ steps, startCmd, readyCmd }: BuildRequest): void {

@@ -160,7 +160,7 @@ export class BuildRun {
 
   #stepDeps(): StepDeps {
     const { uploads, stepMs } = this.deps;
-    return { uploads, stepMs, sandbox: this.sandbox, team: this.owner.team, ready: () => this.ready() };
+    return { uploads, stepMs, sandbox: this.sandbox, owner: this.owner, ready: () => this.ready() };
   }
 
   async #keep(layer: StoredLayer, isChanged: boolean): Promise<void> {

@@ -1,10 +1,11 @@
 /** One step of a build, done in its sandbox. */
-import { type BuildContext, expandVariables, joinedPath, withVariables } from "#builds/build-context.ts";
+import { type BuildContext, expandVariables, joinedPath, TooMuchText, withVariables } from "#builds/build-context.ts";
 import { BuildFailure } from "#builds/build-failure.ts";
 import type { BuildStep, CopyStep, EnvStep, RunStep } from "#builds/build-step.ts";
 import { copyCommand, copyPlan } from "#builds/copy-plan.ts";
 import { changedMark, homeCommand, runCommand, userCommand, variablesCommand, variablesIn, workdirCommand } from "#builds/step-scripts.ts";
 import { formatDuration } from "#model/duration.ts";
+import type { Caller } from "#services/caller.ts";
 import type { BuildSandbox, StepOutcome } from "./build-sandbox.ts";
 import { checkArchive } from "./check-archive.ts";
 import type { UploadStore } from "./upload-store.ts";
@@ -14,8 +15,7 @@ export interface StepDeps {
   readonly sandbox: BuildSandbox;
   /** Makes the sandbox if there is none yet. */
   readonly ready: () => Promise<void>;
-  /** Of the build's owner. */
-  readonly team: string;
+  readonly owner: Pick<Caller, "team" | "user">;
   readonly stepMs: number;
 }
 
@@ -45,7 +45,10 @@ export async function runStep(deps: StepDeps, number: number, step: BuildStep, c
     }
     case "workdir": {
       await deps.ready();
-      const path = joinedPath(context.workdir ?? "/", expandVariables(step.path, context.env));
+      const path = joinedPath(
+        context.workdir ?? "/",
+        bounded(number, () => expandVariables(step.path, context.env)),
+      );
       const done = await script(deps, number, workdirCommand(path, context.user), `the folder ${path} could not be made`);
       return { context: { ...context, workdir: path }, isChanged: done.stdout.includes(changedMark) };
     }
@@ -76,7 +79,7 @@ function lastLine({ stderr, stdout }: StepOutcome): string {
 async function runEnv(deps: StepDeps, number: number, { pairs }: EnvStep, context: BuildContext): Promise<BuildContext> {
   // Names that no earlier step has set are those of a login shell, such as PATH.
   const needsMachine = pairs.some(([, value]) => value.includes("$"));
-  if (!needsMachine) return withVariables(context, pairs, {});
+  if (!needsMachine) return bounded(number, () => withVariables(context, pairs, {}));
   await deps.ready();
   const { stdout } = await deps.sandbox.run({
     step: number,
@@ -86,13 +89,21 @@ async function runEnv(deps: StepDeps, number: number, { pairs }: EnvStep, contex
     timeoutMs: scriptMs,
     isQuiet: true,
   });
-  return withVariables(context, pairs, variablesIn(stdout));
+  return bounded(number, () => withVariables(context, pairs, variablesIn(stdout)));
+}
+
+function bounded<T>(number: number, expand: () => T): T {
+  try {
+    return expand();
+  } catch (error) {
+    throw error instanceof TooMuchText ? new BuildFailure(number, `step ${number}: ${error.message}`, { cause: error }) : error;
+  }
 }
 
 async function runCopy(deps: StepDeps, number: number, step: CopyStep, context: BuildContext): Promise<StepDone> {
-  const { uploads, sandbox, team, stepMs } = deps;
+  const { uploads, sandbox, owner, stepMs } = deps;
   const fail = (why: string): BuildFailure => new BuildFailure(number, `failed to copy '${step.source}' to '${step.target}': ${why}`);
-  const upload = await uploads.use({ team, hash: step.filesHash });
+  const upload = await uploads.use({ team: owner.team, user: owner.user, hash: step.filesHash });
   if (upload === undefined) throw fail("its files were not uploaded, or are no longer kept: build again");
   const archive = await checkArchive(uploads.read(upload));
   if (archive.kind === "bad") throw fail(`the archive of its files is refused: ${archive.why}`);

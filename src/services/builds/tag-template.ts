@@ -4,6 +4,7 @@ import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { isUnderWay } from "./build-records.ts";
 import { ownTemplate } from "./find-own.ts";
+import { checkTagRoom } from "./tag-room.ts";
 import type { TemplateBuildsDeps, TemplateTag } from "./template-builds.ts";
 
 export function tagsOfTemplate({ book }: TemplateBuildsDeps, caller: Caller, name: string): readonly TemplateTag[] {
@@ -18,11 +19,13 @@ export async function assignTags(deps: TemplateBuildsDeps, caller: Caller, targe
   checkTags(tags);
   const template = ownTemplate(deps.book, caller, target);
   const from = name.tag ?? defaultTag;
-  const tagged = template.tags[from];
+  // Names such as `constructor` are tags too.
+  const tagged = Object.hasOwn(template.tags, from) ? template.tags[from] : undefined;
   if (tagged === undefined) {
     const available = Object.keys(template.tags);
     throw new ServiceError("not_found", `template ${template.name} has no tag ${JSON.stringify(from)}`, { field: "target", available });
   }
+  checkTagRoom(template, tags);
   const written = await deps.shelf.tag(template.templateId, tagged.buildId, tags, new AbortController().signal);
   if (written === undefined) throw new ServiceError("not_found", `there is no built template ${JSON.stringify(target)}`);
   const [first = from] = tags;

@@ -2,7 +2,7 @@
  * The use cases of template builds, as every API sees them. Each throws ServiceError.
  *
  * - `request-build.ts` a new build, its files, its start      - `read-builds.ts`   how builds and templates stand
- * - `tag-template.ts`  tags, and deleting a template          - `create-built.ts`  creates of sandboxes from built templates
+ * - `tag-template.ts`  tags, and deleting a template; `tag-room.ts`  - `create-built.ts`  creates of sandboxes from built templates
  * - `build-loop.ts`    runs builds: `run-build.ts` one build, `run-step.ts` one step, `build-sandbox.ts` where it runs, `find-base.ts` what it starts from,
  *                      `find-layer.ts` layers of earlier builds, `finish-build.ts` start and ready command
  * - `shelf.ts`         what remains of builds: `publish-template.ts`
@@ -21,6 +21,7 @@ import type { UploadStore } from "./upload-store.ts";
 import type { UploadTokens } from "./upload-tokens.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import type { Clock } from "#lib/clock.ts";
+import { OneAtATime } from "#lib/one-at-a-time.ts";
 import { ownBuild } from "./find-own.ts";
 import { buildLogsOf, buildView, listBuilds, listTemplates, templateView } from "./read-builds.ts";
 import { requestBuild, startBuild, uploadFiles, uploadLink } from "./request-build.ts";
@@ -129,9 +130,11 @@ export interface TemplateBuildsDeps {
 }
 
 export function templateBuilds(deps: TemplateBuildsDeps): TemplateBuilds {
+  // What a team asks for at once must find neither the same place nor the same name free.
+  const turns = new OneAtATime();
   return {
     maxUploadBytes: deps.uploads.maxBytes,
-    request: (caller, wish) => requestBuild(deps, caller, wish),
+    request: (caller, wish) => turns.run(caller.team, () => requestBuild(deps, caller, wish)),
     uploadLink: (caller, template, hash) => uploadLink(deps, caller, template, hash),
     upload: (token, content, signal) => uploadFiles(deps, token, content, signal),
     start: (caller, build, request) => startBuild(deps, caller, build, request),

@@ -1,6 +1,6 @@
 /**
- * The archives that clients send for COPY steps, by their hash, in the data folder. Each team has its own: a hash of another team does not exist. An archive
- * is there whole or not at all. A team has so much room, and what was not used for longest goes first.
+ * The archives that clients send for COPY steps, by their hash, in the data folder. Each owner has its own: a hash of another team or user does not exist, and
+ * none can put its files in place of another's. An archive is there whole or not at all. A team has so much room, and what was not used for longest goes first.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
@@ -25,6 +25,9 @@ export interface UploadStoreOptions {
 export interface UploadName {
   /** Empty: of no team, which is an admin's. */
   readonly team: string;
+  /** Left out: the whole team's. */
+  readonly user?: string | undefined;
+  /** As the client says: it is not checked against the content. */
   readonly hash: string;
 }
 
@@ -116,7 +119,8 @@ export class UploadStore {
     });
   }
 
-  async #makeRoom({ team, hash }: UploadName, bytes: number): Promise<void> {
+  async #makeRoom(name: UploadName, bytes: number): Promise<void> {
+    const { team } = name;
     const limit = this.#options.teamBytes(team);
     if (bytes > limit) {
       throw new ServiceError(
@@ -124,9 +128,7 @@ export class UploadStore {
         `these files have ${bytes} bytes, and all that the team may keep for builds is ${limit} (limit buildFilesMiB)`,
       );
     }
-    const others = (await this.#archives(this.#teamFolder(team))).filter(
-      ({ path, isPart }) => !isPart && path !== this.#path({ team, hash }),
-    );
+    const others = (await this.#archives(this.#teamFolder(team))).filter(({ path, isPart }) => !isPart && path !== this.#path(name));
     let used = others.reduce((sum, one) => sum + one.bytes, bytes);
     for (const oldest of others.toSorted((left, right) => left.mtimeMs - right.mtimeMs)) {
       if (used <= limit) return;
@@ -149,15 +151,20 @@ export class UploadStore {
 
   /** By hash: names of teams are no names of folders. */
   #teamFolder(team: string): string {
-    return join(this.#options.folder, createHash("sha256").update(team).digest("hex").slice(0, 32));
+    return join(this.#options.folder, hashOf(team));
   }
 
-  #path({ team, hash }: UploadName): string {
+  #path({ team, user, hash }: UploadName): string {
     if (!filesHashPattern.test(hash)) {
       throw new ServiceError("invalid_request", "the hash must have 64 lower-case hexadecimal digits", { field: "hash" });
     }
-    return join(this.#teamFolder(team), `${hash}.tar`);
+    const owner = user === undefined ? "" : `${hashOf(user)}-`;
+    return join(this.#teamFolder(team), `${owner}${hash}.tar`);
   }
+}
+
+function hashOf(name: string): string {
+  return createHash("sha256").update(name).digest("hex").slice(0, 32);
 }
 
 /** An upload that takes longer has been left. */

@@ -10,16 +10,18 @@ export interface UploadTokens {
   uploadOf(token: string): UploadName;
 }
 
+type Grant = [team: string, user: string | null, hash: string, untilMs: number];
+
 const lifetimeMs = 3_600_000;
 const longestToken = 2048;
 
 export function uploadTokens(privateKey: KeyObject, clock: Clock): UploadTokens {
   const secret = privateKey.export({ type: "pkcs8", format: "der" });
-  const key = Buffer.from(hkdfSync("sha256", secret, "", "agentbox upload token v1", 32));
+  const key = Buffer.from(hkdfSync("sha256", secret, "", "agentbox upload token v2", 32));
   const seal = (grant: string): Buffer => createHmac("sha256", key).update(grant).digest();
   return {
-    tokenFor: ({ team, hash }) => {
-      const grant = Buffer.from(JSON.stringify([team, hash, clock.now() + lifetimeMs])).toString("base64url");
+    tokenFor: ({ team, user, hash }) => {
+      const grant = Buffer.from(JSON.stringify([team, user ?? null, hash, clock.now() + lifetimeMs])).toString("base64url");
       return `${grant}.${seal(grant).toString("base64url")}`;
     },
     uploadOf: (token) => {
@@ -27,9 +29,9 @@ export function uploadTokens(privateKey: KeyObject, clock: Clock): UploadTokens 
       const given = Buffer.from(sign, "base64url");
       const right = seal(grant);
       if (given.length !== right.length || !timingSafeEqual(given, right)) throw refused("is not one of this server");
-      const [team, hash, until] = JSON.parse(Buffer.from(grant, "base64url").toString()) as [string, string, number];
+      const [team, user, hash, until] = JSON.parse(Buffer.from(grant, "base64url").toString()) as Grant;
       if (!(until > clock.now())) throw refused("has run out: ask for a new one");
-      return { team, hash };
+      return { team, hash, ...(user !== null && { user }) };
     },
   };
 }

@@ -61,6 +61,14 @@ test("a team may have so many, whichever of its users made them", async () => {
   await webhooks.create(eve, wish);
 });
 
+test("a team that makes many at once has no more than it may", async () => {
+  const { scene, webhooks } = await opened(2);
+  await using _ = scene;
+  const made = await Promise.allSettled(Array.from({ length: 6 }, () => webhooks.create(redTeam, wish)));
+  expect(made.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+  expect(await webhooks.list(redTeam)).toHaveLength(2);
+});
+
 test.each<[Partial<WebhookWish>, string]>([
   [{ url: "ftp://x.test/" }, "url"],
   [{ url: "no address" }, "url"],

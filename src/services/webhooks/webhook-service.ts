@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
+import { OneAtATime } from "#lib/one-at-a-time.ts";
 import { Secrets, type Secret } from "#model/core-kinds.ts";
 import { labelKeys, webhookLabel } from "#model/keys.ts";
 import type { SandboxEvent, SandboxEventType } from "#model/sandbox-event.ts";
@@ -51,8 +52,10 @@ const shownDeliveries = 100;
 
 export function webhookService(deps: WebhookDeps): WebhookService {
   const { history } = deps;
+  // Those that a team makes at once must not find the same place free.
+  const turns = new OneAtATime();
   return {
-    create: (caller, wish) => failing(() => create(deps, caller, wish)),
+    create: (caller, wish) => failing(() => turns.run(caller.team, () => create(deps, caller, wish))),
     list: (caller) => failing(async () => (await all(deps, caller)).map(viewOf)),
     get: (caller, id) => failing(async () => viewOf((await find(deps, caller, id)).webhook)),
     change: (caller, id, wish) => failing(() => change(deps, { caller, id }, wish)),

@@ -42,15 +42,15 @@ export interface FailedDelivery {
 
 /** Every method may throw a HistoryError. */
 export interface EventStore {
-  /** Stores the event and a delivery for each webhook. What is there already stays as it is. Resolves when it outlives this process. */
+  /** Stores the event and a delivery for each webhook, but for those of which very many wait. What is there already stays as it is. Resolves when it outlives this process. */
   append(event: SandboxEvent, webhooks: readonly string[]): Promise<void>;
   /** The newest events of one sandbox, newest first. */
   newestOf(sandboxId: string, limit: number): Promise<readonly SandboxEvent[]>;
   /** Ids of sandboxes that have an event and none of their end, in order, behind `after`. */
   unended(after: string, limit: number): Promise<readonly string[]>;
   list(query: EventQuery): Promise<readonly SandboxEvent[]>;
-  /** Deliveries whose time has come. */
-  due(nowMs: number, limit: number): Promise<readonly Delivery[]>;
+  /** Deliveries whose time has come, without those of some webhooks. */
+  due(nowMs: number, limit: number, without?: readonly string[]): Promise<readonly Delivery[]>;
   /** When the next delivery is due, of all that are not given up; undefined: there is none. */
   nextDueMs(): Promise<number | undefined>;
   delivered(id: number): Promise<void>;

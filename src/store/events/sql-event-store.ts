@@ -43,11 +43,16 @@ export function eventTables(counting: string): string {
   `;
 }
 
+/** Of one webhook: a receiver that is not there must not fill the disk. */
+const mostWaiting = 10_000;
+
 export class SqlEventStore implements EventStore {
   readonly #run: RunSql;
+  readonly #mostOfWebhook: number;
 
-  constructor(run: RunSql) {
+  constructor(run: RunSql, mostOfWebhook = mostWaiting) {
     this.#run = run;
+    this.#mostOfWebhook = mostOfWebhook;
   }
 
   async append(event: SandboxEvent, webhooks: readonly string[]): Promise<void> {
@@ -58,9 +63,11 @@ export class SqlEventStore implements EventStore {
     if (seq === undefined) return;
     for (const webhook of webhooks) {
       await this.#run(
-        `INSERT INTO agentbox_delivery (webhook, seq, sandbox_id, attempts, due_ms, dead, last_error) VALUES (?, ?, ?, 0, 0, 0, '')
+        `INSERT INTO agentbox_delivery (webhook, seq, sandbox_id, attempts, due_ms, dead, last_error)
+         SELECT CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), 0, 0, 0, ''
+         WHERE (SELECT count(*) FROM (SELECT 1 FROM agentbox_delivery WHERE webhook = ? AND dead = 0 LIMIT ?) AS waiting) < ?
          ON CONFLICT DO NOTHING`,
-        [webhook, seq, sandboxId],
+        [webhook, seq, sandboxId, webhook, this.#mostOfWebhook, this.#mostOfWebhook],
       );
     }
     await this.#run("UPDATE agentbox_event SET id = ? WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM agentbox_event WHERE id = ?)", [
@@ -124,13 +131,14 @@ export class SqlEventStore implements EventStore {
     return rows.map(eventIn);
   }
 
-  async due(nowMs: number, limit: number): Promise<readonly Delivery[]> {
+  async due(nowMs: number, limit: number, without: readonly string[] = []): Promise<readonly Delivery[]> {
+    const others = without.length === 0 ? "" : `AND d.webhook NOT IN (${without.map(() => "?").join(", ")})`;
     const rows = await this.#run(
       `SELECT d.id, d.webhook, d.attempts, e.body FROM agentbox_delivery d JOIN agentbox_event e ON e.seq = d.seq
-       WHERE d.dead = 0 AND d.due_ms <= ? AND e.${finished} AND NOT EXISTS
+       WHERE d.dead = 0 AND d.due_ms <= ? ${others} AND e.${finished} AND NOT EXISTS
          (SELECT 1 FROM agentbox_delivery b WHERE b.webhook = d.webhook AND b.sandbox_id = d.sandbox_id AND b.dead = 0 AND b.seq < d.seq)
        ORDER BY d.due_ms, d.seq LIMIT ?`,
-      [nowMs, limit],
+      [nowMs, ...without, limit],
     );
     return rows.map(deliveryIn);
   }

@@ -325,6 +325,22 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/controllers/events/deliverer.ts",
+    ["src/controllers/events/events.test.ts"],
+    [
+      [
+        "a slow receiver takes the places of all teams",
+        "this.#underWay.size >= atOnce || this.#isBusy(owner)",
+        "this.#underWay.size >= atOnce",
+      ],
+    ],
+  ),
+  bugsIn(
+    "src/store/events/sql-event-store.ts",
+    ["src/store/events/sql-event-store.test.ts"],
+    [["any number of deliveries waits for a webhook", "LIMIT ?) AS waiting) < ?", "LIMIT ?) AS waiting) <= 1000000 + ?"]],
+  ),
+  bugsIn(
     "src/controllers/events/send-webhook.ts",
     ["src/controllers/events/send-webhook.test.ts"],
     [

@@ -2,8 +2,17 @@
 import { bugsIn, type Mutant } from "../mutant.ts";
 
 const story = ["src/services/builds/template-builds.test.ts"];
+const leftovers = ["src/services/builds/what-is-left.test.ts"];
 
 export const buildMutants: readonly Mutant[] = [
+  ...bugsIn(
+    "src/builds/build-context.ts",
+    ["src/builds/build-context.test.ts"],
+    [
+      ["a value that names others has any size", "if (left < 0) throw new TooMuchText();", ""],
+      ["the variables of a build have any size", "if (size > mostVariableText) throw new TooMuchText();", ""],
+    ],
+  ),
   ...bugsIn("src/services/builds/find-layer.ts", story, [
     [
       "a layer of another team is used",
@@ -27,7 +36,29 @@ export const buildMutants: readonly Mutant[] = [
   ]),
   ...bugsIn("src/services/builds/upload-store.ts", story, [
     ["files have no largest size", "if (bytes <= maxBytes) done(null, chunk);", "if (bytes > 0) done(null, chunk);"],
-    ["files of all teams are the same", '.update(team).digest("hex").slice(0, 32)', '.update("").digest("hex").slice(0, 32)'],
+    ["files of all teams are the same", "join(this.#options.folder, hashOf(team))", 'join(this.#options.folder, "all")'],
+  ]),
+  ...bugsIn("src/services/builds/upload-store.ts", leftovers, [
+    ["files of all users of a team are the same", 'const owner = user === undefined ? ""', 'const owner = user !== "" ? ""'],
+  ]),
+  ...bugsIn("src/services/builds/template-builds.ts", leftovers, [
+    [
+      "requests of a team at once pass its limit",
+      "turns.run(caller.team, () => requestBuild(deps, caller, wish))",
+      "requestBuild(deps, caller, wish)",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/build-loop.ts", leftovers, [
+    ["cancelled builds add up", "await shelf.tidy(build.templateId).catch(", "await Promise.resolve().catch("],
+    [
+      "steps of builds that are over are kept",
+      "const { sandboxId: _, request: __, ...rest } = build;",
+      "const { sandboxId: _, ...rest } = build;",
+    ],
+  ]),
+  ...bugsIn("src/services/builds/shelf.ts", leftovers, [
+    ["a build that failed keeps its tags", "if (before !== undefined) await this.#untag(before, buildId, tags);", ""],
+    ["layers that only a result needs are removed", "result === undefined ? layers : [...layers, result]", "layers"],
   ]),
   ...bugsIn("src/services/builds/request-build.ts", story, [
     [
