@@ -89,6 +89,7 @@ export const volumeMutants: readonly Mutant[] = [
         "if (there !== undefined && there.size < 0 && !replace)",
       ],
       ["a list has no bound", "if (names.length >= most)", "if (names.length > 1e9)"],
+      ["more comes of a file than was told: the next answer on the connection", "start: 0, end: size - 1 });", "start: 0 });"],
     ],
   ),
   bugsIn(
