@@ -23,6 +23,11 @@ export const volumeMutants: readonly Mutant[] = [
       ["volumes are not counted", "{ volumes: 1, volumeMiB: sizeMiB }", "{ volumeMiB: sizeMiB }"],
       ["what is in volumes is not counted", "{ volumes: 1, volumeMiB: sizeMiB }", "{ volumes: 1 }"],
       ["a volume whose data cannot be made stays", "await undo(deps, made);", ""],
+      [
+        "what is deleted by force counts no more",
+        "isMounted ? hideData(deps, current) : takeData(deps, current)",
+        'isMounted && uid === "" ? hideData(deps, current) : takeData(deps, current)',
+      ],
     ],
   ),
   bugsIn(
