@@ -170,7 +170,12 @@ export const isolationMutants: readonly Mutant[] = [
         'wanted: Rank = "usual"): boolean {\n',
         'asked: Rank = "usual"): boolean {\n    const wanted: Rank = asked === "first" ? "usual" : asked;\n',
       ],
-      ["routine looks never have a turn", "=== turnsOfRanks - 1 ? lowestFirst : ranks", "=== turnsOfRanks ? lowestFirst : ranks"],
+      ["routine looks never have a turn", "=== turnsOfRanks - 1 ? lowestFirst : lower", "=== turnsOfRanks ? lowestFirst : lower"],
+      [
+        "what requests wait for leaves usual work no turn",
+        "turn === usualTurn ? usualFirst : ranks",
+        "turn === turnsOfRanks ? usualFirst : ranks",
+      ],
     ],
   ),
   bugsIn(
