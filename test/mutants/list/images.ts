@@ -129,6 +129,11 @@ export const imageMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/engines/embedded/node/rootfs/root-file-system.ts",
+    ["src/engines/embedded/node/rootfs/root-file-system.test.ts"],
+    [["a link in a layer shows files of the machine", "?.isDirectory() === true", " !== undefined"]],
+  ),
+  bugsIn(
     "src/images/checkpoint/save-checkpoint.ts",
     ["src/images/checkpoint/save-checkpoint.test.ts"],
     [
