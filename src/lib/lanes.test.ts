@@ -133,4 +133,15 @@ describe("ranks", () => {
         .filter((key) => key.startsWith("look")),
     ).toHaveLength(10);
   });
+
+  test("usual work has its turns, however much requests wait for and however much is only looked at", () => {
+    const lanes = new Lanes(one);
+    for (let index = 0; index < 80; index++) {
+      lanes.add(`look ${index}`, 0, "routine");
+      lanes.add(`change ${index}`, 0);
+      lanes.add(`request ${index}`, 0, "first");
+    }
+    const kinds = Map.groupBy(order(lanes).slice(0, 80), (key) => key.split(" ")[0]);
+    expect(["request", "change", "look"].map((kind) => kinds.get(kind)?.length)).toEqual([60, 10, 10]);
+  });
 });

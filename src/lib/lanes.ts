@@ -10,8 +10,10 @@ const ranks = ["first", "usual", "routine"] as const;
 export type Rank = (typeof ranks)[number];
 
 const lowestFirst = ranks.toReversed();
-/** Of so many turns one begins with the lowest rank. */
+const usualFirst: readonly Rank[] = ["usual", "first", "routine"];
+/** Of so many turns one begins with the lowest rank, and this one with the rank in the middle. */
 const turnsOfRanks = 8;
+const usualTurn = 3;
 
 export interface Place {
   readonly name: string;
@@ -74,7 +76,9 @@ export class Lanes {
 
   /** The next key that all places are free for, which it has then. */
   next(): NextKey | undefined {
-    const order = this.#turns % turnsOfRanks === turnsOfRanks - 1 ? lowestFirst : ranks;
+    const turn = this.#turns % turnsOfRanks;
+    const lower = turn === usualTurn ? usualFirst : ranks;
+    const order = turn === turnsOfRanks - 1 ? lowestFirst : lower;
     for (const rank of order) {
       const next = this.#nextOf(rank);
       if (next === undefined) continue;

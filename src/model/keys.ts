@@ -71,6 +71,8 @@ export const annotationKeys = {
   egressPolicy: "agentbox.navix.sh/egress-policy",
   /** JSON list of VolumeMount (volume-mounts.ts): written by a claim. A pod that has it is not used again. */
   volumeMounts: "agentbox.navix.sh/volume-mounts",
+  /** On a volume that was deleted by force: its files are gone for all but the sandboxes that still have it mounted. */
+  volumeForced: "agentbox.navix.sh/volume-forced",
   /** JSON object: what the caller wants remembered about the sandbox. */
   sandboxMetadata: "agentbox.navix.sh/sandbox-metadata",
   /** Which labels and annotations came from the caller, so that a release can take exactly these away again. */

@@ -7,7 +7,7 @@ import { isApiError } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
-import { finalizers } from "#model/keys.ts";
+import { annotationKeys, finalizers } from "#model/keys.ts";
 import { type SandboxVolume, SandboxVolumes } from "#model/sandbox-volume.ts";
 import type { VolumeCache } from "./volume-cache.ts";
 
@@ -49,6 +49,22 @@ export async function takeData({ client, engine }: VolumeDataDeps, volume: Sandb
   const body = { metadata: { resourceVersion, finalizers: present.filter((name) => name !== finalizers.volumeData) } };
   try {
     await client.patch(SandboxVolumes, keyOf(volume), { type: "merge", body });
+  } catch (error) {
+    if (!isApiError(error, "NotFound") && !isLostRace(error)) throw error;
+  }
+}
+
+/**
+ * Of a volume that is deleted while sandboxes have it mounted: nothing else gets at its files any more. The object stays, and counts for the limits of its
+ * owner, until the last of those sandboxes is gone: until then the files take their room.
+ */
+export async function hideData({ client, engine, volumes }: VolumeDataDeps, volume: SandboxVolume): Promise<void> {
+  const { uid = "", finalizers: present = [] } = volume.metadata;
+  if (!present.includes(finalizers.volumeData)) return;
+  await engine.remove(uid);
+  const body = { metadata: { uid, annotations: { [annotationKeys.volumeForced]: "true" } } };
+  try {
+    volumes.objects.remember(await client.patch(SandboxVolumes, keyOf(volume), { type: "merge", body }));
   } catch (error) {
     if (!isApiError(error, "NotFound") && !isLostRace(error)) throw error;
   }

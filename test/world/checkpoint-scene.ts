@@ -47,7 +47,8 @@ export class CheckpointScene implements AsyncDisposable {
 
   private constructor(services: ServiceScene, more: Partial<ForkDeps>) {
     this.services = services;
-    const noClaims: ForkDeps["claims"] = { create: async () => Promise.reject(new Error("no sandboxes are made here")) };
+    const none = async () => Promise.reject(new Error("no sandboxes are made here"));
+    const noClaims: ForkDeps["claims"] = { create: none, end: none };
     const { client, cache, history, clock, log, abilities } = services;
     this.checkpoints = openCheckpointService({ client, cache, history, clock, log, abilities, claims: noClaims, ...more });
     this.#controller = this.#start();

@@ -1,10 +1,10 @@
 /** The image that a container runs, as the lower part of another one. */
-import { baseLabel } from "#model/checkpoint-image.ts";
+import { baseLabel, isCheckpointImage } from "#model/checkpoint-image.ts";
 import type { ContentStore } from "../content-store/content-store.ts";
 import { readParts } from "../content-store/image-parts.ts";
 import type { Digest } from "../digest.ts";
 import type { HostImage } from "../host-image.ts";
-import { hostBase, type ImageConfig } from "../image-config.ts";
+import { hostBase, type ImageConfig, isOnHost } from "../image-config.ts";
 import { ImageError } from "../image-error.ts";
 import type { Descriptor } from "../manifest.ts";
 import type { Platform } from "../platform.ts";
@@ -12,6 +12,8 @@ import { canonicalName, formatReference, parseReference } from "../reference.ts"
 
 export interface BaseImage {
   readonly config: ImageConfig;
+  /** Left out: it has no layers of its own. */
+  readonly manifest?: Digest;
   readonly platform?: Platform;
   readonly diffIds: readonly Digest[];
   /** Lowest first. */
@@ -38,7 +40,13 @@ export async function baseImage({ store, host }: BaseDeps, base: string): Promis
   const parts = manifest === undefined ? undefined : await readParts(store, manifest);
   if (parts === undefined) throw new ImageError("not_present", `${formatReference(reference)} is not on this machine any more`);
   const { config: own, platform, diffIds } = parts.config;
-  // Of a checkpoint of a checkpoint it is the lowest base that counts.
-  const config = own.labels[baseLabel] === undefined ? { ...own, labels: { ...own.labels, [baseLabel]: canonicalName(reference) } } : own;
-  return { config, platform, diffIds, layers: parts.layers.map(({ blob }) => blob) };
+  const config = isCheckpointImage(base) ? own : labelled(own, canonicalName(reference));
+  return { config, ...(manifest === undefined ? {} : { manifest }), platform, diffIds, layers: parts.layers.map(({ blob }) => blob) };
+}
+
+/** Of a checkpoint of a checkpoint it is the lowest base that counts. What any other image says of that is the word of a stranger. */
+function labelled(config: ImageConfig, name: string): ImageConfig {
+  if (isOnHost(config))
+    throw new ImageError("unsupported", `${name} has the label ${baseLabel}=${hostBase}, which only checkpoints of ${hostBase} may have`);
+  return { ...config, labels: { ...config.labels, [baseLabel]: name } };
 }

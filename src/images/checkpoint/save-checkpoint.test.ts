@@ -103,3 +103,48 @@ test.runIf(asRoot)("folders nested deeper than any path leave nothing behind, an
   const tmp = join(folder, "images/tmp");
   expect(readdirSync(tmp).flatMap((one) => (one === "owners" ? [] : readdirSync(join(tmp, one))))).toEqual([]);
 });
+
+test.runIf(asRoot)("layers of a checkpoint that is gone count on for their team while another one stands on them", async () => {
+  const budget = { team: "red", maxBytes: 100 * 1024 };
+  const large = async (to: string): Promise<void> => writeFileSync(join(to, "large"), "x".repeat(60 * 1024));
+  const first = await store.saveCheckpoint({ name, base: await based(), expectedBytes: 0, copy: large, budget });
+  const second = { name: checkpointImage("cp-cccccccccccccccccccc"), base: first.record.name, expectedBytes: 0, budget };
+  const { record } = await store.saveCheckpoint({ ...second, copy });
+  await store.removeCheckpoint(name);
+  await store.gc();
+  expect((await store.usedByTeams()).get("red")).toBeGreaterThanOrEqual(60 * 1024);
+  const third = { ...second, name: checkpointImage("cp-dddddddddddddddddddd"), base: record.name };
+  const more = async (to: string): Promise<void> => writeFileSync(join(to, "large"), "y".repeat(60 * 1024));
+  await expect(store.saveCheckpoint({ ...third, copy: more })).rejects.toMatchObject({ code: "team_limit" });
+});
+
+test.runIf(asRoot)("an image that says of itself that it stands on the machine does not get the machine's files so", async () => {
+  const root = join(folder, "root");
+  mkdirSync(root);
+  writeFileSync(join(root, "file"), "of a stranger");
+  const config = { ...plainConfig, labels: { [baseLabel]: "host" } };
+  const [image] = await store.importRootfs(root, { name: "base:1", config });
+  const base = `base@${image?.digest ?? ""}`;
+  await expect(store.saveCheckpoint({ name, base, expectedBytes: 0, copy })).rejects.toMatchObject({ code: "unsupported" });
+});
+
+test.runIf(asRoot)("one with more layers than can be mounted, or a config that nothing reads, is refused before the copy", async () => {
+  let base = await based();
+  let copies = 0;
+  const counted = async (to: string): Promise<void> => {
+    copies += 1;
+    writeFileSync(join(to, "changed"), String(copies));
+  };
+  const long = { env: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`V${index}`, "x".repeat(32_768)])) };
+  await expect(store.saveCheckpoint({ name, base, expectedBytes: 0, copy: counted, config: long })).rejects.toMatchObject({
+    code: "too_large",
+  });
+  expect(copies).toBe(0);
+  const next = async (): Promise<string> => {
+    const id = `cp-${String(copies).padStart(20, "0")}`;
+    return (await store.saveCheckpoint({ name: checkpointImage(id), base, expectedBytes: 0, copy: counted })).record.name;
+  };
+  for (let layers = 1; layers < 150; layers++) base = await next();
+  await expect(next()).rejects.toMatchObject({ code: "too_large", message: expect.stringContaining("150 layers") });
+  expect(copies).toBe(149);
+});

@@ -15,17 +15,22 @@ import type { CheckpointConfig } from "#model/checkpoint.ts";
 import type { ContentStore } from "../content-store/content-store.ts";
 import { partsOf } from "../content-store/image-parts.ts";
 import type { ImageRecord } from "../content-store/image-records.ts";
-import { partsToShare, type TeamBudget } from "../content-store/team-shares.ts";
+import { partsToShare, type TeamBudget, type TeamShare } from "../content-store/team-shares.ts";
 import { Digester } from "../digest.ts";
 import type { HostImage } from "../host-image.ts";
 import { type ConfigFile, type ImageConfig, writeConfig } from "../image-config.ts";
 import { ImageError } from "../image-error.ts";
 import { RoomWatch } from "../layer/disk-room.ts";
-import { type Descriptor, mediaTypes, writeManifest } from "../manifest.ts";
+import { type Descriptor, maxManifestBytes, mediaTypes, writeManifest } from "../manifest.ts";
 import type { Platform } from "../platform.ts";
 import { type BaseImage, baseImage } from "./base-image.ts";
 import { findCheckpoint } from "./checkpoint-names.ts";
 import { type CopyFacts, prepareCopy } from "./prepare-copy.ts";
+
+/** Their places stand in the options of a mount, which are one page. */
+const mostLayers = 150;
+/** As of images that are pulled; with room for one more layer. */
+const maxConfigBytes = maxManifestBytes - 1024;
 
 export interface CheckpointToSave {
   /** Name of the image, without tag and digest. */
@@ -60,13 +65,15 @@ export function saveCheckpoint(deps: SaveDeps, wanted: CheckpointToSave, signal?
     const known = await findCheckpoint(store, wanted.name);
     if (known !== undefined) return known;
     const base = await baseImage(deps, wanted.base);
+    const start = changed(base.config, wanted.config);
+    checkSize(base, start);
     void new RoomWatch(store.folder, store.limits.reserveBytes, wanted.expectedBytes);
     return store.drafting(async (draft) => {
       const folder = join(draft, "fs");
       await mkdir(folder, { recursive: true });
       await wanted.copy(folder);
       signal?.throwIfAborted();
-      return add(deps, { wanted, base, draft, folder }, signal);
+      return add(deps, { wanted, base, start, draft, folder }, signal);
     });
   }, signal);
 }
@@ -74,16 +81,21 @@ export function saveCheckpoint(deps: SaveDeps, wanted: CheckpointToSave, signal?
 interface Adding {
   readonly wanted: CheckpointToSave;
   readonly base: BaseImage;
+  readonly start: ImageConfig;
   readonly draft: string;
   readonly folder: string;
 }
 
-async function add({ store, platform }: SaveDeps, { wanted, base, draft, folder }: Adding, signal?: AbortSignal): Promise<SavedCheckpoint> {
+async function add(
+  { store, platform }: SaveDeps,
+  { wanted, base, start, draft, folder }: Adding,
+  signal?: AbortSignal,
+): Promise<SavedCheckpoint> {
   const facts = await prepareCopy(folder, probeMarks(store.folder), store.limits);
   const layer = await describe(store, folder, signal);
   const config: ConfigFile = {
     platform: base.platform ?? platform,
-    config: changed(base.config, wanted.config),
+    config: start,
     diffIds: [...base.diffIds, layer.digest],
   };
   const text = writeConfig(config);
@@ -110,7 +122,26 @@ async function add({ store, platform }: SaveDeps, { wanted, base, draft, folder 
     return { record: own, bytes: facts.diskBytes };
   };
   if (wanted.budget === undefined) return place();
-  return store.shares.bringing(wanted.budget, { manifest: digest, parts: partsToShare(top) }, place);
+  const parts = [...partsToShare(top), ...(await inherited(store, wanted.budget, base))];
+  return store.shares.bringing(wanted.budget, { manifest: digest, parts }, place);
+}
+
+/** What is below stays for as long as this image does, so the team that brought it goes on to have it when the image below is removed. */
+async function inherited({ shares }: ContentStore, { team }: TeamBudget, { manifest }: BaseImage): Promise<TeamShare["parts"]> {
+  return (await shares.of(team)).find((share) => share.manifest === manifest)?.parts ?? [];
+}
+
+/** What could not be used afterwards, before the sandbox stands still for it. */
+function checkSize({ layers, platform, diffIds }: BaseImage, config: ImageConfig): void {
+  if (layers.length >= mostLayers) {
+    throw new ImageError("too_large", `the image would have more than ${mostLayers} layers: begin anew from an image that has fewer`);
+  }
+  const { length } = writeConfig({ platform: platform ?? { os: "", architecture: "" }, config, diffIds });
+  if (length <= maxConfigBytes) return;
+  throw new ImageError(
+    "too_large",
+    `variables, labels and commands of the image would be of ${length} bytes; at most ${maxConfigBytes} are read`,
+  );
 }
 
 function layerFacts({ bytes, entries, diskBytes }: CopyFacts): CopyFacts {

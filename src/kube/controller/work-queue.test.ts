@@ -56,6 +56,15 @@ describe("adding", () => {
     expect(started).toEqual(["a", "c", "a", "b"]);
   });
 
+  test("a change that comes while its key runs is no routine look, also when one was asked for before it", async () => {
+    const { started, queue } = start({ concurrency: 1 });
+    await bench.add("a");
+    for (const key of ["look", "a"]) queue.add(key, "routine");
+    queue.add("a");
+    for (const key of ["a", "a"]) await bench.succeed(key);
+    expect(started).toEqual(["a", "a", "look"]);
+  });
+
   test("a routine look waits for all that has changed", async () => {
     const { started, clock } = start({ concurrency: 1 });
     await bench.add("look");

@@ -114,7 +114,8 @@ export class WorkQueue {
     const at = this.#options.clock.now();
     const run = this.#running.get(key);
     if (run === undefined) this.#wait(key, { at, rank });
-    else if (run.addedAgain === undefined || rank === "first") run.addedAgain = { at: run.addedAgain?.at ?? at, rank };
+    else if (run.addedAgain === undefined || rank === "first" || run.addedAgain.rank === "routine")
+      run.addedAgain = { at: run.addedAgain?.at ?? at, rank };
   }
 
   /** Adds the key after a while. Of several such wishes for one key the earliest wins. */

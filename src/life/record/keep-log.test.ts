@@ -89,6 +89,14 @@ describe("keeping a log", () => {
     expect([kept[0]?.text.toString(), kept[0]?.truncated]).toEqual(["line 498\nline 499\n", true]);
   });
 
+  test("of one that comes in half a million pieces the end, without putting it together anew with each", async () => {
+    const { keeper: logs, kept } = keeper(async function* () {
+      for (let left = 500_000; left > 0; left--) yield Buffer.from("line 12345\n");
+    }, 1024 * 1024);
+    await logs.keep(stopped({ had: "c1", has: "c1" }));
+    expect(kept[0]?.text.length).toBeGreaterThan(1024 * 1024 - 11);
+  });
+
   test("of one that wrote nothing there is none, and a log that cannot be read fails nothing", async () => {
     const { keeper: nothing, kept } = keeper(() => pieces());
     await nothing.keep(stopped({ had: "c1", has: "c1" }));

@@ -3,6 +3,7 @@
  * holds up a pod.
  */
 import { endsWithin, type Clock } from "#lib/clock.ts";
+import { GrowingBuffer } from "#lib/growing-buffer.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Key } from "#kube/controller/key.ts";
 import { formatKey } from "#kube/controller/key.ts";
@@ -84,15 +85,16 @@ export class LogKeeper {
     const { pods, clock, maxBytes } = this.#deps;
     const { namespace, name = "" } = pod.metadata;
     const sinceMs = Math.max(0, clock.now() - Date.parse(claimTime(pod)));
-    let text: Buffer = Buffer.alloc(0);
+    const end = new GrowingBuffer();
     let read = 0;
     for await (const piece of pods.readLogs({ pod: { namespace, name }, container, sinceMs, previous, signal })) {
       read += piece.length;
+      end.add(piece);
       // Twice the size, so that a long log is not copied with every piece.
-      text = Buffer.concat([text, piece]);
-      if (text.length > 2 * maxBytes) text = text.subarray(text.length - maxBytes);
+      if (end.size > 2 * maxBytes) end.drop(end.size - maxBytes);
       if (read > mostRead) break;
     }
+    const text = end.bytes();
     return text.length > maxBytes ? { text: wholeLines(text, maxBytes), truncated: true } : { text, truncated: read > text.length };
   }
 }

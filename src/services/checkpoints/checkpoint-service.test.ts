@@ -14,6 +14,7 @@ import { meantCreate } from "./meant-checkpoint.ts";
 
 const { signal } = new AbortController();
 const [first, second] = ["i-1", "i-2"];
+const end = (): Promise<void> => Promise.reject(new Error("no child is to be ended"));
 
 test("a checkpoint is answered when it is there, and is its owner's alone", async () => {
   await using scene = await CheckpointScene.open();
@@ -122,7 +123,7 @@ test("a fork makes its children for the owner, each by itself, and keeps nothing
     if (asked.length === 2) throw new ServiceError("no_capacity", "there is no pod");
     return { sandbox: { sandboxId: second } as CreatedSandbox["sandbox"] };
   };
-  await using scene = await CheckpointScene.open({ claims: { create }, variables: async () => ({ A: "1" }) });
+  await using scene = await CheckpointScene.open({ claims: { create, end }, variables: async () => ({ A: "1" }) });
   await scene.sandbox(first);
   const children = await scene.checkpoints.fork(admin, { sandboxId: first, count: 3, lifetimeMs: 5000 }, signal);
   expect(children.map((child) => ("failure" in child ? child.failure.code : "made"))).toEqual(["made", "no_capacity", "made"]);
@@ -134,13 +135,30 @@ test("a fork makes its children for the owner, each by itself, and keeps nothing
   expect(scene.checkpoints.list(admin, { purpose: "fork" }).checkpoints).toEqual([]);
 });
 
+test("a fork whose caller goes away ends the children that were there already: nothing would know of them", async () => {
+  const leaving = new AbortController();
+  const ended: string[] = [];
+  let asked = 0;
+  const create = async (): Promise<CreatedSandbox> => {
+    asked += 1;
+    if (asked === 1) return { sandbox: { sandboxId: second } as CreatedSandbox["sandbox"] };
+    leaving.abort(new Error("the caller left"));
+    throw new ServiceError("timeout", "the caller left");
+  };
+  const endOne = async (_: Caller, id: string): Promise<void> => void ended.push(id);
+  await using scene = await CheckpointScene.open({ claims: { create, end: endOne } });
+  await scene.sandbox(first);
+  await expect(scene.checkpoints.fork(ann, { sandboxId: first, count: 2 }, leaving.signal)).rejects.toThrow("the caller left");
+  expect(ended).toEqual([second]);
+});
+
 test("the children of a fork have the volumes of their original, which are not in the checkpoint", async () => {
   const asked: CreateSandbox[] = [];
   const create = async (_: Caller, command: CreateSandbox): Promise<CreatedSandbox> => {
     asked.push(command);
     return { sandbox: { sandboxId: second } as CreatedSandbox["sandbox"] };
   };
-  await using scene = await CheckpointScene.open({ claims: { create } });
+  await using scene = await CheckpointScene.open({ claims: { create, end } });
   const text = volumeMountsText([{ uid: "u-1", name: "data", path: "/mnt/data", readOnly: true }]);
   await scene.services.sandbox(first, { container: { image: baseImage }, annotations: { [annotationKeys.volumeMounts]: text } });
   await scene.checkpoints.fork(admin, { sandboxId: first }, signal);

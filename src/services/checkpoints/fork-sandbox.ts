@@ -14,13 +14,13 @@ import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { findSandbox, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import { viewOf } from "#services/reading/sandbox-view.ts";
-import type { CreateSandbox } from "#services/sandbox-service.ts";
+import type { CreatedSandbox, CreateSandbox } from "#services/sandbox-service.ts";
 import { isServiceError, ServiceError } from "#services/service-error.ts";
 import type { ForkedSandbox, ForkSandbox } from "./checkpoint-service.ts";
 import { checkCommand, deleteCheckpoint, takeOfPod, type TakeDeps } from "./take-checkpoint.ts";
 
 export interface ForkDeps extends TakeDeps {
-  readonly claims: Pick<SandboxClaims, "create">;
+  readonly claims: Pick<SandboxClaims, "create" | "end">;
   readonly guard?: Pick<LimitGuard, "reserve" | "ofTeam"> | undefined;
   /** The variables that a sandbox was given. */
   readonly variables?: ((pod: Pod, signal: AbortSignal) => Promise<Readonly<Record<string, string>>>) | undefined;
@@ -43,12 +43,11 @@ export async function forkSandbox(
   checkCommand(deps, wanted);
   const checkpoint = await takeOfPod(deps, pod, wanted, signal);
   try {
-    const child = await childOf(deps, pod, command, signal);
-    const made = await Promise.allSettled(
-      Array.from({ length: count }, () =>
-        deps.claims.create(ownerOf(caller, pod), { ...child, from: checkpointIdOf(checkpoint) }, { wait: true, signal }),
-      ),
-    );
+    const child = { ...(await childOf(deps, pod, command, signal)), from: checkpointIdOf(checkpoint) };
+    const owner = ownerOf(caller, pod);
+    const made = await Promise.allSettled(Array.from({ length: count }, () => deps.claims.create(owner, child, { wait: true, signal })));
+    if (signal.aborted) await endAll(deps, owner, made);
+    signal.throwIfAborted();
     return made.map((one) => (one.status === "fulfilled" ? one.value : { failure: failureOf(one.reason) }));
   } finally {
     // The image stays as long as a child runs from it.
@@ -69,6 +68,12 @@ async function runningPod(deps: ForkDeps, caller: Caller, sandboxId: string): Pr
 function ownerOf(caller: Caller, { metadata: { labels = {} } }: Pod): Caller {
   const { [labelKeys.team]: team = "", [labelKeys.user]: user } = labels;
   return { ...caller, team, ...withoutUndefined({ user }) };
+}
+
+/** The caller left while others were still being made: it is told of none. */
+async function endAll({ claims }: ForkDeps, owner: Caller, made: readonly PromiseSettledResult<CreatedSandbox>[]): Promise<void> {
+  const children = made.flatMap((one) => (one.status === "fulfilled" ? [one.value.sandbox.sandboxId] : []));
+  await Promise.allSettled(children.map((id) => claims.end(owner, id)));
 }
 
 function checkCount({ guard }: ForkDeps, { team }: Caller, count: number): void {

@@ -1,5 +1,5 @@
 /** Which volumes a caller has. For a caller, those of others do not exist (I8). */
-import { labelKeys } from "#model/keys.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { SandboxVolume } from "#model/sandbox-volume.ts";
 import type { VolumeCache } from "#volumes/volume-cache.ts";
 import { type Caller, mayUse, owns } from "#services/caller.ts";
@@ -12,7 +12,11 @@ export type Lookup =
 
 /** Its own, those of its team, and for an admin all. What an admin made without a team is no tenant's. */
 export function visibleVolumes(volumes: Pick<VolumeCache, "list">, caller: Caller): IteratorObject<SandboxVolume, undefined> {
-  return volumes.list().filter((volume) => owns(caller, volume) || (hasTeam(volume) && mayUse(caller, volume)));
+  return volumes.list().filter((volume) => !wasForced(volume) && (owns(caller, volume) || (hasTeam(volume) && mayUse(caller, volume))));
+}
+
+function wasForced({ metadata: { annotations, deletionTimestamp } }: SandboxVolume): boolean {
+  return deletionTimestamp !== undefined && annotations?.[annotationKeys.volumeForced] !== undefined;
 }
 
 function hasTeam({ metadata: { labels } }: SandboxVolume): boolean {

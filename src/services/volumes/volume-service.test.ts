@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { able, unable } from "#engine-port/abilities.ts";
 import { startVolumeController } from "#controllers/volume/reconcile-volume.ts";
+import { keyOf } from "#kube/informer/indexed-store.ts";
 import { annotationKeys, finalizers } from "#model/keys.ts";
+import { Pods } from "#model/pod.ts";
 import { SandboxVolumes } from "#model/sandbox-volume.ts";
 import { volumeMountsText } from "#model/volume-mounts.ts";
 import type { Caller } from "#services/caller.ts";
@@ -193,6 +195,25 @@ test("a volume that is mounted is deleted only by force, and the answer names it
   expect(at.data.size).toBe(1);
   await at.service.remove(redTeam, "data", { force: true });
   expect([at.data.size, at.names(redTeam)]).toEqual([0, []]);
+  expect(await failing(() => at.service.get(redTeam, "data"))).toMatchObject({ code: "not_found" });
+});
+
+test("one that is deleted by force counts, and keeps its name, until the last sandbox that has it mounted is gone: its files take room", async () => {
+  await using at = await VolumeScene.open();
+  await at.service.make(redTeam, { name: "data", sizeMiB: 90 });
+  const [uid = ""] = at.data.keys();
+  const text = volumeMountsText([{ uid, name: "data", path: "/mnt/data", readOnly: false }]);
+  const pod = await at.scene.sandbox("sb1", { annotations: { [annotationKeys.volumeMounts]: text } });
+  await settle();
+  await at.service.remove(redTeam, "data", { force: true });
+  const controller = at.controller();
+  await at.scene.clock.step(30_000);
+  const more = (name: string) => at.service.make(redTeam, { name, sizeMiB: 16 });
+  expect(await failing(() => more("b"))).toMatchObject({ details: { limit: { name: "volumeMiB" } } });
+  await at.scene.client.delete(Pods, keyOf(pod), { gracePeriodSeconds: 0 });
+  await at.scene.clock.step(30_000);
+  for (const name of ["data", "b"]) expect(await more(name)).toMatchObject({ phase: "Ready" });
+  await controller.stop();
 });
 
 test("data that cannot be made leaves no volume", async () => {

@@ -16,7 +16,7 @@ import { finalizers, labelKeys } from "#model/keys.ts";
 import { type SandboxVolume, SandboxVolumes, volumeNameLength, volumeNamePattern, volumeSizes } from "#model/sandbox-volume.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { sandboxesWith, type VolumeCache } from "#volumes/volume-cache.ts";
-import { giveData, takeData } from "#volumes/volume-data.ts";
+import { giveData, hideData, takeData } from "#volumes/volume-data.ts";
 import { type Caller, owns } from "#services/caller.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -151,7 +151,9 @@ async function written(
     return volume;
   } catch (error) {
     if (!isApiError(error, "AlreadyExists")) throw error;
-    throw new ServiceError("conflict", `there is a volume ${JSON.stringify(spec.name)} already: use it, or choose another name`, {
+    const hint =
+      "use it, or choose another name. One that was deleted by force gives its name back when the last sandbox that has it mounted has ended";
+    throw new ServiceError("conflict", `there is a volume ${JSON.stringify(spec.name)} already: ${hint}`, {
       field: "name",
     });
   }
@@ -193,7 +195,9 @@ async function deleted(deps: Ready, volume: SandboxVolume): Promise<void> {
     if (isLostRace(error) || isApiError(error, "NotFound")) return;
     throw error;
   }
-  await takeData(deps, await currentOf(deps, volume));
+  const current = await currentOf(deps, volume);
+  const isMounted = sandboxesWith(deps.cache, uid).length > 0;
+  await (isMounted ? hideData(deps, current) : takeData(deps, current));
 }
 
 /** With its deletion on it. */

@@ -274,6 +274,11 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/services/checkpoints/fork-sandbox.ts",
+    ["src/services/checkpoints/checkpoint-service.test.ts"],
+    [["children of which no caller knows run on", "if (signal.aborted) await endAll(deps, owner, made);", ""]],
+  ),
+  bugsIn(
     "src/services/checkpoints/list-checkpoints.ts",
     ["src/services/checkpoints/checkpoint-service.test.ts"],
     [["a list shows the checkpoints of all teams", "owns(caller, checkpoint) &&\n", ""]],

@@ -128,4 +128,26 @@ export const imageMutants: readonly Mutant[] = [
       ],
     ],
   ),
+  bugsIn(
+    "src/engines/embedded/node/rootfs/root-file-system.ts",
+    ["src/engines/embedded/node/rootfs/root-file-system.test.ts"],
+    [["a link in a layer shows files of the machine", "?.isDirectory() === true", " !== undefined"]],
+  ),
+  bugsIn(
+    "src/images/checkpoint/save-checkpoint.ts",
+    ["src/images/checkpoint/save-checkpoint.test.ts"],
+    [
+      [
+        "what lies below a checkpoint counts for no team when the one below is removed",
+        "share.manifest === manifest)?.parts",
+        'share.manifest === manifest && share.team === "")?.parts',
+      ],
+      ["a checkpoint has more layers than can be mounted", "layers.length >= mostLayers", "layers.length > 2 * mostLayers"],
+    ],
+  ),
+  bugsIn(
+    "src/images/checkpoint/base-image.ts",
+    ["src/images/checkpoint/save-checkpoint.test.ts"],
+    [["an image says of itself that the machine's files lie below it", "if (isOnHost(config))", 'if (isOnHost(config) && name === "")']],
+  ),
 ].flat();

@@ -170,7 +170,12 @@ export const isolationMutants: readonly Mutant[] = [
         'wanted: Rank = "usual"): boolean {\n',
         'asked: Rank = "usual"): boolean {\n    const wanted: Rank = asked === "first" ? "usual" : asked;\n',
       ],
-      ["routine looks never have a turn", "=== turnsOfRanks - 1 ? lowestFirst : ranks", "=== turnsOfRanks ? lowestFirst : ranks"],
+      ["routine looks never have a turn", "=== turnsOfRanks - 1 ? lowestFirst : lower", "=== turnsOfRanks ? lowestFirst : lower"],
+      [
+        "what requests wait for leaves usual work no turn",
+        "turn === usualTurn ? usualFirst : ranks",
+        "turn === turnsOfRanks ? usualFirst : ranks",
+      ],
     ],
   ),
   bugsIn(
@@ -193,15 +198,19 @@ export const isolationMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/engines/embedded/node/linux/held-locks.ts",
+    ["src/engines/embedded/node/linux/held-locks.test.ts"],
+    [
+      ["a thread hides locks in open files of its own", "=== 0;\n  } catch", ">= 0;\n  } catch"],
+      ["locks count once for each thread", "=== 0;\n  } catch", "> 9;\n  } catch"],
+    ],
+  ),
+  bugsIn(
     "src/engines/embedded/node/pods/lock-watch.ts",
     ["src/engines/embedded/node/pods/lock-watch.test.ts"],
     [
       ["a sandbox takes locks of files without end", 'if (held > mostLocks) return "over";', ""],
-      [
-        "locks of the machine's programs have all sandboxes looked through every second",
-        "if (tooMany.length === 0) this.#calm = count;",
-        "",
-      ],
+      ["locks of the machine's programs have all sandboxes looked through every second", "      this.#calm = count;\n", ""],
       ["a sandbox hides its locks behind many open files", 'return over.length > 0 ? over : those("unknown");', "return over;"],
       [
         "a sandbox with many open files is killed for the locks of another one",

@@ -23,6 +23,11 @@ export const volumeMutants: readonly Mutant[] = [
       ["volumes are not counted", "{ volumes: 1, volumeMiB: sizeMiB }", "{ volumeMiB: sizeMiB }"],
       ["what is in volumes is not counted", "{ volumes: 1, volumeMiB: sizeMiB }", "{ volumes: 1 }"],
       ["a volume whose data cannot be made stays", "await undo(deps, made);", ""],
+      [
+        "what is deleted by force counts no more",
+        "isMounted ? hideData(deps, current) : takeData(deps, current)",
+        'isMounted && uid === "" ? hideData(deps, current) : takeData(deps, current)',
+      ],
     ],
   ),
   bugsIn(
@@ -89,6 +94,7 @@ export const volumeMutants: readonly Mutant[] = [
         "if (there !== undefined && there.size < 0 && !replace)",
       ],
       ["a list has no bound", "if (names.length >= most)", "if (names.length > 1e9)"],
+      ["more comes of a file than was told: the next answer on the connection", "start: 0, end: size - 1 });", "start: 0 });"],
     ],
   ),
   bugsIn(

@@ -6,10 +6,13 @@
 import { type FileHandle, open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasCode } from "#lib/native/files.ts";
+import { systemCall } from "./libc.ts";
 
 const machineCount = "/sys/kernel/slab/file_lock_cache/objects";
 /** Room for some 20,000 lines: more locks need not be told apart. */
 const mostRead = 1024 * 1024;
+/** `KCMP_FILES`. */
+const openFiles = 2;
 
 /** About how many the kernel has room for. It may share that room with other things of the same size. Undefined: it does not say. */
 export async function locksOfMachine(file = machineCount): Promise<number | undefined> {
@@ -23,9 +26,28 @@ export async function locksOfMachine(file = machineCount): Promise<number | unde
 }
 
 /** How many a process holds, file by file, so that the caller can stop when it knows enough. */
-export async function* locksOf(pid: number, proc = "/proc"): AsyncGenerator<number, void> {
-  const folder = join(proc, String(pid), "fdinfo");
-  for (const name of await unlessGone(readdir(folder), [])) yield await locksIn(join(folder, name));
+export async function* locksOf(pid: number): AsyncGenerator<number, void> {
+  const threads = join("/proc", String(pid), "task");
+  // A thread can have open files of its own, and the first one can end before the others: its files are not all that the process has.
+  const counted: number[] = [];
+  for (const thread of (await unlessGone(readdir(threads), [])).map(Number)) {
+    if (counted.some((other) => haveSameFiles(other, thread))) {
+      yield 0;
+      continue;
+    }
+    counted.push(thread);
+    const folder = join(threads, String(thread), "fdinfo");
+    for (const name of await unlessGone(readdir(folder), [])) yield await locksIn(join(folder, name));
+  }
+}
+
+/** Nothing is counted twice where the kernel does not say. */
+function haveSameFiles(one: number, other: number): boolean {
+  try {
+    return systemCall("kcmp", [one, other, openFiles, 0, 0], `threads ${one} and ${other}`) === 0;
+  } catch (error) {
+    return !hasCode(error, "ESRCH");
+  }
 }
 
 async function locksIn(file: string): Promise<number> {

@@ -34,6 +34,8 @@ const calls = {
   mkdirat: bound(`int mkdirat(int folder, ${path}name, uint mode)`),
   fchownat: bound(`int fchownat(int folder, ${path}name, uint user, uint group, int flags)`),
   linkat: bound(`int linkat(int from, ${path}name, int to, ${path}other, int flags)`),
+  // Older than the common numbers.
+  kcmp: byNumber("kcmp", process.arch === "arm64" ? 272 : 312, "int, int, int, ulong, ulong"),
   prctl: bound("int prctl(int option, ulong a, ulong b, ulong c, ulong d)"),
   prlimit: bound("int prlimit(int pid, int resource, const void *limit, void *former)"),
   pidfd_open: byNumber("pidfd_open", 434, "int, uint"),

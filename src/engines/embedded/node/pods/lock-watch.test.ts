@@ -74,6 +74,7 @@ test("locks of the machine's own programs, however many, make no sandbox one to 
   scene.others = 1_000_000;
   await scene.clock.step(60_000);
   expect({ killed: scene.killed, looks: scene.looks }).toEqual({ killed: [], looks: 1 });
+  expect(scene.log.lines).toMatchObject([{ ofMachine: 1_000_000 + mostLocks, msg: expect.stringContaining("no sandbox has too many") }]);
 });
 
 test("many sandboxes that take locks together are all killed, one after another as their number grows", async () => {

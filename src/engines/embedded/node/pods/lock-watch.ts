@@ -77,7 +77,10 @@ export class LockWatch {
     this.#calm = Math.min(this.#calm, count);
     if (count - this.#calm < manyMore) return;
     const tooMany = await this.#podsOverShare();
-    if (tooMany.length === 0) this.#calm = count;
+    if (tooMany.length === 0) {
+      this.#deps.log.warn({ ofMachine: count, before: this.#calm }, "there are many more locks of files, and no sandbox has too many");
+      this.#calm = count;
+    }
     for (const { uid } of tooMany) {
       this.#deps.log.warn({ pod: uid, most: mostLocks, ofMachine: count }, "a sandbox has too many locks of files, and is killed");
     }

@@ -126,8 +126,8 @@ export class NodePod {
       await cgroups.freeze(this.uid);
       await work();
     } finally {
-      await cgroups.thaw(this.uid);
-      this.#isHeld = false;
+      // Also when it could not be thawed: then it counts as frozen, and is thawed again.
+      await cgroups.thaw(this.uid).finally(() => (this.#isHeld = false));
     }
     return clock.now() - since;
   }

@@ -6,7 +6,7 @@
  *    sandbox sees them through the id map of its slot.
  * R2 A container starts on an empty upper: nothing that another one wrote can be in it.
  */
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ResolvedImage } from "#images/resolved-image.ts";
 import type { TreeAttributes } from "#engines/embedded/node/linux/mounts.ts";
@@ -36,9 +36,14 @@ export function mountRoot(stage: Stage, { image, writable, idMap }: RootPlan): M
   const root = stage.root({ lowers: layers, upper: upperIn(changes, "root") });
   if (image.kind !== "host") return { root };
   // What a layer of such an image holds below usr belongs over the machine's /usr.
-  const ofLayers = layers.map((layer) => join(layer, "usr")).filter((folder) => existsSync(folder));
+  const ofLayers = layers.map((layer) => join(layer, "usr")).filter(isFolder);
   const lowers = [...ofLayers, stage.bindFolder("/usr", "machine-usr", shared)];
   return { root, usr: stage.overlay("usr", { lowers, upper: upperIn(changes, "usr") }) };
+}
+
+/** A link there leads to wherever a sandbox wanted it to: on this machine. */
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Not made through the id map: there the root of this machine has an id that does not exist in the sandbox. */

@@ -51,6 +51,13 @@ test("a file is written whole, read, replaced and removed", async () => {
   expect(readdirSync(top)).toEqual([]);
 });
 
+test.each(["", "old"])("of a file with %j that grows while it is read no more comes than was told", async (before) => {
+  writeFileSync(join(top, "a"), before);
+  const { sizeBytes, content } = await files.read("v", "/a");
+  writeFileSync(join(top, "a"), `${before}HTTP/1.1 200 OK`);
+  expect([sizeBytes, await text(content)]).toEqual([before.length, before]);
+});
+
 test("an upload that breaks off leaves what was there, and nothing of itself", async () => {
   writeFileSync(join(top, "a"), "old");
   async function* broken(): AsyncGenerator<Uint8Array> {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, createReadStream, fstatSync } from "node:fs";
 import { chmod, lstat, mkdir, open, opendir, readlink, rename, stat, unlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
+import { Readable } from "node:stream";
 import { type Attributes, type VolumeEntry, VolumeFileError, type VolumeFiles, type Volumes } from "#engine-port/volumes.ts";
 import { systemCall } from "#engines/embedded/node/linux/libc.ts";
 import { openBelow, stayBelow } from "#engines/embedded/node/linux/open-below.ts";
@@ -66,9 +67,11 @@ export function volumeFiles(disks: Pick<VolumeDisks, "open">): VolumeFiles {
   };
 }
 
-function contentOf(file: number, size: number): ReturnType<typeof createReadStream> {
-  // Of the size that was told, also when it grows meanwhile. A range of no bytes cannot be said: then the file is read to its end, which is there.
-  return createReadStream("", { fd: file, autoClose: true, ...(size > 0 ? { start: 0, end: size - 1 } : {}) });
+/** Of the size that was told, also when it grows meanwhile: what comes beyond it would be read as the next answer on the connection. */
+function contentOf(file: number, size: number): Readable {
+  if (size > 0) return createReadStream("", { fd: file, autoClose: true, start: 0, end: size - 1 });
+  closeSync(file);
+  return Readable.from([]);
 }
 
 async function entryAt(place: Place): Promise<VolumeEntry> {
