@@ -15,8 +15,9 @@ import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 export class VolumeCache {
   readonly objects: Informer<SandboxVolume>;
 
-  constructor(deps: InformerDeps) {
-    this.objects = new Informer(deps, { type: SandboxVolumes });
+  /** `namespace`: the one that the process looks after; all when left out. */
+  constructor(deps: InformerDeps, { namespace }: { readonly namespace?: string | undefined } = {}) {
+    this.objects = new Informer(deps, { type: SandboxVolumes, namespace });
   }
 
   async run(signal?: AbortSignal): Promise<void> {

@@ -190,6 +190,7 @@ const withoutOccasion: Readonly<Record<string, string>> = {
   "controllers: get sandboxenvs": "an Env that another process changed meanwhile",
   "controllers: update sandboxenvs/finalizers": "a server that checks who may block the deletion of an owner",
   "controllers: patch sandboxtemplates": "a template that a pool begins or ceases to use",
+  "controllers: patch sandboxvolumes/status": "a volume, which clusters do not have yet",
   "controllers: patch events": "something that happens again",
   "controllers: get pods": "a create or an end whose answer was lost",
   "controllers: get sandboxpools": "a pod whose pool is not in the cache",

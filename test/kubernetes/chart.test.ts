@@ -14,7 +14,7 @@ import { type ChartObject, neededValues, objectsIn, renderChart, setArgs } from 
 import { runProgram } from "./run-program.ts";
 
 const namespace = "agentbox";
-const definitions = ["checkpoints", "sandboxenvs", "sandboxpools", "sandboxtemplates"].map(
+const definitions = ["checkpoints", "sandboxenvs", "sandboxpools", "sandboxtemplates", "sandboxvolumes"].map(
   (name) => `customresourcedefinition.apiextensions.k8s.io/${name}.agents.navix.sh`,
 );
 const withFirstPool = [...neededValues, "firstPool.enabled=true"];

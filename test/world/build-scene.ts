@@ -46,6 +46,8 @@ export class BuildMachine {
   readonly sandboxes: MachineSandbox[] = [];
   readonly ran: string[] = [];
   readonly layers = new Map<string, string>();
+  /** What each image says to its containers. */
+  readonly variables = new Map<string, Readonly<Record<string, string>>>();
   /** Those that cannot be removed. */
   readonly stuckLayers = new Set<string>();
   /** Commands that never end. */
@@ -215,9 +217,10 @@ function insideOf(machine: BuildMachine): Pick<SandboxInside, "run" | "writeFile
 
 function layersOn(machine: BuildMachine): LayerTaker {
   return {
-    take: async ({ team }) => {
+    take: async ({ team }, { context }) => {
       const image = `layer-${machine.layers.size + 1}`;
       machine.layers.set(image, team);
+      machine.variables.set(image, context.env);
       return { image, checkpoint: image };
     },
     isThere: async (_, checkpoint) => machine.layers.has(checkpoint),

@@ -31,8 +31,10 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- end -}}
 
 {{- define "agentbox.poolRules.controllers" -}}
-# Logs of ended sandboxes, where they are kept.
+{{- if .Values.limits.logRetention }}
+# Logs of ended sandboxes are kept.
 - { apiGroups: [""], resources: [pods/log], verbs: [get] }
+{{- end }}
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete] }
 # Claims; and pods that are to go are closed to them.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
@@ -45,7 +47,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 # None are taken on a cluster: their status says so, and those that have had their time are deleted.
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints/status], verbs: [patch] }
-# Nor on volumes, and theirs says so too.
+# Nor are there volumes, and their status says so too.
 - { apiGroups: [agents.navix.sh], resources: [sandboxvolumes], verbs: [list, watch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxvolumes/status], verbs: [patch] }
 # Snapshots of members and their replicas; adopted pools get an Env.

@@ -44,7 +44,7 @@ async function leadUntil(
   const { history, engine, log } = parts;
   if (history === undefined) throw new Error("the controllers have no history");
   await using leading = new AsyncDisposableStack();
-  const volumes = new VolumeCache(parts);
+  const volumes = new VolumeCache(parts, { namespace: onlyNamespace });
   leading.defer(() => volumes.stop());
   const own = api && { member: members.ownName, pressure: api.pressure };
   leading.use(

@@ -55,6 +55,8 @@ export interface StoredLayer {
   /** Left out: the image is the base image itself. */
   readonly checkpoint?: string;
   readonly context: BuildContext;
+  /** Hash of the variables that the image has. An ENV step makes no image of its own. */
+  readonly imageVariables?: string;
 }
 
 export interface BuildResult extends StoredLayer {

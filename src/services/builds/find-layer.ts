@@ -14,9 +14,12 @@ export async function findLayer(
   key: string,
 ): Promise<StoredLayer | undefined> {
   const whose = ownerOf(owner);
-  for (const build of book.builds()) {
-    const found = build.layers.find((layer) => layer.key === key);
-    if (found === undefined || !isDeepStrictEqual(build.owner, whose)) continue;
+  const known = Array.from(book.builds()).flatMap(({ owner: of, createdAt, layers: all }) => {
+    const found = all.find((layer) => layer.key === key);
+    return found === undefined || !isDeepStrictEqual(of, whose) ? [] : [{ createdAt, found }];
+  });
+  // The newest first: its image may have variables that an older one for the same steps lacks.
+  for (const { found } of known.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt)).toReversed()) {
     if (found.checkpoint === undefined || (await layers.isThere(owner, found.checkpoint))) return found;
   }
   return undefined;

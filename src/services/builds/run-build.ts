@@ -2,6 +2,7 @@
  * One build from its first step to its last. A step whose layer is there is not run; from the first one that has to run on, all run. After each step that may
  * have changed a file the sandbox's files become a layer, which is noted before the next step begins: a build that is cut short goes on from there.
  */
+import { createHash } from "node:crypto";
 import type { BuildContext } from "#builds/build-context.ts";
 import { firstContext } from "#builds/build-context.ts";
 import { BuildFailure, type StepName } from "#builds/build-failure.ts";
@@ -81,6 +82,7 @@ export class BuildRun {
     const steps = this.request.steps.map((step, at) => readStep(step, at + 1));
     const base = await this.#startFrom();
     for (const [at, step] of steps.entries()) await this.#step(step, at + 1);
+    await this.#keepVariables();
     return await finishBuild(this, this.layer, base);
   }
 
@@ -166,7 +168,15 @@ export class BuildRun {
   async #keep(layer: StoredLayer, isChanged: boolean): Promise<void> {
     if (!isChanged) return await this.#note(layer);
     const taken = await this.#taken(layer.context);
-    await this.#note({ ...layer, ...taken });
+    await this.#note({ ...layer, ...taken, imageVariables: hashOf(layer.context) });
+  }
+
+  /** Variables that were set after the last image was taken belong into the template's image, too. */
+  async #keepVariables(): Promise<void> {
+    const { layer } = this;
+    if ((layer.imageVariables ?? hashOf(firstContext)) === hashOf(layer.context)) return;
+    await this.ready();
+    await this.#keep(layer, true);
   }
 
   async #taken(context: BuildContext): Promise<Pick<StoredLayer, "image" | "checkpoint">> {
@@ -183,6 +193,11 @@ export class BuildRun {
     }));
     if (noted === undefined) throw new BuildGone(`build ${this.build.buildId} was deleted`);
   }
+}
+
+function hashOf({ env }: BuildContext): string {
+  const pairs = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return createHash("sha256").update(JSON.stringify(pairs)).digest("hex");
 }
 
 const baseMs = 10 * 60_000;

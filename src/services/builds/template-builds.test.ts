@@ -53,6 +53,20 @@ describe("a build", () => {
     expect(scene.live).toEqual([]);
   });
 
+  test("has the variables in its image that its last steps set, also when these steps were built before", async () => {
+    const variables = { type: "ENV", args: ["A", "1"] };
+    const variablesOf = (name: string): unknown => {
+      const { image } = createOfBuilt(scene.book, builder, { from: name });
+      return scene.machine.variables.get(image ?? "");
+    };
+    await scene.build("more", [run("one"), variables, run("two")]);
+    await scene.build("app", [run("one"), variables]);
+    expect([variablesOf("more"), variablesOf("app")]).toEqual([{ A: "1" }, { A: "1" }]);
+    const layers = scene.machine.layers.size;
+    await scene.build("again", [run("one"), variables]);
+    expect([variablesOf("again"), scene.machine.layers.size]).toEqual([{ A: "1" }, layers]);
+  });
+
   test("tells each step and what it prints", async () => {
     const built = await scene.build("app", [run("one"), run("two")]);
     expect(messages(built)).toEqual([

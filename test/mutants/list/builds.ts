@@ -16,8 +16,8 @@ export const buildMutants: readonly Mutant[] = [
   ...bugsIn("src/services/builds/find-layer.ts", story, [
     [
       "a layer of another team is used",
-      "if (found === undefined || !isDeepStrictEqual(build.owner, whose)) continue;",
-      "if (found === undefined) continue;",
+      "return found === undefined || !isDeepStrictEqual(of, whose) ? [] : [{ createdAt, found }];",
+      "return found === undefined ? [] : [{ createdAt, found }];",
     ],
   ]),
   ...bugsIn("src/services/builds/find-own.ts", story, [
