@@ -34,9 +34,15 @@ test("a log that grows while it is copied is kept to the size of one file, its e
   expect(readFileSync(`${file}.1`, "utf8")).toBe(text.slice(500) + "b".repeat(500));
 });
 
-test("a log that was made to look endless since the look is emptied, and nothing of it is copied", async () => {
+test("of a log that was made to look endless since the look only the end is copied, once", async () => {
   const file = logOf("a".repeat(1100));
   truncateSync(file, 1 << 30);
-  await rotateLog(file, 1100, limits);
-  expect([statSync(file).size, existsSync(`${file}.1`)]).toEqual([0, false]);
+  expect(await rotateLog(file, 1100, limits)).toEqual({ leftOut: (1 << 30) - 1000 });
+  expect([statSync(file).size, statSync(`${file}.1`).size]).toEqual([0, 1000]);
+});
+
+test("a writer that is faster than the look keeps its last output", async () => {
+  const file = logOf("a".repeat(1100) + "b".repeat(5_000));
+  expect(await rotateLog(file, 1100, limits)).toEqual({ leftOut: 5_100 });
+  expect(readFileSync(`${file}.1`, "utf8")).toBe("b".repeat(1000));
 });

@@ -38,20 +38,21 @@ async function shift(file: string, kept: number): Promise<void> {
 
 /**
  * Copies until the end of the file, and returns the offset at which the kept part begins. The caller truncates the file in the same
- * turn of the event loop, so no output falls between. If there is more than fits, the end is kept. Copying stops when the file has
- * meanwhile grown by more than `maxBytes`: its writer is faster than any reader, or made the file sparse to look huge, and must not fill
- * the machine's disk.
+ * turn of the event loop, so no output falls between. If there is more than fits, the end is kept. When the file has meanwhile grown by
+ * more than `maxBytes`, its end is copied once more and no further: its writer is faster than any reader, or made the file sparse to look
+ * huge, and must not keep the node busy.
  */
 async function copyEndAside(file: string, sizeAtLook: number, maxBytes: number): Promise<number> {
   let from = Math.max(0, sizeAtLook - maxBytes);
   let copied = from;
   for (let round = 0; round < maxRounds; round++) {
     const { size } = statSync(file);
-    if (size <= copied || size > sizeAtLook + maxBytes) break;
+    if (size <= copied) break;
     if (size - from > maxBytes) from = copied = size - maxBytes;
     const flags = copied === from ? "w" : "a";
     await pipeline(createReadStream(file, { start: copied, end: size - 1 }), createWriteStream(`${file}.1`, { flags }));
     copied = size;
+    if (size > sizeAtLook + maxBytes) break;
   }
   return from;
 }
