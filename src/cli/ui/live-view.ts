@@ -17,7 +17,9 @@ export interface ViewSource {
 }
 
 export function openLiveView(source: ViewSource): LiveView {
-  const app = render(createElement(Screen, { source }), { alternateScreen: true, exitOnCtrlC: false, patchConsole: false });
+  // The caller has seen that this is a terminal. By itself ink draws nothing where CI is set, and the view would stay empty.
+  const options = { interactive: true, alternateScreen: true, exitOnCtrlC: false, patchConsole: false };
+  const app = render(createElement(Screen, { source }), options);
   return {
     draw: () => app.rerender(createElement(Screen, { source })),
     close: async () => {
