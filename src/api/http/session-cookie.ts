@@ -3,16 +3,13 @@
  * for requests that the console's own page can send (`checkOwnPage`).
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { consoleCookies } from "#model/console-cookies.ts";
 import type { Caller } from "#services/caller.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 /** On every request of the console. A foreign page cannot send it: browsers ask this server first (CORS), and the server never agrees. */
 export const consoleHeader = "x-agentbox-console";
-
-const plainName = "agentbox_session";
-/** Browsers accept this name only from the host itself over TLS, so a page of a sandbox below the same domain cannot set it. */
-const secureName = `__Host-${plainName}`;
 
 /** Undefined without a cookie; throws for an invalid cookie. */
 export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, headers: IncomingHttpHeaders): Caller | undefined {
@@ -25,7 +22,7 @@ export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, heade
 }
 
 export function sessionText(headers: IncomingHttpHeaders): string | undefined {
-  const wanted = isSecure(headers) ? secureName : plainName;
+  const wanted = nameFor(headers);
   for (const pair of (headers.cookie ?? "").split(";")) {
     const [name = "", ...value] = pair.trim().split("=");
     if (name === wanted && value.length > 0) return value.join("=");
@@ -35,9 +32,8 @@ export function sessionText(headers: IncomingHttpHeaders): string | undefined {
 
 /** With an empty `text`, the browser deletes the cookie. */
 export function sessionCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
-  const name = isSecure(headers) ? secureName : plainName;
   const maxAge = text === "" ? 0 : Math.floor(lifetimeMs / 1000);
-  return `${name}=${text}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure(headers) ? "; Secure" : ""}`;
+  return `${nameFor(headers)}=${text}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure(headers) ? "; Secure" : ""}`;
 }
 
 /** Throws forbidden for requests that do not come from the console's page. */
@@ -53,6 +49,10 @@ export function checkOwnPage(headers: IncomingHttpHeaders): void {
   if (isForeign || (site !== undefined && site !== "same-origin")) {
     throw new ServiceError("forbidden", "the request comes from a page of another origin", { field: "header.origin" });
   }
+}
+
+function nameFor(headers: IncomingHttpHeaders): string {
+  return isSecure(headers) ? consoleCookies.secure : consoleCookies.plain;
 }
 
 /** A proxy in front sets this header. A client that forges it only gets a cookie with the other name. */
