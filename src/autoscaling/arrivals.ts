@@ -37,7 +37,6 @@ export class ArrivalForecaster {
   readonly #startMs: number;
   #atMs: number;
   #refillMs = 1_000;
-  #firstMs: number | undefined;
   /** How much more than expected came within a refill time, on average: 0 for independent arrivals. */
   #excess = 0;
   #known: { readonly table: ReadonlyMap<Situation, number>; readonly key: string; readonly atMs: number } | undefined;
@@ -63,7 +62,6 @@ export class ArrivalForecaster {
     const situation = this.#situationAt(orderedAtMs);
     this.#needed.arrived(situation, 1 + others, atMs);
     this.#excess += 0.02 * (others - this.#burstRate(atMs) * (this.#refillMs / 1000) - this.#excess);
-    this.#firstMs ??= atMs;
     this.#times.add(atMs, atMs - Math.max(steadyMs, this.#burstMs + this.#refillMs));
     this.#daily.arrived(atMs);
   }
@@ -136,9 +134,8 @@ export class ArrivalForecaster {
   }
 
   #burstRate(nowMs: number): number {
-    // Right after the very first request the window is not full yet.
-    const seenMs = Math.max(this.#refillMs, nowMs - (this.#firstMs ?? nowMs));
-    return this.#times.count(nowMs - this.#burstMs, nowMs) / (Math.min(this.#burstMs, seenMs) / 1000);
+    // Over the whole window also right after the very first request: thirty requests at once are no rate yet that goes on.
+    return this.#times.count(nowMs - this.#burstMs, nowMs) / (this.#burstMs / 1000);
   }
 
   /** Negative: so busy the latest seconds were. From 0 on: so long there was silence. */

@@ -3,14 +3,13 @@
  * for requests that the console's own page can send (`checkOwnPage`).
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { consoleCookies, secureCookieName } from "#model/console-cookies.ts";
 import type { Caller } from "#services/caller.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 /** On every request of the console. A foreign page cannot send it: browsers ask this server first (CORS), and the server never agrees. */
 export const consoleHeader = "x-agentbox-console";
-
-const [sessionName, flowName] = ["agentbox_session", "agentbox_sign_in"];
 
 /** Undefined without a cookie; throws for an invalid cookie. */
 export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, headers: IncomingHttpHeaders): Caller | undefined {
@@ -23,21 +22,21 @@ export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, heade
 }
 
 export function sessionText(headers: IncomingHttpHeaders): string | undefined {
-  return cookieText(headers, sessionName);
+  return cookieText(headers, consoleCookies.session);
 }
 
 /** With an empty `text`, the browser deletes the cookie. */
 export function sessionCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
-  return cookie(headers, { name: sessionName, text, lifetimeMs });
+  return cookie(headers, { name: consoleCookies.session, text, lifetimeMs });
 }
 
 /** Of a sign-in at another server, while the browser is there. */
 export function flowText(headers: IncomingHttpHeaders): string | undefined {
-  return cookieText(headers, flowName);
+  return cookieText(headers, consoleCookies.signIn);
 }
 
 export function flowCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
-  return cookie(headers, { name: flowName, text, lifetimeMs });
+  return cookie(headers, { name: consoleCookies.signIn, text, lifetimeMs });
 }
 
 function cookieText(headers: IncomingHttpHeaders, cookieName: string): string | undefined {
@@ -61,9 +60,8 @@ function cookie(headers: IncomingHttpHeaders, { name, text, lifetimeMs }: Wanted
   return `${nameFor(headers, name)}=${text}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Browsers accept names with this prefix only from the host itself over TLS, so a page of a sandbox below the same domain cannot set them. */
 function nameFor(headers: IncomingHttpHeaders, name: string): string {
-  return isSecure(headers) ? `__Host-${name}` : name;
+  return isSecure(headers) ? secureCookieName(name) : name;
 }
 
 /** Throws forbidden for requests that do not come from the console's page. */

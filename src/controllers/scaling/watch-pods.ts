@@ -43,7 +43,7 @@ function noteReady({ clock }: ScalingTools, memory: GroupMemory, firstSeenMs: Ma
   const sinceMs = firstSeenMs.get(uid);
   if (sinceMs === undefined || !isReady(pod)) return;
   firstSeenMs.delete(uid);
-  memory.refill.took(clock.now() - sinceMs);
+  memory.refill.took(clock.now() - sinceMs, sinceMs);
 }
 
 /** Pools of Envs with an enabled group only. */
