@@ -36,6 +36,7 @@ test.each([
   ["a=1; agentbox_session=secret; b=agentbox_session", ["Cookie", "a=1; b=agentbox_session"]],
   ["__Host-agentbox_session=secret;a=1", ["Cookie", "a=1"]],
   ["a=1; =agentbox_session=secret", ["Cookie", "a=1"]],
+  ["agentbox_sign_in=secret; __Host-agentbox_sign_in=secret; a=1", ["Cookie", "a=1"]],
   ["a=1;b=2", ["Cookie", "a=1;b=2"]],
 ])("of the cookies %s a sandbox is sent no session of the console", (cookie, left) => {
   const sent = requestHeaders(["Cookie", cookie], forwarded);
@@ -43,11 +44,14 @@ test.each([
   expect(requestHeaders(["Cookie", cookie], { ...forwarded, isForSandbox: false })).toContain(cookie);
 });
 
-test.each(["agentbox_session=x; Path=/", "__Host-agentbox_session=x; Secure", " agentbox_session =x", "=agentbox_session=x"])(
-  "a sandbox cannot sign browsers in to the console with the cookie %j",
-  (cookie) => {
-    const raw = ["Set-Cookie", cookie, "set-cookie", "a=agentbox_session=1"];
-    expect(responseHeaders(raw, { isOfSandbox: true })).toEqual(raw.slice(2));
-    expect(responseHeaders(raw, { isOfSandbox: false })).toEqual(raw);
-  },
-);
+test.each([
+  "agentbox_session=x; Path=/",
+  "__Host-agentbox_session=x; Secure",
+  " agentbox_session =x",
+  "=agentbox_session=x",
+  "agentbox_sign_in=x",
+])("a sandbox cannot sign browsers in to the console with the cookie %j", (cookie) => {
+  const raw = ["Set-Cookie", cookie, "set-cookie", "a=agentbox_session=1"];
+  expect(responseHeaders(raw, { isOfSandbox: true })).toEqual(raw.slice(2));
+  expect(responseHeaders(raw, { isOfSandbox: false })).toEqual(raw);
+});

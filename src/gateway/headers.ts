@@ -2,7 +2,7 @@
  * Headers of forwarded messages: those about one connection are dropped, all others are forwarded unchanged, in order and with their spelling. Raw headers
  * are `[name, value, name, value, …]`.
  */
-import { consoleCookies } from "#model/console-cookies.ts";
+import { consoleCookieMark, consoleCookies, secureCookieName } from "#model/console-cookies.ts";
 
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
@@ -112,11 +112,11 @@ function namedByConnection(raw: readonly string[]): ReadonlySet<string> {
   return named;
 }
 
-const consoleNames: ReadonlySet<string> = new Set(Object.values(consoleCookies));
+const consoleNames: ReadonlySet<string> = new Set(Object.values(consoleCookies).flatMap((name) => [name, secureCookieName(name)]));
 
 /** With the cookie of the console a sandbox could act as its user. Other cookies stay as they are. */
 function withoutSession(cookies: string): string {
-  if (!cookies.includes(consoleCookies.plain)) return cookies;
+  if (!cookies.includes(consoleCookieMark)) return cookies;
   return cookies
     .split(";")
     .map((pair) => pair.trim())

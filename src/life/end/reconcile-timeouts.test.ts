@@ -254,7 +254,7 @@ describe("idle timeout and end time", () => {
     const later = new Date(clock.now() + 60_000).toISOString();
     const digests = {
       resolve: async (name: string) => {
-        // The owner is faster than the release that was already decided.
+        // The owner is faster than the end that was already decided.
         await scene.client.patch(Pods, scene.key, {
           type: "merge",
           body: { metadata: { annotations: { [annotationKeys.endTime]: later } } },
