@@ -168,7 +168,7 @@ test("what comes while a webhook is looked at is delivered at once", async () =>
     due: (...args: Parameters<typeof events.due>) => events.due(...args),
     delivered: (id: number) => events.delivered(id),
   });
-  await using running = deliverer({ ...history, events: meddled } as HistoryStore, clock, receiver);
+  await using running = deliverer({ ...history, events: meddled }, clock, receiver);
   await stepped(clock, 2000, 100);
   expect(receiver.typesOf("a")).toEqual(["created"]);
 });
