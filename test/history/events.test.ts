@@ -54,7 +54,9 @@ describeDatabases("events", (databases) => {
     await events.append(event("e2"), ["w"]);
     await events.append(event("e3", { sandboxId: "b" }), ["w"]);
     const due = async (nowMs: number) =>
-      (await Promise.all(["v", "w"].map((webhook) => events.due(webhook, nowMs, 10)))).flat().map((one) => `${one.webhook} ${one.event.id}`);
+      (await Promise.all(["v", "w"].map((webhook) => events.due(webhook, nowMs, 10))))
+        .flat()
+        .map((one) => `${one.webhook} ${one.event.id}`);
     expect(await due(0)).toEqual(["v e1", "w e1", "w e3"]);
     expect(await events.due("x", 0, 10)).toEqual([]);
     const [first] = await events.due("w", 0, 1);

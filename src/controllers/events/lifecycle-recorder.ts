@@ -132,7 +132,7 @@ export class LifecycleRecorder implements AsyncDisposable {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       await this.#done(async () => {
-        for (let last: string | undefined = ""; last !== undefined && !signal.aborted; ) {
+        for (let last: string | undefined = ""; last !== undefined && !signal.aborted;) {
           const begun: Begun = await this.#deps.history.events.begun(last, sweepPage);
           for (const id of begun.unended) if (!signal.aborted && cache.podsOfSandbox(id).next().done === true) await this.#tellEnd(id);
           last = begun.last;

@@ -79,7 +79,7 @@ function webhookList({ client, clock, webhookNamespace: namespace }: EventsOptio
 
 async function prune(options: EventsOptions, webhooks: () => Promise<readonly Webhook[]>, signal: AbortSignal): Promise<void> {
   const { history, clock, log } = options;
-  for (let sinceMs = -Infinity; !signal.aborted; ) {
+  for (let sinceMs = -Infinity; !signal.aborted;) {
     try {
       await whileFull(signal, () => history.events.trim(mostOfTeam, pruneAtOnce));
       if (clock.now() - sinceMs >= pruneEveryMs) {

@@ -36,7 +36,12 @@ test("what an event and a look cost does not grow with what waits", async () => 
   let counts = 0;
   const events = new SqlEventStore(async (sql, params) => {
     if (sql.includes("count(*) AS n")) counts += 1;
-    plans.push(...db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params).map(({ detail }) => String(detail)));
+    plans.push(
+      ...db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(...params)
+        .map(({ detail }) => String(detail)),
+    );
     return db.prepare(sql).all(...params);
   }, 100);
   for (let n = 0; n < 150; n++) await events.append({ ...event(`e${n}`), sandboxId: "one" }, ["away"]);

@@ -145,8 +145,7 @@ export class SqlEventStore implements EventStore {
 
   async failed(id: number, { attempts, dueMs, error, isDead }: FailedDelivery): Promise<void> {
     const values = [attempts, dueMs, error, isDead ? 1 : 0, id];
-    const change = () =>
-      this.#run("UPDATE agentbox_delivery SET attempts = ?, due_ms = ?, last_error = ?, dead = ? WHERE id = ?", values);
+    const change = () => this.#run("UPDATE agentbox_delivery SET attempts = ?, due_ms = ?, last_error = ?, dead = ? WHERE id = ?", values);
     await (isDead ? this.#ends(id, change) : change());
   }
 

@@ -349,7 +349,7 @@ export const accessMutants: readonly Mutant[] = [
     "src/store/events/sql-event-store.ts",
     ["src/store/events/sql-event-store.test.ts"],
     [
-      ["any number of deliveries waits for a webhook", "return room > 0;", "return room > 0 || webhook !== \"\";"],
+      ["any number of deliveries waits for a webhook", "return room > 0;", 'return room > 0 || webhook !== "";'],
       ["what waits for another delivery of its sandbox is looked at each time", "THEN ${behindAnother} ELSE 0 END", "THEN 0 ELSE 0 END"],
     ],
   ),
