@@ -6,7 +6,8 @@ import { runsImage } from "#sandbox/pools/entrypoint.ts";
 import { type ContainerImages, idleContainerImages } from "#sandbox/images/images.ts";
 import { withSecurity } from "./pod-security.ts";
 import type { PoolTemplate } from "#sandbox/pools/resolve-template.ts";
-import { runtimeProblem } from "#sandbox/runtimes/known-runtimes.ts";
+import { writtenChecks } from "#sandbox/runtimes/ready-checks.ts";
+import { runtimeProblem } from "#sandbox/runtimes/runtime-problem.ts";
 import { unaskedProbes, withRuntimes } from "./runtimes.ts";
 
 export interface PodBlueprint {
@@ -45,12 +46,13 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
   // What a kubelet finds out by asking it tells later than we know it ourselves, with two more writes of the pod's status for every use.
   const facts = { publicKey: settings.publicKey, runsImage: runsImage(template), isProbed: delivery.kind === "node" };
   const containers = [withRuntimes(waiting(first), template.runtimes, facts), ...others.map(waiting)];
+  const checks = writtenChecks(template.runtimes);
   const made: PodSpec = { ...spec, ...fixed, containers };
   return {
     kind: "blueprint",
     blueprint: {
       labels: withoutReserved(metadata?.labels),
-      annotations: withoutReserved(metadata?.annotations),
+      annotations: { ...withoutReserved(metadata?.annotations), ...(checks !== undefined && { [annotationKeys.runtimeChecks]: checks }) },
       ...(delivery.kind === "node" ? { spec: made } : { spec: withSecurity(made), daemonImage: delivery.image }),
       warnings: warningsOf(template),
     },
