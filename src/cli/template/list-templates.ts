@@ -1,4 +1,4 @@
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound } from "#kube/api-error.ts";
 import { readyTemplateNames } from "#model/ready-templates.ts";
 import { SandboxTemplates } from "#model/sandbox-template.ts";
 import { objectClient } from "../api-client.ts";
@@ -22,10 +22,7 @@ export const listTemplates: WordAction = {
       Promise.all(
         readyTemplateNames.map(async (name): Promise<Row> => {
           const key = { name: ready.objects(name, "").template.metadata.name ?? name };
-          const there = await client.get(SandboxTemplates, key).catch((error: unknown) => {
-            if (isApiError(error, "NotFound")) return undefined;
-            throw error;
-          });
+          const there = await ifFound(client.get(SandboxTemplates, key));
           const image = there?.spec.template?.spec?.containers[0]?.image;
           return { name, description: ready.describe(name), ...(image !== undefined && { image }) };
         }),

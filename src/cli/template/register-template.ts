@@ -1,9 +1,7 @@
 /** Writes the objects of a template. One that is there gets the image, and keeps what else its administrator has changed. */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
-import type { ApiObject } from "#model/meta.ts";
-import type { ResourceType } from "#model/resource.ts";
 import { type SandboxEnv, SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.ts";
 
@@ -18,14 +16,14 @@ interface Objects {
 }
 
 export async function registerTemplate(client: ObjectClient, { template, envs }: Objects): Promise<Registered> {
-  const present = await found(client, SandboxTemplates, { name: template.metadata.name ?? "" });
+  const present = await ifFound(client.get(SandboxTemplates, { name: template.metadata.name ?? "" }));
   const next = present === undefined ? template : withImage(present, template);
   if (present === undefined) await client.create(SandboxTemplates, next);
   else if (next !== present) await client.update(SandboxTemplates, next);
   const stale: string[] = [];
   for (const env of envs) {
     const { namespace, name = "" } = env.metadata;
-    if ((await found(client, SandboxEnvs, { namespace, name })) === undefined) await client.create(SandboxEnvs, env);
+    if ((await ifFound(client.get(SandboxEnvs, { namespace, name }))) === undefined) await client.create(SandboxEnvs, env);
     else if (next !== present) stale.push(name);
   }
   return { stale };
@@ -48,17 +46,4 @@ function withImage(present: SandboxTemplate, { spec }: SandboxTemplate): Sandbox
 function nextVersion(version = ""): string {
   const [, head, patch] = /^(v\d+\.\d+)\.(\d+)/.exec(version) ?? [];
   return head === undefined ? "v1.0.0" : `${head}.${Number(patch) + 1}`;
-}
-
-async function found<T extends ApiObject>(
-  client: ObjectClient,
-  type: ResourceType<T>,
-  key: { readonly namespace?: string | undefined; readonly name: string },
-): Promise<T | undefined> {
-  try {
-    return await client.get(type, key);
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
