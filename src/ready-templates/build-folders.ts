@@ -75,7 +75,10 @@ async function buildFolder(layer: LayerRecipe, { parent, env, folders, folder, o
     });
     const upper = join(parent, work, "upper");
     await cleanUp(upper);
-    await rename(upper, folder);
+    await rename(upper, folder).catch((error: unknown) => {
+      // Another process has made the same one meanwhile.
+      if (!existsSync(folder)) throw error;
+    });
   } catch (error) {
     signal.throwIfAborted();
     throw new Error(`the layer ${layer.name} cannot be made: ${(error as Error).message}`, { cause: error });

@@ -46,17 +46,21 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
   // What a kubelet finds out by asking it tells later than we know it ourselves, with two more writes of the pod's status for every use.
   const facts = { publicKey: settings.publicKey, runsImage: runsImage(template), isProbed: delivery.kind === "node" };
   const containers = [withRuntimes(waiting(first), template.runtimes, facts), ...others.map(waiting)];
-  const checks = writtenChecks(template.runtimes);
   const made: PodSpec = { ...spec, ...fixed, containers };
   return {
     kind: "blueprint",
     blueprint: {
       labels: withoutReserved(metadata?.labels),
-      annotations: { ...withoutReserved(metadata?.annotations), ...(checks !== undefined && { [annotationKeys.runtimeChecks]: checks }) },
+      annotations: { ...withoutReserved(metadata?.annotations), ...checksOf(template) },
       ...(delivery.kind === "node" ? { spec: made } : { spec: withSecurity(made), daemonImage: delivery.image }),
       warnings: warningsOf(template),
     },
   };
+}
+
+function checksOf({ runtimes }: PoolTemplate): Readonly<Record<string, string>> {
+  const checks = writtenChecks(runtimes);
+  return checks === undefined ? {} : { [annotationKeys.runtimeChecks]: checks };
 }
 
 type Refused = Extract<BlueprintResult, { kind: "refused" }>;

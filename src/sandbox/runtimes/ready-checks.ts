@@ -60,7 +60,7 @@ export function writtenChecks(runtimes: readonly SandboxRuntime[] = []): string 
 export function readyChecksOf(pod: Pod): readonly ReadyCheck[] {
   const text = pod.metadata.annotations?.[annotationKeys.runtimeChecks];
   if (text === undefined) return [];
-  return Value.Parse(checksSchema, JSON.parse(text)) as readonly ReadyCheck[];
+  return Value.Parse(checksSchema, JSON.parse(text));
 }
 
 function checkOf(runtime: SandboxRuntime, all: readonly SandboxRuntime[]): ReadyCheck | undefined {
@@ -99,8 +99,12 @@ function wayOf({ readinessProbe: probe = {} }: SandboxRuntime, all: readonly San
   if (place.host !== undefined && place.host !== "") return "host must be left out: the sandbox itself is asked";
   const port = portOf(place.port, all);
   if (port === undefined) return `port ${JSON.stringify(place.port)} is neither a number nor the name of a runtime that has a port`;
-  if (httpGet === undefined) return { kind: "tcp", port };
-  const { scheme = "HTTP", path = "/", httpHeaders = [] } = httpGet;
+  return httpGet === undefined ? { kind: "tcp", port } : httpWay(httpGet, port);
+}
+
+type HttpGet = NonNullable<NonNullable<SandboxRuntime["readinessProbe"]>["httpGet"]>;
+
+function httpWay({ scheme = "HTTP", path = "/", httpHeaders = [] }: HttpGet, port: number): CheckWay | string {
   if (scheme.toUpperCase() !== "HTTP") return `scheme must be HTTP, not ${JSON.stringify(scheme)}`;
   return { kind: "http", port, path, headers: Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value])) };
 }

@@ -45,7 +45,11 @@ test("pods carry the checks of runtimes that the image brings, with all that the
       port: 8080,
       readinessProbe: {
         httpGet: { port: "web", path: "/up", httpHeaders: [{ name: "a", value: "b" }] },
-        ...{ initialDelaySeconds: 1, periodSeconds: 2, timeoutSeconds: 3, successThreshold: 4, failureThreshold: 5 },
+        initialDelaySeconds: 1,
+        periodSeconds: 2,
+        timeoutSeconds: 3,
+        successThreshold: 4,
+        failureThreshold: 5,
       },
     },
     { name: "db", readinessProbe: { exec: { command: ["pg_isready"] } } },
@@ -55,7 +59,11 @@ test("pods carry the checks of runtimes that the image brings, with all that the
     {
       runtime: "web",
       way: { kind: "http", port: 8080, path: "/up", headers: { a: "b" } },
-      ...{ delayMs: 1000, periodMs: 2000, timeoutMs: 3000, successes: 4, patienceMs: 10_000 },
+      delayMs: 1000,
+      periodMs: 2000,
+      timeoutMs: 3000,
+      successes: 4,
+      patienceMs: 10_000,
     },
     { runtime: "db", way: { kind: "exec", command: ["pg_isready"] }, delayMs: 0, periodMs: 1000, timeoutMs: 1000, successes: 1 },
   ]);
