@@ -71,6 +71,6 @@ test("an admin's choice is the pool's own", () => {
   const resolved = resolveTemplate(aPool(), undefined);
   if (resolved.kind !== "template") throw new Error("the pool has a template of its own");
   const puller = { namespace: "ns", imagePullSecrets: [{ name: "mine" }] };
-  expect(pullersOf(aPool(), resolved.template, true)("other.example/x:1")).toEqual(puller);
+  expect(pullersOf(aPool(), resolved.template, { isAdmin: true })("other.example/x:1")).toEqual(puller);
   expect(pullersOf(aPool(), resolved.template)("other.example/x:1")).toEqual({ ...puller, choice: "public" });
 });

@@ -17,6 +17,10 @@ export interface PackOptions {
   readonly marks: OverlayMarks;
   /** Called for sockets and devices, which have no place in a layer. */
   readonly onSkipped?: ((path: string) => void) | undefined;
+  /** Names in this folder that are deleted of the layers below, beside those that the marks tell. Names and paths are latin1. */
+  readonly hidden?: ((path: string, names: readonly string[]) => Promise<readonly string[]>) | undefined;
+  /** What does not belong into the layer, with all that is below it. */
+  readonly isLeftOut?: ((path: string) => boolean) | undefined;
 }
 
 const markerAttributes: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
@@ -50,8 +54,12 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
   }
   yield header(path === "" ? "./" : `${path}/`, "directory", attributesAt(place, stat));
   if (stat.dev !== packing.device) return;
-  if (isOpaque(packing.options.marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
-  for (const name of (await readdir(place, { encoding: "latin1" })).sort()) {
+  const { marks, hidden, isLeftOut } = packing.options;
+  if (isOpaque(marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
+  const names = (await readdir(place, { encoding: "latin1" })).sort();
+  for (const name of (await hidden?.(path, names)) ?? []) yield header(hiding(joinPath(path, name)), "file", markerAttributes);
+  for (const name of names) {
+    if (isLeftOut?.(joinPath(path, name)) === true) continue;
     if (looksLikeWhiteout(name)) {
       throw new ImageError(
         "broken_content",
