@@ -11,7 +11,7 @@ import { PullSecrets, type PullSecretsDeps } from "./pull-secrets.ts";
 export interface ClusterImagesDeps extends PullSecretsDeps {
   readonly resolver: DigestResolver;
   readonly reader: CommandReader;
-  /** The team that a checkpoint belongs to, "" for none; undefined when there is no such checkpoint. Left out: there are none at all. */
+  /** The team that a checkpoint belongs to, "" for none; undefined when there is no such checkpoint. Left out: nodes look themselves. */
   readonly checkpointTeam?: ((id: string) => string | undefined) | undefined;
 }
 
@@ -36,8 +36,8 @@ export function clusterImages(deps: ClusterImagesDeps): ImageDigests & ImageComm
  */
 function checkCheckpoint({ checkpointTeam }: ClusterImagesDeps, image: string, { puller }: DigestOptions): void {
   const id = checkpointIn(image);
-  if (id === undefined) return;
-  const team = checkpointTeam?.(id);
+  if (id === undefined || checkpointTeam === undefined) return;
+  const team = checkpointTeam(id);
   if (team === undefined || (team !== "" && puller?.teams?.includes(team) !== true)) {
     throw new ImageError("not_found", `there is no image ${image}`);
   }

@@ -128,6 +128,7 @@ export class FakeRegistry implements AsyncDisposable {
 
   #serve(request: IncomingMessage, response: ServerResponse, { seen, fault }: { seen: SeenRequest; fault: Fault | undefined }): void {
     if (seen.method === "POST" || seen.method === "PUT") this.#take(request, response, fault);
+    else if (seen.method === "DELETE") this.#remove(seen.path, response);
     else this.#giveContent(seen, response, fault);
   }
 
@@ -144,6 +145,13 @@ export class FakeRegistry implements AsyncDisposable {
       const content = Buffer.concat(parts);
       const [repository = ""] = /(?<=^\/v2\/).*(?=\/(?:blobs|manifests)\/)/.exec(pathname) ?? [];
       if (request.method === "POST") {
+        const [mount, from] = [searchParams.get("mount"), searchParams.get("from")];
+        const there = this.#content.get(`/v2/${from}/blobs/${mount}`);
+        if (there !== undefined) {
+          this.#content.set(`/v2/${repository}/blobs/${mount}`, there);
+          send(response, 201, {}, Buffer.alloc(0));
+          return;
+        }
         send(response, 202, { location: `${pathname}${this.#uploads++}?state=a%2Fb`, ...fault?.headers }, Buffer.alloc(0));
         return;
       }
@@ -152,11 +160,23 @@ export class FakeRegistry implements AsyncDisposable {
         send(response, 400, {}, json({ errors: [{ code: "DIGEST_INVALID", message: "provided digest did not match" }] }));
         return;
       }
-      if (promised === null) this.addManifest(repository, pathname.slice(pathname.lastIndexOf("/") + 1), content);
-      else this.addBlob(repository, digestOf(content), content);
+      if (promised === null) {
+        this.addManifest(repository, pathname.slice(pathname.lastIndexOf("/") + 1), content);
+        this.addManifest(repository, digestOf(content), content);
+      } else this.addBlob(repository, digestOf(content), content);
       if (fault?.cutAnswer === true) response.destroy();
       else send(response, 201, { "docker-content-digest": digestOf(content), ...fault?.headers }, Buffer.alloc(0));
     });
+  }
+
+  /** An image by its digest, with all of its tags. */
+  #remove(path: string, response: ServerResponse): void {
+    const found = this.#content.get(path);
+    const folder = path.slice(0, path.lastIndexOf("/") + 1);
+    for (const [name, { content }] of this.#content) {
+      if (found !== undefined && name.startsWith(folder) && content.equals(found.content)) this.#content.delete(name);
+    }
+    send(response, found === undefined ? 404 : 202, {}, Buffer.alloc(0));
   }
 
   #giveContent({ method, path, range }: SeenRequest, response: ServerResponse, fault: Fault | undefined): void {
