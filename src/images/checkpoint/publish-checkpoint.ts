@@ -7,7 +7,7 @@ import { checkpointIn } from "#model/checkpoint-image.ts";
 import { type Digest, digestOf } from "../digest.ts";
 import { checkConfigSize, fetchManifest } from "../fetch-manifest.ts";
 import { type ConfigFile, parseConfig, writeConfig } from "../image-config.ts";
-import { ImageError, isImageError } from "../image-error.ts";
+import { ImageError } from "../image-error.ts";
 import { type Descriptor, type ImageManifest, manifestFor, mediaTypes, parseManifest, writeManifest } from "../manifest.ts";
 import type { Platform } from "../platform.ts";
 import { canonicalName, parseReference, type RegistryReference, repositoryName } from "../reference.ts";
@@ -59,15 +59,11 @@ export async function findPublished(
   { reference, secrets }: CheckpointTarget,
   signal?: AbortSignal,
 ): Promise<PublishedCheckpoint | undefined> {
-  try {
-    const { digest, content, mediaType } = await client.open(reference, secrets).manifest(onlyTag, signal);
-    const manifest = parseManifest(content, `the manifest of ${repositoryName(reference)}`, mediaType);
-    const bytes = manifest.kind === "manifest" ? (manifest.layers.at(-1)?.size ?? 0) : 0;
-    return { image: `${repositoryName(reference)}@${digest}`, bytes };
-  } catch (error) {
-    if (isImageError(error, "not_found")) return undefined;
-    throw error;
-  }
+  const digest = await client.openForPush(reference, secrets).digestOfTag(onlyTag, signal);
+  if (digest === undefined) return undefined;
+  const { content, mediaType } = await client.open(reference, secrets).manifest(digest, signal);
+  const manifest = parseManifest(content, `the manifest of ${repositoryName(reference)}`, mediaType);
+  return { image: `${repositoryName(reference)}@${digest}`, bytes: manifest.kind === "manifest" ? (manifest.layers.at(-1)?.size ?? 0) : 0 };
 }
 
 /** Visible with its last step, when all of it is there. */

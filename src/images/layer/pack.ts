@@ -17,7 +17,10 @@ export interface PackOptions {
   readonly marks: OverlayMarks;
   /** Called for sockets and devices, which have no place in a layer. */
   readonly onSkipped?: ((path: string) => void) | undefined;
-  /** Names in this folder that are deleted of the layers below, beside those that the marks tell. Names and paths are latin1. */
+  /**
+   * Names in this folder that are deleted of the layers below, in place of the mark that hides all of them: with both, the name of a whiteout would show in a
+   * folder that has nothing below it. Names and paths are latin1.
+   */
   readonly hidden?: ((path: string, names: readonly string[]) => Promise<readonly string[]>) | undefined;
   /** What does not belong into the layer, with all that is below it. */
   readonly isLeftOut?: ((path: string) => boolean) | undefined;
@@ -55,7 +58,7 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
   yield header(path === "" ? "./" : `${path}/`, "directory", attributesAt(place, stat));
   if (stat.dev !== packing.device) return;
   const { marks, hidden, isLeftOut } = packing.options;
-  if (isOpaque(marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
+  if (hidden === undefined && isOpaque(marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
   const names = (await readdir(place, { encoding: "latin1" })).sort();
   for (const name of (await hidden?.(path, names)) ?? []) yield header(hiding(joinPath(path, name)), "file", markerAttributes);
   for (const name of names) {

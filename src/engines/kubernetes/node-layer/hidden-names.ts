@@ -36,7 +36,12 @@ export class HiddenNames {
     if (known !== undefined) return known;
     const above = this.#layersOf.get(path.slice(0, Math.max(0, path.lastIndexOf("/")))) ?? [];
     const layers: string[] = [];
-    for (const layer of above) if (await isFolder(place(layer, path))) layers.push(layer);
+    for (const layer of above) {
+      const kind = await kindOf(place(layer, path));
+      // What is below a file, a link or a whiteout does not show, and a whiteout of a name there would show itself.
+      if (kind === "other") break;
+      if (kind === "folder") layers.push(layer);
+    }
     this.#layersOf.set(path, layers);
     return layers;
   }
@@ -50,11 +55,11 @@ function place(root: string, path: string): Buffer {
   return bytesOf(path === "" ? root : `${root}/${path}`);
 }
 
-async function isFolder(path: Buffer): Promise<boolean> {
+async function kindOf(path: Buffer): Promise<"folder" | "other" | "none"> {
   try {
-    return (await lstat(path)).isDirectory();
+    return (await lstat(path)).isDirectory() ? "folder" : "other";
   } catch (error) {
-    if (hasCode(error, "ENOENT", "ENOTDIR")) return false;
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return "none";
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { asRoot, folder, mounted, requestFor, tree, useLayerFolder } from "../../../../test/world/layer-folder.ts";
 import { layerOfTar } from "../../../../test/world/layer-archive.ts";
+import { makeNode } from "#lib/native/files.ts";
 import { unpackLayer } from "#images/layer/unpack.ts";
 import { HiddenNames } from "./hidden-names.ts";
 import { emptyScratch, writeLayer } from "./layer-file.ts";
@@ -59,6 +60,17 @@ describe.skipIf(!asRoot)("the layer of a container", () => {
       expect(await hidden.in("etc", readdirSync(join(mount.upper, "etc")))).toEqual([]);
       expect(await hidden.in("etc/skel", readdirSync(join(mount.upper, "etc/skel")))).toEqual([".bashrc"]);
       expect(await hidden.in("etc/skel/deep", [])).toEqual(["one"]);
+    });
+  });
+
+  test("shows no whiteout where an upper layer of the image has taken a folder away that the sandbox made anew", async () => {
+    const script = "mkdir etc/skel; echo mine > etc/skel/mine";
+    mkdirSync(join(folder, "high/etc"), { recursive: true });
+    makeNode(Buffer.from(join(folder, "high/etc/skel")), 0o020000);
+    await container(script, async (mount) => {
+      const layer = await unpackedLayer(mount);
+      expect(tree(layer).filter((name) => name.startsWith("etc/skel"))).toEqual(["etc/skel/", "etc/skel/mine"]);
+      expect(mounted([layer, ...mount.lower], (root) => readdirSync(join(root, "etc/skel")))).toEqual(["mine"]);
     });
   });
 
