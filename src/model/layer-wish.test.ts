@@ -5,7 +5,9 @@ import { layerAnswer, type LayerAnswer, layerCondition, type LayerWish, layerWis
 const wish: LayerWish = { id: "cp-aaaaaaaaaaaaaaaaaaaa", containerId: "c1" };
 const pushed = { digest: `sha256:${"a".repeat(64)}`, size: 7, frozenMs: 3, architecture: "amd64" };
 
-const told = (by: LayerWish, answer: LayerAnswer) => ({ status: { conditions: [{ type: podConditions.layer, ...layerCondition(by, answer) }] } });
+const told = (by: LayerWish, answer: LayerAnswer) => ({
+  status: { conditions: [{ type: podConditions.layer, ...layerCondition(by, answer) }] },
+});
 
 test("a wish that was written is read again, and what is no wish is none", () => {
   const read = (text: string) => layerWish({ metadata: { annotations: { [annotationKeys.layerWish]: text } } });

@@ -62,7 +62,11 @@ export interface ImageChooser {
 }
 
 /** Without a caller: the pool's own images. */
-export function pullersOf(pool: SandboxPool, template: PoolTemplate, { isAdmin: asAdmin, team }: ImageChooser = { isAdmin: false }): ImagePullers {
+export function pullersOf(
+  pool: SandboxPool,
+  template: PoolTemplate,
+  { isAdmin: asAdmin, team }: ImageChooser = { isAdmin: false },
+): ImagePullers {
   const own = pullerOf(pool, template);
   const puller = team === undefined ? own : { ...own, teams: [...(own.teams ?? []), team] };
   return (image) => ({ ...puller, ...withoutUndefined({ choice: asAdmin ? undefined : foreignChoice(pool, template, image) }) });

@@ -63,7 +63,10 @@ test("the agent of a node is told which one it is on, and needs no more", async 
 
 test("where checkpoints are kept is said by a flag or a variable, and credentials alone are a mistake", async () => {
   const env = { ...image, AGENTBOX_CHECKPOINT_REPOSITORY: "registry.example/a", AGENTBOX_CHECKPOINT_CREDENTIALS: "/config.json" };
-  expect((await asked(["api", "controllers"], env)).request?.checkpoints).toEqual({ repository: "registry.example/a", credentialsFile: "/config.json" });
+  expect((await asked(["api", "controllers"], env)).request?.checkpoints).toEqual({
+    repository: "registry.example/a",
+    credentialsFile: "/config.json",
+  });
   const { request } = await asked(["node", "--node-name", "a", "--checkpoint-repository", "registry.example/b"]);
   expect(request?.checkpoints).toEqual({ repository: "registry.example/b", credentialsFile: undefined });
   expect((await asked(["node", "--node-name", "a"])).request?.checkpoints).toBeUndefined();

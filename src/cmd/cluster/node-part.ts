@@ -54,7 +54,10 @@ export async function startNodePart(options: NodePartOptions, running: AsyncDisp
   log.info({ node: nodeName, layout: tree.layout, checkpoints: deps.layers !== undefined }, "node agent looks after its pods");
 }
 
-async function layersOf({ checkpoints, home, clock, log }: NodePartOptions, running: AsyncDisposableStack): Promise<LayerTaker | undefined> {
+async function layersOf(
+  { checkpoints, home, clock, log }: NodePartOptions,
+  running: AsyncDisposableStack,
+): Promise<LayerTaker | undefined> {
   const repository = repositoryOf(checkpoints);
   if (repository === undefined) return undefined;
   const client = running.use(await openRegistries({ home, clock, log }));

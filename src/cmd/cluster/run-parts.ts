@@ -85,7 +85,7 @@ async function start(options: StartOptions, running: AsyncDisposableStack): Prom
   const { cache, readiness, signal } = common;
   const has = (part: ServePart): boolean => options.parts.includes(part);
   const members = has("gateway") && options.parts.length === 1 ? undefined : running.use(openApiMembers(common));
-  const agents = has("api") || has("controllers") ? running.use(followNodeAgents(common)) : undefined;
+  const agents = members && running.use(followNodeAgents(common));
   const repository = repositoryOf(options.checkpoints);
   const abilities = kubernetesAbilities({
     freezes: (nodeName) => agents?.freezes(nodeName) ?? false,

@@ -28,7 +28,10 @@ export function changedConfig(config: ImageConfig, { env = {}, user, workingDir,
 }
 
 /** What could not be used afterwards, before the sandbox stands still for it. */
-export function checkImageSize({ layers, platform, diffIds }: Pick<BaseImage, "layers" | "platform" | "diffIds">, config: ImageConfig): void {
+export function checkImageSize(
+  { layers, platform, diffIds }: Pick<BaseImage, "layers" | "platform" | "diffIds">,
+  config: ImageConfig,
+): void {
   if (layers.length >= mostLayers) {
     throw new ImageError("too_large", `the image would have more than ${mostLayers} layers: begin anew from an image that has fewer`);
   }

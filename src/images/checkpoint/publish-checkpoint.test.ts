@@ -48,7 +48,10 @@ async function pulled(image: string) {
   const digest = image.slice(image.indexOf("@") + 1);
   const repository = client.open(reference(/cp-[a-z0-9]{20}/.exec(image)?.[0]), secrets());
   const { content } = await repository.manifest(digest);
-  const manifest = JSON.parse(content.toString()) as { config: { digest: `sha256:${string}` }; layers: { digest: string; mediaType: string }[] };
+  const manifest = JSON.parse(content.toString()) as {
+    config: { digest: `sha256:${string}` };
+    layers: { digest: string; mediaType: string }[];
+  };
   const parts: Buffer[] = [];
   for await (const part of (await repository.blob(manifest.config.digest, 0)).content) parts.push(part);
   return { manifest, config: parseConfig(Buffer.concat(parts), "it") };

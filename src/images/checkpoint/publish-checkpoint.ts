@@ -67,7 +67,11 @@ export async function findPublished(
 }
 
 /** Visible with its last step, when all of it is there. */
-export async function publishCheckpoint(deps: PublishDeps, wanted: CheckpointToPublish, signal?: AbortSignal): Promise<PublishedCheckpoint> {
+export async function publishCheckpoint(
+  deps: PublishDeps,
+  wanted: CheckpointToPublish,
+  signal?: AbortSignal,
+): Promise<PublishedCheckpoint> {
   const { reference, secrets, layer } = wanted;
   const base = await baseInRegistry(deps, wanted, signal);
   const start = changedConfig(base.config.config, wanted.config);
@@ -84,7 +88,11 @@ export async function publishCheckpoint(deps: PublishDeps, wanted: CheckpointToP
 }
 
 /** False where the registry removes nothing. */
-export function unpublishCheckpoint({ client }: PublishDeps, { reference, secrets }: CheckpointTarget, signal?: AbortSignal): Promise<boolean> {
+export function unpublishCheckpoint(
+  { client }: PublishDeps,
+  { reference, secrets }: CheckpointTarget,
+  signal?: AbortSignal,
+): Promise<boolean> {
   return client.openForPush(reference, secrets).removeTagged(onlyTag, signal);
 }
 

@@ -57,12 +57,10 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
   }
   yield header(path === "" ? "./" : `${path}/`, "directory", attributesAt(place, stat));
   if (stat.dev !== packing.device) return;
-  const { marks, hidden, isLeftOut } = packing.options;
-  if (hidden === undefined && isOpaque(marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
   const names = (await readdir(place, { encoding: "latin1" })).sort();
-  for (const name of (await hidden?.(path, names)) ?? []) yield header(hiding(joinPath(path, name)), "file", markerAttributes);
+  yield* packHidden(packing, path, names);
   for (const name of names) {
-    if (isLeftOut?.(joinPath(path, name)) === true) continue;
+    if (packing.options.isLeftOut?.(joinPath(path, name)) === true) continue;
     if (looksLikeWhiteout(name)) {
       throw new ImageError(
         "broken_content",
@@ -71,6 +69,14 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
     }
     yield* packEntries(packing, joinPath(path, name));
   }
+}
+
+/** What the folder hides of the layers below. */
+async function* packHidden(packing: Packing, path: string, names: readonly string[]): AsyncGenerator<Buffer, void> {
+  const { marks, hidden } = packing.options;
+  if (hidden !== undefined) {
+    for (const name of await hidden(path, names)) yield header(hiding(joinPath(path, name)), "file", markerAttributes);
+  } else if (isOpaque(marks, placeOf(packing, path))) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
 }
 
 async function* packFile(packing: Packing, path: string, stat: Stats): AsyncGenerator<Buffer, void> {

@@ -22,7 +22,11 @@ export interface PodRef {
 }
 
 /** The pod as it is now; refused when it is another one, or runs no sandbox. */
-export async function readRunning({ client }: Pick<AskNodeDeps, "client">, { uid, namespace, name }: PodRef, signal: AbortSignal): Promise<Pod> {
+export async function readRunning(
+  { client }: Pick<AskNodeDeps, "client">,
+  { uid, namespace, name }: PodRef,
+  signal: AbortSignal,
+): Promise<Pod> {
   try {
     const pod = await client.get(Pods, { namespace, name }, { signal });
     if (pod.metadata.uid === uid && pod.metadata.deletionTimestamp === undefined && sandboxPhaseOf(pod) === "running") return pod;

@@ -31,6 +31,9 @@ async function readCredentials(file: string): Promise<PullSecret> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    throw new ImageError("invalid_config", "the credentials of the checkpoints' registry cannot be read", { cause: error, detail: String(error) });
+    throw new ImageError("invalid_config", "the credentials of the checkpoints' registry cannot be read", {
+      cause: error,
+      detail: String(error),
+    });
   }
 }

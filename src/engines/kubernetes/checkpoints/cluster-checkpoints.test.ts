@@ -66,7 +66,10 @@ afterEach(async () => {
 
 async function run(more: Partial<Pod["spec"]> = {}): Promise<void> {
   const labels = { [labelKeys.sandboxPhase]: "running", [labelKeys.sandboxId]: "i-1", [labelKeys.sandboxPool]: "py" };
-  await store.create(Pods, { metadata: { ...key, labels }, spec: { nodeName: "here", containers: [{ name: "main", image: pinned("app") }], ...more } });
+  await store.create(Pods, {
+    metadata: { ...key, labels },
+    spec: { nodeName: "here", containers: [{ name: "main", image: pinned("app") }], ...more },
+  });
   const containerStatuses = [aContainerStatus("main", pinned("app"), { containerID: "containerd://c1" })];
   await setStatus({ containerStatuses } as unknown as JsonObject);
 }
@@ -87,7 +90,7 @@ function answering(): AsyncDisposable {
       const given = answer(wish);
       if (given === undefined) continue;
       registry.addBlob(`platform/checkpoints/${wish.id}`, layer.digest, layer.blob);
-      await setStatus({ conditions: [{ type: podConditions.layer, ...layerCondition(wish, given) }] } as unknown as JsonObject);
+      await setStatus({ conditions: [{ type: podConditions.layer, ...layerCondition(wish, given) }] });
     }
   })();
   running.catch(() => {});
@@ -132,13 +135,20 @@ test("two of one sandbox are taken one after the other", async () => {
 
 test("what the node refuses is told in its words, and there is no image", async () => {
   answer = () => ({ reason: "TooLarge", why: "the files are of more than 10 bytes" });
-  await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({ reason: "TooLarge", message: "the files are of more than 10 bytes" });
+  await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({
+    reason: "TooLarge",
+    message: "the files are of more than 10 bytes",
+  });
   expect(await wishOnPod()).toBeUndefined();
   expect(registry.requests.filter(({ method, path }) => method === "PUT" && path.includes("manifests"))).toEqual([]);
 });
 
 test.each([
-  ["stops", (): Promise<unknown> => store.patch(Pods, key, { type: "merge", body: { metadata: { labels: { [labelKeys.sandboxPhase]: "stopping" } } } })],
+  [
+    "stops",
+    (): Promise<unknown> =>
+      store.patch(Pods, key, { type: "merge", body: { metadata: { labels: { [labelKeys.sandboxPhase]: "stopping" } } } }),
+  ],
   ["is deleted", (): Promise<unknown> => store.delete(Pods, key, { gracePeriodSeconds: 0 })],
 ])("a sandbox that %s meanwhile is told to be gone", async (_, happens) => {
   answer = () => undefined;
@@ -154,7 +164,9 @@ test.each([
 
 test("another pod of the same name, and a container that does not run, are not the sandbox", async () => {
   const wanted = await order();
-  await expect(checkpoints.take({ ...wanted, pod: { ...wanted.pod, uid: "another" } }, signal)).rejects.toMatchObject({ reason: "SandboxGone" });
+  await expect(checkpoints.take({ ...wanted, pod: { ...wanted.pod, uid: "another" } }, signal)).rejects.toMatchObject({
+    reason: "SandboxGone",
+  });
   await expect(checkpoints.take({ ...wanted, container: "other" }, signal)).rejects.toMatchObject({ reason: "SandboxGone" });
   expect(wishes).toEqual([]);
 });
@@ -162,7 +174,10 @@ test("another pod of the same name, and a container that does not run, are not t
 test("a pod with users of its own is refused with the reason, before anything stands still", async () => {
   await store.delete(Pods, key, { gracePeriodSeconds: 0 });
   await run({ hostUsers: false });
-  await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({ reason: "NotPossible", message: expect.stringContaining("hostUsers") });
+  await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({
+    reason: "NotPossible",
+    message: expect.stringContaining("hostUsers"),
+  });
   expect(wishes).toEqual([]);
 });
 
@@ -171,7 +186,10 @@ test("a team without room is refused before, and one whose room the layer exceed
   await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({ reason: "LimitReached" });
   expect(wishes).toEqual([]);
   room = { used: 100, most: 101 };
-  await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({ reason: "LimitReached", message: expect.stringContaining("imageMiB") });
+  await expect(checkpoints.take(await order(), signal)).rejects.toMatchObject({
+    reason: "LimitReached",
+    message: expect.stringContaining("imageMiB"),
+  });
   await expect(checkpoints.take(await order({ team: undefined }), signal)).resolves.toMatchObject({ frozenMs: 4 });
 });
 
@@ -194,12 +212,16 @@ test("a removed image is gone, and to remove it again is a success", async () =>
   await expect(client.open(reference).manifest(image.slice(image.indexOf("@") + 1))).rejects.toMatchObject({ code: "not_found" });
 });
 
-test.each(["registry.example.com/a:1", `registry.example.com/a@sha256:${"a".repeat(64)}`, "a", "https://registry.example.com/a", "host", ""])(
-  "%j is no repository for checkpoints",
-  (name) => {
-    expect(() => checkpointRepository(name)).toThrow(/registry.example.com|not an image reference/);
-  },
-);
+test.each([
+  "registry.example.com/a:1",
+  `registry.example.com/a@sha256:${"a".repeat(64)}`,
+  "a",
+  "https://registry.example.com/a",
+  "host",
+  "",
+])("%j is no repository for checkpoints", (name) => {
+  expect(() => checkpointRepository(name)).toThrow(/registry.example.com|not an image reference/);
+});
 
 test("credentials are read anew for each checkpoint, and a file that is not there is told without its place", async () => {
   const folder = await mkdtemp(join(tmpdir(), "agentbox-credentials-"));

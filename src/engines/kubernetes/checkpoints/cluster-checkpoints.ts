@@ -47,7 +47,8 @@ export function clusterCheckpoints(deps: ClusterCheckpointsDeps): CheckpointImag
     },
     remove: async (id) => {
       const isRemoved = await unpublishCheckpoint(registry, { reference: repository.referenceOf(id), secrets: await repository.secrets() });
-      if (!isRemoved) log.warn({ checkpoint: id }, "the registry removes no images: that of a deleted checkpoint stays there, and nothing uses it");
+      if (!isRemoved)
+        log.warn({ checkpoint: id }, "the registry removes no images: that of a deleted checkpoint stays there, and nothing uses it");
     },
     // A registry is shared with others, so the name of an image does not say that it is ours. The finalizer of each Checkpoint keeps count.
     list: async () => [],

@@ -125,7 +125,10 @@ test("a pod stands still for the copy alone, and the answer comes when the regis
   expect(done.slice(3)).toEqual([`push ${wishOf("a").id}`, "drop"]);
   expect(await answered("a")).toMatchObject({ digest, size: 7, architecture: "amd64", frozenMs: expect.any(Number) });
   const { status } = await store.get(Pods, { namespace: "ns", name: "a" });
-  expect(status?.conditions?.map(({ type }) => type), "standing still is no pause").toEqual([podConditions.layer]);
+  expect(
+    status?.conditions?.map(({ type }) => type),
+    "standing still is no pause",
+  ).toEqual([podConditions.layer]);
 });
 
 test("an answered wish is not carried out twice, also by the next agent, and its answer goes with it", async () => {

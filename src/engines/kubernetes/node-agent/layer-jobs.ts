@@ -50,7 +50,10 @@ export class LayerJobs {
   }
 
   /** Begins, or ends, what the pod wishes. What is left to be told of it; `later`: another pod's turn is not over. */
-  async look(key: Key, host: LayerJobHost): Promise<{ readonly wish?: LayerWish; readonly answer?: LayerAnswer | undefined; readonly later?: number }> {
+  async look(
+    key: Key,
+    host: LayerJobHost,
+  ): Promise<{ readonly wish?: LayerWish; readonly answer?: LayerAnswer | undefined; readonly later?: number }> {
     const id = formatKey(key);
     const pod = host.pod();
     const wish = pod === undefined ? undefined : wishOf(pod);
@@ -79,7 +82,10 @@ export class LayerJobs {
   async #begin(id: string, wish: LayerWish, job: Job, host: LayerJobHost): Promise<void> {
     const { layers, clock, log } = this.#deps;
     if (layers === undefined) {
-      job.answer = { reason: "NotImplemented", why: "the agent of the sandbox's node has no registry for checkpoints (checkpoints.repository of the Helm chart)" };
+      job.answer = {
+        reason: "NotImplemented",
+        why: "the agent of the sandbox's node has no registry for checkpoints (checkpoints.repository of the Helm chart)",
+      };
       return;
     }
     this.#busy = id;

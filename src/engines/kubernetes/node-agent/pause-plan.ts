@@ -72,7 +72,12 @@ export function conditionsToWrite(pod: Pod, standing: Standing, now: number): re
 type Answer = Pick<PodCondition, "status" | "reason" | "message">;
 
 /** The same list where nothing is new. */
-function told(conditions: readonly PodCondition[], type: string, answer: Answer | "as before" | undefined, now: number): readonly PodCondition[] {
+function told(
+  conditions: readonly PodCondition[],
+  type: string,
+  answer: Answer | "as before" | undefined,
+  now: number,
+): readonly PodCondition[] {
   const before = conditions.find((one) => one.type === type);
   if (answer === "as before" || isSame(answer, before)) return conditions;
   const others = conditions.filter((one) => one !== before);
@@ -91,6 +96,6 @@ function answerOf(pod: Pod, { isFrozen, failed }: Standing): Answer | "as before
   return freezeFailure(pod) === undefined ? undefined : "as before";
 }
 
-function isSame(told: Answer | undefined, before: PodCondition | undefined): boolean {
-  return told?.status === before?.status && told?.reason === before?.reason && (told?.message ?? "") === (before?.message ?? "");
+function isSame(answer: Answer | undefined, before: PodCondition | undefined): boolean {
+  return answer?.status === before?.status && answer?.reason === before?.reason && (answer?.message ?? "") === (before?.message ?? "");
 }

@@ -64,7 +64,12 @@ export async function openLayerTaker(deps: LayerTakerDeps): Promise<LayerTaker> 
   };
 }
 
-async function push({ client, repository }: LayerTakerDeps, file: string, id: string, signal: AbortSignal): ReturnType<CopiedLayer["push"]> {
+async function push(
+  { client, repository }: LayerTakerDeps,
+  file: string,
+  id: string,
+  signal: AbortSignal,
+): ReturnType<CopiedLayer["push"]> {
   const blob = await described(file, signal);
   const secrets = await repository.secrets();
   await client.openForPush(repository.referenceOf(id), secrets).putBlob(blob, () => contentOf(file), signal);
