@@ -13,6 +13,7 @@ import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
 import { nativeFace } from "#api/native/native-routes.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import { dialPod } from "#daemon-client/dial-pod.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { openPodStream } from "#daemon-client/pod-stream.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
@@ -255,7 +256,7 @@ function facesOf(
 function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
   const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
   const onMiss = (team: string): void => creates.miss(team);
-  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  const opened = withBuilt(book, openSandboxClaims({ ...options, dial: dialPod, limits: queueLimits(options), rate, onMiss }));
   return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
 }
 
