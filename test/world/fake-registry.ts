@@ -145,14 +145,9 @@ export class FakeRegistry implements AsyncDisposable {
       const content = Buffer.concat(parts);
       const [repository = ""] = /(?<=^\/v2\/).*(?=\/(?:blobs|manifests)\/)/.exec(pathname) ?? [];
       if (request.method === "POST") {
-        const [mount, from] = [searchParams.get("mount"), searchParams.get("from")];
-        const there = this.#content.get(`/v2/${from}/blobs/${mount}`);
-        if (there !== undefined) {
-          this.#content.set(`/v2/${repository}/blobs/${mount}`, there);
-          send(response, 201, {}, Buffer.alloc(0));
-          return;
-        }
-        send(response, 202, { location: `${pathname}${this.#uploads++}?state=a%2Fb`, ...fault?.headers }, Buffer.alloc(0));
+        const location = `${pathname}${this.#uploads++}?state=a%2Fb`;
+        if (this.#isMounted(repository, searchParams)) send(response, 201, {}, Buffer.alloc(0));
+        else send(response, 202, { location, ...fault?.headers }, Buffer.alloc(0));
         return;
       }
       const promised = searchParams.get("digest");
@@ -167,6 +162,13 @@ export class FakeRegistry implements AsyncDisposable {
       if (fault?.cutAnswer === true) response.destroy();
       else send(response, 201, { "docker-content-digest": digestOf(content), ...fault?.headers }, Buffer.alloc(0));
     });
+  }
+
+  /** A blob of another repository, which this one has from now on. */
+  #isMounted(repository: string, wanted: URLSearchParams): boolean {
+    const there = this.#content.get(`/v2/${wanted.get("from")}/blobs/${wanted.get("mount")}`);
+    if (there !== undefined) this.#content.set(`/v2/${repository}/blobs/${wanted.get("mount")}`, there);
+    return there !== undefined;
   }
 
   /** An image by its digest, with all of its tags. */
