@@ -43,6 +43,13 @@ export interface FakeRegistryOptions {
   readonly hidesDigest?: boolean;
 }
 
+interface BeginOfUpload {
+  readonly repository: string;
+  readonly pathname: string;
+  readonly wanted: URLSearchParams;
+  readonly fault: Fault | undefined;
+}
+
 export class FakeRegistry implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
   readonly #options: FakeRegistryOptions;
@@ -145,9 +152,7 @@ export class FakeRegistry implements AsyncDisposable {
       const content = Buffer.concat(parts);
       const [repository = ""] = /(?<=^\/v2\/).*(?=\/(?:blobs|manifests)\/)/.exec(pathname) ?? [];
       if (request.method === "POST") {
-        const location = `${pathname}${this.#uploads++}?state=a%2Fb`;
-        if (this.#isMounted(repository, searchParams)) send(response, 201, {}, Buffer.alloc(0));
-        else send(response, 202, { location, ...fault?.headers }, Buffer.alloc(0));
+        this.#begin(response, { repository, pathname, wanted: searchParams, fault });
         return;
       }
       const promised = searchParams.get("digest");
@@ -155,20 +160,20 @@ export class FakeRegistry implements AsyncDisposable {
         send(response, 400, {}, json({ errors: [{ code: "DIGEST_INVALID", message: "provided digest did not match" }] }));
         return;
       }
-      if (promised === null) {
-        this.addManifest(repository, pathname.slice(pathname.lastIndexOf("/") + 1), content);
-        this.addManifest(repository, digestOf(content), content);
-      } else this.addBlob(repository, digestOf(content), content);
+      const [digest, tag] = [digestOf(content), pathname.slice(pathname.lastIndexOf("/") + 1)];
+      if (promised === null) for (const name of [tag, digest]) this.addManifest(repository, name, content);
+      else this.addBlob(repository, digest, content);
       if (fault?.cutAnswer === true) response.destroy();
       else send(response, 201, { "docker-content-digest": digestOf(content), ...fault?.headers }, Buffer.alloc(0));
     });
   }
 
-  /** A blob of another repository, which this one has from now on. */
-  #isMounted(repository: string, wanted: URLSearchParams): boolean {
+  /** An upload; or a blob of another repository, which this one has from now on. */
+  #begin(response: ServerResponse, { repository, pathname, wanted, fault }: BeginOfUpload): void {
     const there = this.#content.get(`/v2/${wanted.get("from")}/blobs/${wanted.get("mount")}`);
     if (there !== undefined) this.#content.set(`/v2/${repository}/blobs/${wanted.get("mount")}`, there);
-    return there !== undefined;
+    const location = `${pathname}${this.#uploads++}?state=a%2Fb`;
+    send(response, there === undefined ? 202 : 201, { location, ...fault?.headers }, Buffer.alloc(0));
   }
 
   /** An image by its digest, with all of its tags. */
