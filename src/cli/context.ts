@@ -184,4 +184,6 @@ export interface ServeLimits {
   readonly maxOpenOfSandbox?: number;
   /** The file with the plugins; left out: the one in the data folder, if it exists. */
   readonly plugins?: string;
+  /** The file that describes the OpenID Connect provider by which people sign in to the console. */
+  readonly oidc?: string;
 }

@@ -1796,7 +1796,7 @@ export interface SandboxTemplateSpec {
   readonly version?: string;
   /** For people. */
   readonly description?: string;
-  /** Who sees the template. Everybody when it is left out or has no rules. */
+  /** Callers that see the template. All callers when it is left out or has no rules. */
   readonly visibility?: {
     /** A caller that matches one of them sees the template. */
     readonly rules?: readonly {

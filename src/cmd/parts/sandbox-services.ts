@@ -46,6 +46,7 @@ import { ChangeFeed } from "#services/reading/change-feed.ts";
 import { AuditTrail } from "#services/audit/audit-trail.ts";
 import { auditReader } from "#services/audit/read-audit.ts";
 import { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import type { OidcSignIn } from "#services/sign-in/oidc-sign-in.ts";
 import { CreateLog } from "#services/usage/create-log.ts";
 import { SizeLog } from "#services/pools/size-log.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
@@ -127,6 +128,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly builds?: BuildsOptions | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
+  /** Sign-in to the console for people without a key; left out: with API keys only. */
+  readonly oidc?: OidcSignIn | undefined;
   /** Of AgentBox, for clients that ask; not told when left out. */
   readonly version?: string | undefined;
   readonly clock: MonotonicClock;
@@ -214,7 +217,7 @@ function openParts(options: SandboxServicesOptions) {
     inside,
     changes: new ChangeFeed({ cache, clock }),
     sizes: new SizeLog({ cache, clock }),
-    sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys }),
+    sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys, rules: options.oidc?.rules }),
     audit: new AuditTrail({ ...options, store: history.audit, entriesPerTeam: options.auditEntries }),
     webhooks: options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined,
     built: openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs }),
@@ -292,10 +295,10 @@ function openBuilds(options: SandboxServicesOptions, book: BuildBook | undefined
 }
 
 function consoleFaces(
-  { keys, consoleFiles: files, version = "0.0.0" }: SandboxServicesOptions,
+  { keys, consoleFiles: files, oidc, version = "0.0.0" }: SandboxServicesOptions,
   of: Pick<ConsoleDeps, "sessions" | "domain" | "sandboxUrl">,
 ): readonly ApiFace[] {
-  return files === undefined ? [] : [consoleFace({ ...of, keys, files, version })];
+  return files === undefined ? [] : [consoleFace({ ...of, keys, files, oidc, version })];
 }
 
 /** By which names a server of this machine alone is asked; one that is open to a network may have any. */

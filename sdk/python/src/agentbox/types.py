@@ -2058,7 +2058,7 @@ class SandboxTemplateSpec(TypedDict):
     description: NotRequired[str]
     """For people."""
     visibility: NotRequired[SandboxTemplateSpecVisibility]
-    """Who sees the template. Everybody when it is left out or has no rules."""
+    """Callers that see the template. All callers when it is left out or has no rules."""
 
 
 class SandboxTemplateSpecTemplate(TypedDict):
@@ -2180,7 +2180,7 @@ class SandboxTemplateSpecRuntimesItemReadinessProbeTcpSocket(TypedDict):
 
 
 class SandboxTemplateSpecVisibility(TypedDict):
-    """Who sees the template. Everybody when it is left out or has no rules."""
+    """Callers that see the template. All callers when it is left out or has no rules."""
 
     rules: NotRequired[list[SandboxTemplateSpecVisibilityRulesItem]]
     """A caller that matches one of them sees the template."""
