@@ -11,7 +11,6 @@ import type {
 } from "./generated/api-types.generated.ts";
 
 export type { CreatedSandbox, ExecWish, LogLine, Sandbox, SandboxWish, TerminalWish, TimeoutWish };
-export type SandboxDiagnosis = NonNullable<Sandbox["diagnosis"]>;
 export type MountWish = ItemOf<NonNullable<SandboxWish["volumeMounts"]>>;
 export type SandboxQuery = QueryOf<"listSandboxes">;
 export type SandboxPage = AnswerOf<"listSandboxes">;
