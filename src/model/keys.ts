@@ -93,6 +93,8 @@ export const annotationKeys = {
   containerId: "agentbox.navix.sh/container-id",
   /** JSON HooksMark (sandbox/hooks-mark.ts): the post-start hooks that have not all run yet, sealed. Removed when they have, or at release. */
   postStartHooks: "agentbox.navix.sh/post-start-hooks",
+  /** On a pod: what a create asks its runtimes before it is answered, as JSON (`sandbox/runtimes/ready-checks.ts`). */
+  runtimeChecks: "agentbox.navix.sh/runtime-checks",
   /** JSON: how far an exchange of container images has come. */
   inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
   /** RFC 3339, on a pod that is stopping: since when it rests, its sandbox ended and its containers to be renewed when its node has time. */
@@ -211,7 +213,7 @@ export type RecyclePolicy = (typeof recyclePolicies)[number];
 /** In the pod template of pools whose Env has mode OnDemandJob: each pod carries one sandbox and is deleted after it. */
 export const onDemandRecyclePolicy: RecyclePolicy = "Never";
 
-/** Completed: its work was done. Canceled: it never ran. Released: a timeout or an explicit release. Failed: the pod failed it. */
+/** Completed: a caller ended it while it ran. Canceled: it ended before it ran. Released: a timeout, or `agentbox down`. Failed: everything else. */
 export const sandboxStopReasons = ["Completed", "Canceled", "Released", "Failed"] as const;
 export type SandboxStopReason = (typeof sandboxStopReasons)[number];
 
