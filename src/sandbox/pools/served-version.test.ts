@@ -11,7 +11,7 @@ function aTemplate(image: string): PoolTemplate {
 }
 
 function poolServing(serving: ServedVersion | undefined): SandboxPool {
-  return { metadata: { name: "p" }, spec: { replicas: 1 }, status: { ...(serving && { serving }) } } as SandboxPool;
+  return { metadata: { name: "p" }, spec: { replicas: 1 }, status: { ...(serving && { serving }) } };
 }
 
 const served: ServedVersion = {
