@@ -13,8 +13,8 @@ export const accessMutants: readonly Mutant[] = [
       ],
       [
         "an admin who acts as a team stays an admin",
-        'role: "tenant",\n    team: checkedOwner(',
-        "role: caller.role,\n    team: checkedOwner(",
+        '    role: "tenant",\n    team: checkedOwner(',
+        "    role: caller.role,\n    team: checkedOwner(",
       ],
       [
         "a key is not checked at all",
@@ -233,13 +233,7 @@ export const accessMutants: readonly Mutant[] = [
   bugsIn(
     "src/api/console/session-routes.ts",
     ["src/api/console/console-face.test.ts"],
-    [
-      [
-        "sign-ins have no rate",
-        "    enterAs(caller, reply);\n    setCaller(request, caller);\n    const",
-        "    setCaller(request, caller);\n    const",
-      ],
-    ],
+    [["sign-ins have no rate", "    enterAs(caller, reply);\n    setCaller", "    setCaller"]],
   ),
   bugsIn(
     "src/envd/armed/access-token.ts",
