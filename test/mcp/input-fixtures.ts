@@ -119,7 +119,7 @@ async function twoRounds(context: ServerContext, states: RequestStateCodec): Pro
 
 function answerable({ mcpReq }: ServerContext): Record<string, InputRequest> {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
-  const capabilities = (envelope[CLIENT_CAPABILITIES_META_KEY] ?? {}) as object;
+  const capabilities: object = envelope[CLIENT_CAPABILITIES_META_KEY] ?? {};
   return {
     ...("elicitation" in capabilities && { elicited: ask("What is your name?", "name") }),
     ...("sampling" in capabilities && { sampled: askModel("Say hello") }),
