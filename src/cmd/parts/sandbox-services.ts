@@ -40,6 +40,7 @@ import { type CheckpointService, openCheckpointService } from "#services/checkpo
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
+import { AdmissionPace } from "#services/limits/admission-pace.ts";
 import { CreateRate } from "#services/limits/create-rate.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { openSandboxInside } from "#services/inside/sandbox-inside.ts";
@@ -198,7 +199,8 @@ function openParts(options: SandboxServicesOptions) {
   const checkpoints = openCheckpointService({ ...options, claims, variables });
   const ofVolumes = volumeParts(options);
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
-  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const pace = new AdmissionPace({ limits: guard, clock: options.clock });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard, pace }), volumes };
   const sampler = usageSampler(options, live, tokens);
   const sources = createSources(options);
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });

@@ -13,8 +13,8 @@ export const accessMutants: readonly Mutant[] = [
       ],
       [
         "an admin who acts as a team stays an admin",
-        'return { role: "tenant", team, ...(user',
-        "return { role: caller.role, team, ...(user",
+        '    role: "tenant",\n    team: checkedOwner(',
+        "    role: caller.role,\n    team: checkedOwner(",
       ],
       [
         "a key is not checked at all",
@@ -231,7 +231,7 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
-    "src/api/console/console-face.ts",
+    "src/api/console/session-routes.ts",
     ["src/api/console/console-face.test.ts"],
     [["sign-ins have no rate", "    enterAs(caller, reply);\n    setCaller", "    setCaller"]],
   ),
@@ -241,7 +241,7 @@ export const accessMutants: readonly Mutant[] = [
     [["the daemon works for any token", 'isSame(headers["x-access-token"], accessToken)', "true"]],
   ),
   bugsIn(
-    "src/services/keys/console-sessions.ts",
+    "src/services/keys/signed-text.ts",
     ["src/api/console/console-face.test.ts"],
     [["any text is a session", "|| !isSame(code, this.#codeOf(body))", ""]],
   ),
