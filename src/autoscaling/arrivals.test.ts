@@ -81,6 +81,22 @@ describe("spare pods of mode Demand", () => {
     expect(Math.max(...spares)).toBeLessThanOrEqual(30);
   });
 
+  test("a request whose pod came back before the next ones came is not counted beside them", () => {
+    const largest = (comesBack: boolean): number => {
+      const forecaster = new ArrivalForecaster(start);
+      const slow = (nowMs: number) => forecaster.forecast(wish(nowMs, { refillMs: 20_000 })).spare;
+      slow(start);
+      const rounds = [60_000, 66_000, 72_000, 78_000].map((at) => {
+        const booked = Array.from({ length: 30 }, () => forecaster.arrived(start + at));
+        if (comesBack) for (const time of booked) forecaster.returned(time);
+        return slow(start + at + 3_000);
+      });
+      return Math.max(...rounds);
+    };
+    expect(largest(false)).toBeGreaterThan(80);
+    expect(largest(true)).toBeLessThanOrEqual(40);
+  });
+
   test("before anything is known one pod is kept", () => {
     expect(new ArrivalForecaster(start).forecast(wish(start + 1_000)).spare).toBe(1);
   });

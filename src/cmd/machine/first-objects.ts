@@ -2,7 +2,7 @@
  * What a new AgentBox starts with, so that there is something to use at once: templates, and an Env of each that grows with demand as far
  * as the machine can hold. What a user deletes does not come back.
  */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { ConfigMaps } from "#model/core-kinds.ts";
 import { annotationKeys, localClusterID } from "#model/keys.ts";
@@ -98,7 +98,7 @@ function envAround({ spec, metadata: { name = "", generation = 0 } }: SandboxPoo
 
 /** Each once in the life of an installation: one from before there was a second gets the second, and not the first again. */
 export async function createFirstObjects(client: ObjectClient): Promise<void> {
-  const done = await found(client, ConfigMaps, note);
+  const done = await ifFound(client.get(ConfigMaps, note));
   const made = done?.data?.["made"]?.split(", ") ?? [];
   const missing = [base, codeInterpreter].filter((own) => !made.includes(textOf("SandboxEnv", own)));
   if (missing.length === 0) return;
@@ -120,25 +120,12 @@ async function make(client: ObjectClient, { template, env }: First): Promise<voi
 
 /** A pool that its user has deleted stays deleted. */
 async function carryOver(client: ObjectClient, own: First): Promise<void> {
-  const pool = await found(client, SandboxPools, { namespace, name: own.env.metadata.name ?? "" });
+  const pool = await ifFound(client.get(SandboxPools, { namespace, name: own.env.metadata.name ?? "" }));
   if (pool !== undefined) await createUnlessThere(client, SandboxEnvs, envAround(pool, own));
 }
 
 function textOf(kind: "SandboxEnv" | "SandboxPool", { env: { metadata } }: First): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
-}
-
-async function found<T extends ApiObject>(
-  client: ObjectClient,
-  type: ResourceType<T>,
-  key: { readonly namespace: string; readonly name: string },
-): Promise<T | undefined> {
-  try {
-    return await client.get(type, key);
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 async function createUnlessThere<T extends ApiObject>(client: ObjectClient, type: ResourceType<T>, object: T): Promise<void> {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { podCondition, poolOf } from "#model/claimed-pod.ts";
-import { annotationKeys } from "#model/keys.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
@@ -206,6 +206,29 @@ describe("the stock", () => {
       lastScaleUpTime: expect.any(String),
     });
     expect((await world.scene.told()).join("\n")).toContain("AutoscalerScaleUp (1): from 2 to ");
+  });
+
+  test.each([
+    ["come back at once", true, [1, 15]],
+    ["stay in use", false, [30, 60]],
+  ] as const)("of pods that %s, the spare is for as many as are out together", async (_, comesBack, [least, most]) => {
+    await using scaling = await scalingScene();
+    const { world } = scaling;
+    await scaling.createEnv([{ name: "py", replicas: 40 }], demand);
+    for (let round = 0; round < 4; round++) {
+      const isIdle = (pod: Pod) =>
+        pod.metadata.labels?.[labelKeys.sandboxPhase] === "idle" && podCondition(pod, "Ready")?.status === "True";
+      const idle = (await world.scene.pods()).filter(isIdle).slice(0, 10);
+      const claimed = await Promise.all(idle.map((pod, index) => world.scene.claim(pod, `i${round}-${index}`)));
+      await world.quiet();
+      const labels = { [labelKeys.sandboxPhase]: "idle", [labelKeys.sandboxId]: null };
+      if (comesBack) for (const pod of claimed) await world.scene.changePod(pod, { labels });
+      await world.quiet();
+    }
+    await world.clock.step(second);
+    const spare = Number(/agentbox_autoscaler_spare\{.*\} (\d+)/.exec(await scaling.metric("agentbox_autoscaler_spare"))?.[1]);
+    expect(spare).toBeGreaterThanOrEqual(least);
+    expect(spare).toBeLessThanOrEqual(most);
   });
 
   test("shrinks to its minimum after silence, and tells when it has begun and when it is done", async () => {

@@ -3,7 +3,7 @@ import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import type { Activity } from "#sandbox/end.ts";
-import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../../test/world/embedded-scenes.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { SimulatedProcess } from "../../../test/world/simulated-process.ts";

@@ -2,7 +2,7 @@
  * Ends a sandbox with one conditional write, for an API process or a loop. The plan is `plan-end.ts`; here it is sent, and decided anew
  * when the pod has changed meanwhile. What becomes of the pod is decided in `life/recycle`.
  */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -55,7 +55,7 @@ export async function endSandbox(
       if (asSeen) return { kind: "not-there", why: `pod ${name} is no longer as it was seen` };
       if (attempt === maxTries) throw error;
     }
-    const now = await current(deps, { namespace, name }, signal);
+    const now = await ifFound(deps.cache.readPod(deps.client, { namespace, name }, signal));
     if (now === undefined) return { kind: "not-there", why: `pod ${name} is gone` };
     pod = now;
   }
@@ -73,19 +73,6 @@ async function endAsSeen(deps: EndDeps, pod: Pod, end: Omit<SandboxEnd, "fate">,
   deps.cache.pods.remember(ended);
   if (isResting(ended) && fate.kind === "recycle") await endProcessesOrRecycle(deps, ended, end.sandboxId, fate.images);
   return { kind: "ended", pod: ended };
-}
-
-async function current(
-  { client, cache }: EndDeps,
-  key: { readonly namespace?: string | undefined; readonly name: string },
-  signal: AbortSignal,
-): Promise<Pod | undefined> {
-  try {
-    return await cache.readPod(client, key, signal);
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { JsonObject } from "#model/meta.ts";
 import { type Pod, type PodCondition, Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, ann, type ClaimProcess, type ClaimScene } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { meddled } from "../../../test/world/meddled-writes.ts";
 import type { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { usualRecyclePace } from "./plan-recycle-starts.ts";

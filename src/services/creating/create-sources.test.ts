@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { labelKeys } from "#model/keys.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { ann } from "../../../test/world/claim-scene.ts";
 import { createSources } from "./create-sources.ts";
 
