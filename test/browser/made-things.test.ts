@@ -89,6 +89,7 @@ test("a person in no group, and one that cancels, are told why on the page of si
   await other.goto(url);
   await signInAtProvider(other, "eve", "Cancel");
   await other.getByText("The login did not let you in: access_denied").waitFor();
+  expect((await other.context().cookies()).filter(({ name }) => name.includes("agentbox"))).toEqual([]);
 });
 
 test("an admin acts as a team on one page, which says so, and another page of the browser stays admin", async () => {
@@ -183,6 +184,7 @@ test("a volume is made and deleted, and shows which sandbox has it mounted", asy
   await row.getByRole("button", { name: "Delete volume cache" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("There is no volume").waitFor();
+  expect(await client.volumes.list()).toEqual([]);
 });
 
 test("the log of a build comes while it is built, and a build can be ended", async () => {
@@ -230,6 +232,7 @@ test("two browsers see the same change, each by itself", async () => {
   await one.goto(`${url}/console/sandboxes/${id}`);
   await one.getByRole("button", { name: "Pause" }).click();
   await other.locator(".grid-row", { hasText: id }).getByText("Paused").waitFor();
+  expect((await client.sandboxes.get(id)).status).toBe("Paused");
 });
 
 test.each(["light", "dark"] as const)(

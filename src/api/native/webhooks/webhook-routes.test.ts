@@ -17,7 +17,8 @@ class Webhooks implements AsyncDisposable {
 
   static async open(): Promise<Webhooks> {
     const scene = await ServiceScene.open();
-    const webhooks = webhookService({ ...scene, client: scene.client, guard: { ofTeam: () => undefined } });
+    const { client, history, clock, namespace } = scene;
+    const webhooks = webhookService({ client, history, clock, namespace, guard: { ofTeam: () => undefined } });
     return new Webhooks(scene, await NativeApi.over(() => webhookRoutes({ webhooks }), scene.clock));
   }
 
@@ -70,7 +71,7 @@ test("what a webhook has not taken is shown with the last failure", async () => 
   const at = new Date(scene.clock.now()).toISOString();
   const event = { id: "e1", sandboxId: "s1", type: "killed", at, team: "red", user: "ann", template: "base", data: null } as const;
   await scene.history.events.append(event, [id]);
-  const [due] = await scene.history.events.due(scene.clock.now() + 1000, 1);
+  const [due] = await scene.history.events.due(id, scene.clock.now() + 1000, 1);
   await scene.history.events.failed(due?.id ?? 0, { attempts: 3, dueMs: scene.clock.now(), error: "answered 500", isDead: true });
   const { json } = await api.ask(`GET /v1/webhooks/${id}/deliveries`);
   expect(Value.Check(deliveriesSchema, json)).toBe(true);
