@@ -101,6 +101,7 @@ export function startApi(reach: Reach): Api["service"] {
     tracer: noTracing,
     pods: noHooks,
     http: noHooks,
+    dial: noHooks.send,
   });
   reach.onClaims(claims);
   return {

@@ -13,6 +13,7 @@ import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
 import { nativeFace } from "#api/native/native-routes.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import { dialPod } from "#daemon-client/dial-pod.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { openPodStream } from "#daemon-client/pod-stream.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
@@ -39,6 +40,7 @@ import { type CheckpointService, openCheckpointService } from "#services/checkpo
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
+import { AdmissionPace } from "#services/limits/admission-pace.ts";
 import { CreateRate } from "#services/limits/create-rate.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { openSandboxInside } from "#services/inside/sandbox-inside.ts";
@@ -197,7 +199,8 @@ function openParts(options: SandboxServicesOptions) {
   const checkpoints = openCheckpointService({ ...options, claims, variables });
   const ofVolumes = volumeParts(options);
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
-  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const pace = new AdmissionPace({ limits: guard, clock: options.clock });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard, pace }), volumes };
   const sampler = usageSampler(options, live, tokens);
   const sources = createSources(options);
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
@@ -255,7 +258,7 @@ function facesOf(
 function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
   const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
   const onMiss = (team: string): void => creates.miss(team);
-  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  const opened = withBuilt(book, openSandboxClaims({ ...options, dial: dialPod, limits: queueLimits(options), rate, onMiss }));
   return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
 }
 

@@ -55,6 +55,11 @@ export const edgeMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/services/envs/admit-snapshot.ts",
+    ["src/services/envs/env-extras.test.ts"],
+    [["a team has plugins asked without end", "if (render === admitMember && deps.plugins !== undefined) deps.pace?.take(caller);", ""]],
+  ),
+  bugsIn(
     "src/gateway/headers.ts",
     ["src/gateway/headers.test.ts", "src/gateway/gateway.test.ts"],
     [
