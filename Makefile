@@ -131,6 +131,15 @@ CLUSTER_WITHOUT := egress
 conformance-cluster: cluster ## The same against AgentBox on that cluster (needs `make images`)
 	@AGENTBOX_CONFORMANCE_ENGINE=kubernetes AGENTBOX_CONFORMANCE_WITHOUT=$(CLUSTER_WITHOUT) vitest run --project conformance
 
+.PHONY: packages
+packages: $(STAMP) ## Build the SDKs' packages, an npm tarball and a Python wheel, into build/packages (docs/sdks.md)
+	@node tools/build-packages.ts
+
+.PHONY: test-sdks
+test-sdks: $(STAMP) ## Install these packages into clean environments and run their pages' examples against a real server (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@vitest run --project sdks
+
 .PHONY: explore
 explore: $(STAMP) ## Try all properties on many new cases, where `make test` has the same few in every run
 	@AGENTBOX_PROPERTY_SEED=random AGENTBOX_PROPERTY_RUNS=3000 node tools/run-tests.ts unit contract -- --testTimeout=600000
@@ -239,10 +248,11 @@ images: $(STAMP) ## Build the container images and push them: REGISTRY=host:port
 	@node tools/build-images.ts $(if $(REGISTRY),--registry="$(REGISTRY)") $(if $(TAG),--tag="$(TAG)") $(if $(IMAGES),--images="$(IMAGES)") $(if $(OUTPUT),--output="$(OUTPUT)") $(if $(CREDENTIALS),--credentials="$(CREDENTIALS)") $(if $(REGISTRIES),--registries="$(REGISTRIES)") $(if $(BASE_PACKAGES),--base-packages="$(BASE_PACKAGES)")
 
 .PHONY: generate
-generate: $(STAMP) ## Write deploy/crds and docs/openapi.json from src, the shapes of Kubernetes' kinds, and the Grafana dashboard
+generate: $(STAMP) ## Write deploy/crds, docs/openapi.json and the SDKs from src, the shapes of Kubernetes' kinds, and the Grafana dashboard
 	@node tools/generate-kubernetes-shapes.ts
 	@node tools/generate-crds.ts
 	@node tools/generate-openapi.ts
+	@node tools/generate-sdks.ts
 	@node tools/generate-dashboard.ts
 
 .PHONY: kubernetes-shapes

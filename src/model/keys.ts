@@ -213,7 +213,7 @@ export type RecyclePolicy = (typeof recyclePolicies)[number];
 /** In the pod template of pools whose Env has mode OnDemandJob: each pod carries one sandbox and is deleted after it. */
 export const onDemandRecyclePolicy: RecyclePolicy = "Never";
 
-/** Completed: its work was done. Canceled: it never ran. Released: a timeout or an explicit release. Failed: the pod failed it. */
+/** Completed: a caller ended it while it ran. Canceled: it ended before it ran. Released: a timeout, or `agentbox down`. Failed: everything else. */
 export const sandboxStopReasons = ["Completed", "Canceled", "Released", "Failed"] as const;
 export type SandboxStopReason = (typeof sandboxStopReasons)[number];
 

@@ -21,7 +21,7 @@ import type { Caller } from "#services/caller.ts";
 import type { Wanted } from "#services/inside/carried-pod.ts";
 import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
 import { asWaitFailure } from "./wait-failure.ts";
-import { checkPausing } from "#services/creating/check-pausing.ts";
+import { checkPausing } from "#services/creating/check-abilities.ts";
 import { livePod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { viewOf } from "#services/reading/sandbox-view.ts";

@@ -13,8 +13,8 @@ export const accessMutants: readonly Mutant[] = [
       ],
       [
         "an admin who acts as a team stays an admin",
-        'role: "tenant",\n    team: checkedOwner(',
-        "role: caller.role,\n    team: checkedOwner(",
+        '    role: "tenant",\n    team: checkedOwner(',
+        "    role: caller.role,\n    team: checkedOwner(",
       ],
       [
         "a key is not checked at all",

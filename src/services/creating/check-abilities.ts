@@ -1,3 +1,4 @@
+/** Refuses wishes that this engine cannot fulfil, before anything is written. The engine says why. */
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { type EgressPolicy, egressPolicyText, parseEgressPolicy } from "#model/egress-policy.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -12,4 +13,19 @@ export function checkEgress(policy: EgressPolicy | undefined, abilities: Pick<En
   if (!enforcing.able) throw new ServiceError("not_implemented", enforcing.why, { field: "egress" });
   const parsed = parseEgressPolicy(egressPolicyText(policy));
   if (parsed.kind === "invalid") throw new ServiceError("invalid_request", `egress: ${parsed.why}`, { field: "egress" });
+}
+
+export interface PausingWish {
+  /** Where the sandbox is, if it is anywhere yet. */
+  readonly nodeName?: string | undefined;
+  readonly field?: "onTimeout";
+}
+
+/**
+ * A wish that no node answers would stay on the pod: its sandbox would count as paused, unreachable and with its clocks stopped, for good.
+ * Throws not_implemented.
+ */
+export function checkPausing(abilities: Pick<EngineAbilities, "pause">, { nodeName, field }: PausingWish): void {
+  const pause = abilities.pause(nodeName);
+  if (!pause.able) throw new ServiceError("not_implemented", pause.why, field === undefined ? {} : { field });
 }
