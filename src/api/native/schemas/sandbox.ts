@@ -82,7 +82,7 @@ export const createSchema = named(
       volumeMounts: optional(
         Type.Array(mountWish, {
           maxItems: maxVolumeMounts,
-          description: "Volumes to mount. What is wrong with any of them is told together.",
+          description: "Volumes to mount. An error names every wrong one.",
         }),
       ),
       envVars: optional(
