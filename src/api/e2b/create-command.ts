@@ -80,7 +80,7 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCr
     secure,
     waitMs,
     lifetimeMs: timeoutOf(body.timeout ?? defaults.timeoutSeconds, defaults.maxTimeoutSeconds) * 1000,
-    onTimeout: body.autoPause === true ? "pause" : "kill",
+    onTimeout: body.autoPause === true ? (body.autoPauseMemory === false ? "deep-pause" : "pause") : "kill",
     envVars: { E2B_TEMPLATE_ID: body.templateID, ...body.envVars },
     ...(privateTraffic ? { privateTraffic } : {}),
     ...(body.autoResume?.enabled === true ? { autoResume: true } : {}),
@@ -116,11 +116,10 @@ export function timeoutOf(seconds: number, max: number): number {
   throw invalid("timeout", `Timeout cannot be greater than ${max} seconds (the limit of this server)`);
 }
 
-function refuseMissing({ mcp, iam, network = {}, autoPauseMemory }: CreateBody): void {
+function refuseMissing({ mcp, iam, network = {} }: CreateBody): void {
   if (mcp !== undefined) throw notYet("mcp");
   if (iam !== undefined) throw notYet("iam tokens");
   refuseMissingNetwork(network);
-  if (autoPauseMemory === false) throw notYet("autoPauseMemory: false (a pause without memory)");
 }
 
 function invalid(field: string, why: string): ServiceError {

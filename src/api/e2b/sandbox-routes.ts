@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
 import { requestSignal } from "../http/request-signal.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Caller } from "#services/caller.ts";
 import type { CreateSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -10,12 +11,12 @@ import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-
 import type { E2bServices } from "./e2b-face.ts";
 import { egressOf, type NetworkBody, networkBody, refuseMissingNetwork } from "./network-body.ts";
 import { JustDone } from "./just-done.ts";
-import { notYet } from "./not-yet.ts";
 import { alive, type BodyOptions, createdBody, detailBody } from "./sandbox-body.ts";
 
 export const idParams = Type.Object({ sandboxID: Type.String() });
 const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
 const connectBody = Type.Object({ timeout: Type.Optional(Type.Integer({ minimum: 1 })), memory: Type.Optional(Type.Boolean()) });
+const pauseBody = Type.Union([Type.Object({ memory: Type.Optional(Type.Boolean()) }), Type.Null()]);
 const refreshBody = Type.Union([Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }), Type.Null()]);
 
 /** Defaults of the two generations of the API. */
@@ -88,13 +89,13 @@ function timeRoutes(app: FastifyInstance, services: E2bServices, done: JustDone)
     await services.sandboxes.setTimeouts(callerOf(request), sandboxId, { lifetimeMs: Math.max(1, duration * 1000), onlyLater: true });
     return reply.code(204).send();
   });
-  app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams } }, async (request, reply) => {
-    if ((request.body as { readonly memory?: unknown } | null | undefined)?.memory === false) throw notYet("a pause without memory");
+  app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams, body: pauseBody } }, async (request, reply) => {
+    const { memory } = (request.body as Static<typeof pauseBody>) ?? {};
     const { sandboxId, status } = await aliveOne(services, request);
     if (status === "Paused" && !done.isSince("pause", sandboxId, reply)) {
       throw new ServiceError("conflict", `sandbox ${sandboxId} is already paused`);
     }
-    await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply));
+    await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply), withoutUndefined({ memory }));
     done.note("pause", sandboxId);
     return reply.code(204).send();
   });

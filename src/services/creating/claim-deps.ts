@@ -28,7 +28,7 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   /** For post-start hooks. */
   readonly pods: Pick<PodAccess, "exec">;
   readonly http: Pick<PodHttp, "send">;
-  readonly history: Pick<HistoryStore, "get">;
+  readonly history: Pick<HistoryStore, "get" | "put">;
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -42,7 +42,7 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   /** Where pools are that are asked for without a namespace; `default` when left out. */
   readonly poolNamespace?: string | undefined;
   /** A create that needs a missing ability, or an object server that is known not to answer, is refused at once. */
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint">;
   /** Where the engine has volumes. */
   readonly volumes?: Pick<VolumeCache, "list"> | undefined;
   /** How many may wait. */
