@@ -108,7 +108,8 @@ function pausedIn(checkpoint: Checkpoint): PausedSandbox | undefined {
   try {
     const sandbox = JSON.parse(checkpoint.spec.pausedSandbox ?? "") as PausedSandbox;
     // An object that a person has written by hand may be anything.
-    if (typeof sandbox.labels !== "object" || typeof sandbox.annotations !== "object" || !Array.isArray(sandbox.containers)) return undefined;
+    if (typeof sandbox.labels !== "object" || typeof sandbox.annotations !== "object" || !Array.isArray(sandbox.containers))
+      return undefined;
     parsed.set(checkpoint, sandbox);
     return sandbox;
   } catch {

@@ -36,7 +36,9 @@ export type PoolImageForm = (typeof poolImageForms)[number];
 
 const deepPauseSchema = Type.Object(
   {
-    after: Type.Optional(duration("How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out.")),
+    after: Type.Optional(
+      duration("How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out."),
+    ),
     whenNeeded: Type.Optional(
       Type.Boolean({
         description: "Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one.",

@@ -87,7 +87,9 @@ export class DeepPausedSandboxes implements ShownPods {
   #shown(sandboxId: string): Pod | undefined {
     const pods = this.#pods.objects.lookup(podsBySandboxId, sandboxId).toArray();
     if (pods.some(isClaimed)) return undefined;
-    const left = new Set(pods.filter((pod) => sandboxPhaseOf(pod) === "stopping").map(({ metadata }) => metadata.annotations?.[annotationKeys.deepPaused]));
+    const left = new Set(
+      pods.filter((pod) => sandboxPhaseOf(pod) === "stopping").map(({ metadata }) => metadata.annotations?.[annotationKeys.deepPaused]),
+    );
     const holder = this.checkpointsOf(sandboxId).find(
       ({ metadata, status }) =>
         metadata.deletionTimestamp === undefined &&

@@ -34,6 +34,11 @@ test("timeout, metadata, variables and what happens at the end are passed on", (
   );
 });
 
+test("a timeout pauses without memory where the client says so", () => {
+  expect(command({ autoPause: true, autoPauseMemory: false }).onTimeout).toBe("deep-pause");
+  expect(command({ autoPause: true, autoPauseMemory: true }).onTimeout).toBe("pause");
+});
+
 describe("what a create is made from", () => {
   test("is an Env or pool, with the version that is behind a colon", () => {
     expect(command({ templateID: "team/base" }).from).toBe("team/base");

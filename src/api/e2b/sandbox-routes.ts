@@ -40,14 +40,14 @@ export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void
       return reply.code(201).send(createdBody(created.sandbox, optionsOf(services, created.sandbox)));
     });
     app.post(`${base}/sandboxes/:sandboxID/connect`, { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
-      const { timeout } = request.body as Static<typeof connectBody>;
-      const { view, isResumed } = await connected(services, { request, reply }, timeout ?? defaults.timeoutSeconds);
+      const { timeout = defaults.timeoutSeconds, memory } = request.body as Static<typeof connectBody>;
+      const { view, isResumed } = await connected(services, { request, reply }, { timeout, memory });
       return reply.code(isResumed ? 201 : 200).send(createdBody(view, optionsOf(services, view)));
     });
   }
   app.post("/sandboxes/:sandboxID/resume", { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
-    const { timeout } = request.body as Static<typeof connectBody>;
-    const { view, isResumed } = await connected(services, { request, reply }, timeout ?? 15);
+    const { timeout = 15, memory } = request.body as Static<typeof connectBody>;
+    const { view, isResumed } = await connected(services, { request, reply }, { timeout, memory });
     if (isResumed) done.note("resume", view.sandboxId);
     else if (!done.isSince("resume", view.sandboxId, reply)) {
       throw new ServiceError("conflict", `sandbox ${view.sandboxId} is already running`);
@@ -120,13 +120,20 @@ interface Connected {
   readonly isResumed: boolean;
 }
 
+interface ConnectWish {
+  readonly timeout: number;
+  /** False: a paused sandbox starts anew with its files, also when its memory is there. */
+  readonly memory: boolean | undefined;
+}
+
 /** Resumes a paused sandbox and gives it the requested time. The end of a running sandbox is only moved later. */
-async function connected(services: E2bServices, { request, reply }: Exchange, timeout: number): Promise<Connected> {
+async function connected(services: E2bServices, { request, reply }: Exchange, { timeout, memory }: ConnectWish): Promise<Connected> {
   const { sandboxes, maxTimeoutSeconds } = services;
   const caller = callerOf(request);
   const lifetimeMs = timeoutOf(timeout, maxTimeoutSeconds) * 1000;
   const found = await aliveOne(services, request);
   const isResumed = found.status === "Paused";
+  if (isResumed && memory === false) await sandboxes.pause(caller, found.sandboxId, requestSignal(reply), { memory });
   if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
   // A connect must not give an end to a sandbox that has none.
   const onlyLater = !isResumed || found.endTime === undefined;

@@ -74,7 +74,12 @@ async function carryOut(deps: DeepPauseControllerDeps, pod: Pod, plan: DeepPause
 /** In exactly the state that was seen: a sandbox that is wished to run meanwhile stays. */
 async function release(deps: DeepPauseControllerDeps, pod: Pod, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
   const [sandboxId, deepPaused] = [sandboxIdOf(pod) ?? "", checkpoint.metadata.name ?? ""];
-  const outcome = await endSandbox(deps, pod, { sandboxId, deepPaused, stopReason: "Released", expectedPhase: "running", asSeen: true }, signal);
+  const outcome = await endSandbox(
+    deps,
+    pod,
+    { sandboxId, deepPaused, stopReason: "Released", expectedPhase: "running", asSeen: true },
+    signal,
+  );
   if (outcome.kind !== "ended") return;
   await holdSandbox(deps, keyOf(checkpoint));
   deps.log.info({ sandboxId, pod: pod.metadata.name, checkpoint: deepPaused }, "sandbox is paused deeply: it has given back its pod");
@@ -88,7 +93,10 @@ async function fail(
   signal: AbortSignal,
 ): Promise<undefined> {
   const failure = `${formatTime(deps.clock.now())} ${message}`;
-  const patch = podPatch(pod, { annotations: { [annotationKeys.deepPauseFailure]: failure }, removeAnnotations: [annotationKeys.pauseDeep] });
+  const patch = podPatch(pod, {
+    annotations: { [annotationKeys.deepPauseFailure]: failure },
+    removeAnnotations: [annotationKeys.pauseDeep],
+  });
   if ((await patchPodAsSeen(deps, pod, patch, signal)) === undefined) return undefined;
   deps.log.warn({ sandboxId: sandboxIdOf(pod), pod: pod.metadata.name, why: message }, "a paused sandbox keeps its pod");
   if (checkpoint !== undefined) await deletePaused(deps, checkpoint);
@@ -116,10 +124,14 @@ function isNeeded({ cache, pressure }: DeepPauseControllerDeps, pod: Pod): boole
   if (poolOfPod({ cache }, pod)?.spec.deepPause?.whenNeeded !== true) return false;
   const waiting = pressure?.waiting({ namespace, name: pool }) ?? 0;
   const idle = cache.pods.objects.lookup(readyIdlePods, poolValue({ namespace, pool })).reduce((count) => count + 1, 0);
-  const coming = cache.pods.objects.lookup(podsByPoolAndSlot, slotValue({ namespace, pool, slot: "stopping" })).reduce((count) => count + 1, 0);
+  const coming = cache.pods.objects
+    .lookup(podsByPoolAndSlot, slotValue({ namespace, pool, slot: "stopping" }))
+    .reduce((count) => count + 1, 0);
   const wanted = waiting - idle - coming;
   if (wanted <= 0) return false;
-  const next = pausedIn(cache, { namespace, name: pool }).sort((left, right) => ((pauseWish(left) ?? "") < (pauseWish(right) ?? "") ? -1 : 1));
+  const next = pausedIn(cache, { namespace, name: pool }).sort((left, right) =>
+    (pauseWish(left) ?? "") < (pauseWish(right) ?? "") ? -1 : 1,
+  );
   return next.slice(0, wanted).some(({ metadata }) => metadata.uid === pod.metadata.uid);
 }
 

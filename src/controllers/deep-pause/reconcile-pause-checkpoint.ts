@@ -79,6 +79,9 @@ export function startPauseCheckpointController(deps: PauseCheckpointDeps & Contr
   return startController(deps, {
     name: "pause-checkpoint",
     reconcile: (key, signal) => reconcilePauseCheckpoint(deps, key, signal),
-    sources: [changesOf(cache.checkpoints, { when: (now) => now !== undefined && isPauseCheckpoint(now) }), changesOf(cache.pods, { keys: ofSandbox })],
+    sources: [
+      changesOf(cache.checkpoints, { when: (now) => now !== undefined && isPauseCheckpoint(now) }),
+      changesOf(cache.pods, { keys: ofSandbox }),
+    ],
   });
 }

@@ -44,11 +44,21 @@ export async function settleDeepPause(deps: DeepPauseDeps, pod: Pod): Promise<Le
 
 /** From now on the checkpoint alone has the sandbox. False when it is gone. */
 export async function holdSandbox(deps: DeepPauseDeps, key: ObjectKey): Promise<boolean> {
-  const checkpoint = await byServer(deps, key);
-  if (checkpoint === undefined || checkpoint.metadata.deletionTimestamp !== undefined) return false;
-  if (checkpoint.status?.holdsSandbox !== true) await writeStatus(deps, checkpoint, { holdsSandbox: true });
-  return true;
+  for (let attempt = 1; ; attempt++) {
+    const checkpoint = await byServer(deps, key);
+    if (checkpoint === undefined || checkpoint.metadata.deletionTimestamp !== undefined) return false;
+    if (checkpoint.status?.holdsSandbox === true) return true;
+    try {
+      await writeStatus(deps, checkpoint, { holdsSandbox: true });
+      return true;
+    } catch (error) {
+      // The loops of a pause and of the pod write the same.
+      if (!isLostRace(error) || attempt === maxTries) throw error;
+    }
+  }
 }
+
+const maxTries = 5;
 
 /** A pod has the sandbox, or it has ended: the checkpoint goes, and says nothing of a sandbox any more. */
 export async function giveUpCheckpoint(deps: DeepPauseDeps, key: ObjectKey): Promise<void> {
@@ -58,7 +68,10 @@ export async function giveUpCheckpoint(deps: DeepPauseDeps, key: ObjectKey): Pro
 
 /** Throws what a lost race is told by. */
 export async function giveUpAsSeen(deps: DeepPauseDeps, checkpoint: Checkpoint): Promise<void> {
-  await deletePaused(deps, checkpoint.status?.holdsSandbox === true ? await writeStatus(deps, checkpoint, { holdsSandbox: false }) : checkpoint);
+  await deletePaused(
+    deps,
+    checkpoint.status?.holdsSandbox === true ? await writeStatus(deps, checkpoint, { holdsSandbox: false }) : checkpoint,
+  );
 }
 
 export async function deletePaused({ client, cache }: DeepPauseDeps, { metadata }: Checkpoint): Promise<void> {
@@ -95,7 +108,10 @@ export async function byServer({ client }: Pick<DeepPauseDeps, "client">, key: O
 }
 
 /** The owner has ended it: `status.sandboxEnded` says when. Safe to repeat. */
-export async function recordEnd(deps: DeepPauseDeps & { readonly history: Pick<HistoryStore, "put"> }, checkpoint: Checkpoint): Promise<void> {
+export async function recordEnd(
+  deps: DeepPauseDeps & { readonly history: Pick<HistoryStore, "put"> },
+  checkpoint: Checkpoint,
+): Promise<void> {
   const at = checkpoint.status?.sandboxEnded ?? "";
   const record = recordOfDeepPaused(checkpoint, { stopReason: "Completed" }, at);
   if (record !== undefined) await deps.history.put(record);

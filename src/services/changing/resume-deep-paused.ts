@@ -112,7 +112,9 @@ export class DeepResumes {
     const wanted = { caller, sandboxId, wish: "resuming it" };
     try {
       await changeSandbox(this.#deps, wanted, (pod) =>
-        pod.metadata.annotations?.[annotationKeys.resumedFrom] === undefined ? undefined : { removeAnnotations: [annotationKeys.resumedFrom] },
+        pod.metadata.annotations?.[annotationKeys.resumedFrom] === undefined
+          ? undefined
+          : { removeAnnotations: [annotationKeys.resumedFrom] },
       );
       await giveUpCheckpoint({ client, cache }, { namespace: metadata.namespace, name: metadata.name ?? "" });
     } catch (error) {
@@ -123,7 +125,8 @@ export class DeepResumes {
   async #leave(held: Checkpoint): Promise<void> {
     const { client, cache } = this.#deps;
     const now = await byServer({ client }, { namespace: held.metadata.namespace, name: held.metadata.name ?? "" });
-    if (now !== undefined && now.status?.resume?.by === held.status?.resume?.by) await writeStatus({ client, cache }, now, { resume: null });
+    if (now !== undefined && now.status?.resume?.by === held.status?.resume?.by)
+      await writeStatus({ client, cache }, now, { resume: null });
   }
 
   async #write(checkpoint: Checkpoint, status: Partial<NonNullable<Checkpoint["status"]>>): Promise<Checkpoint> {
@@ -137,5 +140,7 @@ export class DeepResumes {
 }
 
 function underWay(): ServiceError {
-  return new ServiceError("conflict", "resume is not possible now: another resume or the end of this sandbox is under way", { retryAfterSeconds: 1 });
+  return new ServiceError("conflict", "resume is not possible now: another resume or the end of this sandbox is under way", {
+    retryAfterSeconds: 1,
+  });
 }

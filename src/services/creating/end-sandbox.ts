@@ -39,7 +39,8 @@ async function release(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: strin
  */
 async function endDeepPaused(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: string): Promise<void> {
   const checkpoint = await translated(byServer(deps, keyOf(pod)));
-  if (checkpoint?.status?.phase !== "Succeeded") throw new ServiceError("conflict", "the sandbox is being resumed", { retryAfterSeconds: 1 });
+  if (checkpoint?.status?.phase !== "Succeeded")
+    throw new ServiceError("conflict", "the sandbox is being resumed", { retryAfterSeconds: 1 });
   const ended = { holdsSandbox: true, sandboxEnded: formatTime(deps.clock.now()) };
   await translated(recordEnd(deps, await translated(writeStatus(deps, checkpoint, ended))));
   deps.log.info({ sandboxId, checkpoint: pod.metadata.name, keyId: caller.keyId }, "a deeply paused sandbox was ended by its owner");

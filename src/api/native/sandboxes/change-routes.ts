@@ -1,5 +1,4 @@
 /** Changes of a live sandbox: timeouts, pause and resume. */
-import { Type } from "typebox";
 import type { Clock } from "#lib/clock.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { SandboxService, TimeoutChange } from "#services/sandbox-service.ts";
@@ -8,7 +7,7 @@ import { requestSignal } from "#api/http/request-signal.ts";
 import { spanMs } from "./create-command.ts";
 import { type Route, route } from "#api/native/route.ts";
 import { sandboxBody } from "./sandbox-body.ts";
-import { oneSandboxSchema, sandboxParams, type TimeoutBody, timeoutSchema } from "#api/native/schemas/sandbox.ts";
+import { oneSandboxSchema, pauseSchema, sandboxParams, type TimeoutBody, timeoutSchema } from "#api/native/schemas/sandbox.ts";
 
 export interface ChangeRoutesDeps {
   readonly sandboxes: SandboxService;
@@ -39,18 +38,6 @@ function setTimeouts(sandboxes: SandboxService, clock: Clock): Route {
   });
 }
 
-const pauseBody = Type.Union([
-  Type.Object({
-    memory: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description: "False: the sandbox becomes a checkpoint and gives back its pod. It keeps its id and its files; its processes end.",
-      }),
-    ),
-  }),
-  Type.Null(),
-]);
-
 function pause(sandboxes: SandboxService): Route {
   return route({
     method: "POST",
@@ -60,11 +47,13 @@ function pause(sandboxes: SandboxService): Route {
     description:
       "Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen; without memory, when the checkpoint is there.",
     params: sandboxParams,
-    body: pauseBody,
+    body: pauseSchema,
     answers: [now],
     errors: ["not_found", "conflict", "timeout", "limit_reached", "unavailable", "not_implemented"],
     handle: async ({ caller, params, body, reply }) => ({
-      sandbox: sandboxBody(await sandboxes.pause(caller(), params.sandboxId, requestSignal(reply), withoutUndefined({ memory: body?.memory }))),
+      sandbox: sandboxBody(
+        await sandboxes.pause(caller(), params.sandboxId, requestSignal(reply), withoutUndefined({ memory: body?.memory })),
+      ),
     }),
   });
 }
