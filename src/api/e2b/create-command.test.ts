@@ -141,7 +141,7 @@ describe("is refused", () => {
       "requires a secured sandbox",
     ],
     ["a host that would end its header", { network: { maskRequestHost: "a\r\nX-Evil: 1" } }, {}, "network.maskRequestHost must be a host"],
-    ["autoPauseMemory without autoPause", { autoPauseMemory: false }, {}, "a pause without memory"],
+    ["autoPauseMemory without autoPause", { autoPauseMemory: false }, {}, "autoPauseMemory: requires autoPause"],
     ["mcp", { mcp: {} }, {}, "AgentBox does not have this yet: mcp"],
     ["iam", { iam: {} }, {}, "iam tokens"],
     ["rules", { network: { rules: { "a.test": [] } } }, {}, "network.rules"],

@@ -59,7 +59,7 @@ async function carryOut(deps: DeepPauseControllerDeps, pod: Pod, plan: DeepPause
     case "nothing":
       return undefined;
     case "look-again":
-      return { afterMs: plan.afterMs };
+      return { afterMs: plan.afterMs, exact: true };
     case "begin":
       deps.cache.checkpoints.remember(await deps.client.create(Checkpoints, checkpointFor(pod)));
       return undefined;
