@@ -41,8 +41,8 @@ const deepPauseSchema = Type.Object(
     ),
     whenNeeded: Type.Optional(
       Type.Boolean({
-        description: "Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one.",
-        default: false,
+        description:
+          "Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out.",
       }),
     ),
   },

@@ -43,6 +43,10 @@ export function planDeepPause(pod: Pod, facts: PausedFacts): DeepPausePlan {
   if (pod.metadata.annotations?.[annotationKeys.startOrder] === lostStartOrder) {
     return { kind: "fail", message: "its variables are too long to be kept for a start from a checkpoint" };
   }
+  return nextStep(pod, facts);
+}
+
+function nextStep(pod: Pod, facts: PausedFacts): DeepPausePlan {
   const own = facts.checkpoints.find((checkpoint) => isOfPause(checkpoint, pod) && checkpoint.metadata.deletionTimestamp === undefined);
   if (own === undefined) return { kind: "begin" };
   const { phase, message = "" } = own.status ?? {};

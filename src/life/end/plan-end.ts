@@ -98,7 +98,6 @@ type Annotations = Readonly<Record<string, string>>;
 
 function stopAnnotations(pod: Pod, phase: "starting" | "running", release: Release, now: number): Annotations {
   const { failureReason, failureMessage, exitCode } = release;
-  const deepPaused = release.deepPaused ?? fallsBackTo(pod, release);
   const containerId = pod.status?.containerStatuses?.find(({ name }) => name === pod.spec.containers[0]?.name)?.containerID;
   return {
     [annotationKeys.stopReason]: release.stopReason ?? (phase === "running" ? "Completed" : "Canceled"),
@@ -108,13 +107,14 @@ function stopAnnotations(pod: Pod, phase: "starting" | "running", release: Relea
     ...(exitCode === undefined ? {} : { [annotationKeys.exitCode]: String(exitCode) }),
     [annotationKeys.runningImages]: JSON.stringify(specImages(pod)),
     ...(containerId === undefined || containerId === "" ? {} : { [annotationKeys.containerId]: containerId }),
-    ...(deepPaused === undefined ? {} : { [annotationKeys.deepPaused]: deepPaused }),
+    ...deepPausedIn(pod, release),
   };
 }
 
 /** A sandbox that did not get through its resume is in its checkpoint as before. Only its owner ends it, who gives no reason. */
-function fallsBackTo(pod: Pod, { stopReason }: Release): string | undefined {
-  return stopReason === undefined ? undefined : resumedFrom(pod);
+function deepPausedIn(pod: Pod, { deepPaused, stopReason }: Release): Annotations {
+  const checkpoint = deepPaused ?? (stopReason === undefined ? undefined : resumedFrom(pod));
+  return checkpoint === undefined ? {} : { [annotationKeys.deepPaused]: checkpoint };
 }
 
 function unexpected(phase: SandboxPhase | undefined, wanted: string): EndPlan {

@@ -27,19 +27,25 @@ export interface DeepPauseDeps {
 export type LeftPod = "kept" | "lost" | "over";
 
 export async function settleDeepPause(deps: DeepPauseDeps, pod: Pod): Promise<LeftPod> {
-  const { [annotationKeys.deepPaused]: left, [annotationKeys.stopReason]: stopReason } = pod.metadata.annotations ?? {};
   const from = resumedFrom(pod);
-  // A pod that ended by itself during a resume: nothing has written what becomes of its sandbox.
-  const name = left ?? (stopReason === undefined ? from : undefined);
-  const key = { namespace: pod.metadata.namespace, name: name ?? from ?? "" };
+  const name = leftFor(pod, from);
+  const { namespace } = pod.metadata;
   if (name === undefined) {
-    if (from !== undefined) await giveUpCheckpoint(deps, key);
+    if (from !== undefined) await giveUpCheckpoint(deps, { namespace, name: from });
     return "over";
   }
+  const key = { namespace, name };
   if (deps.cache.checkpoints.get(key)?.status?.holdsSandbox === true) return "kept";
   if (await holdSandbox(deps, key)) return "kept";
   // The other pod that it was resumed on, or its end, has taken the checkpoint away.
   return from === undefined ? "lost" : "kept";
+}
+
+/** The checkpoint that the sandbox has left the pod for. */
+function leftFor({ metadata: { annotations = {} } }: Pod, from: string | undefined): string | undefined {
+  const { [annotationKeys.deepPaused]: left, [annotationKeys.stopReason]: stopReason } = annotations;
+  // A pod that ended by itself during a resume: nothing has written what becomes of its sandbox.
+  return left ?? (stopReason === undefined ? from : undefined);
 }
 
 /** From now on the checkpoint alone has the sandbox. False when it is gone. */

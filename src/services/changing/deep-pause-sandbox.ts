@@ -47,8 +47,9 @@ async function untilThere(deps: DeepPauseDeps, wanted: Wanted, isThere: () => bo
   const pod = await livePod(deps, wanted.caller, wanted.sandboxId, wanted.wish);
   const wasRunning = pauseWish(pod) === undefined;
   const { [labelKeys.team]: team = "", [labelKeys.user]: user } = pod.metadata.labels ?? {};
-  using _room = deps.guard?.reserve({ team, user }, { checkpoints: 1 });
-  using task = held(deps, pod);
+  using meanwhile = new DisposableStack();
+  meanwhile.use(deps.guard?.reserve({ team, user }, { checkpoints: 1 }));
+  const task = meanwhile.use(held(deps, pod));
   await changeSandbox(deps, wanted, (now) => planWish(deps, now), signal);
   try {
     await task.wait({ timeoutMs, signal });

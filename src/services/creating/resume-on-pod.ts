@@ -46,8 +46,6 @@ function commandOf({ startOrders }: ClaimContext, { sandboxId, checkpoint, pause
   if (order === undefined) {
     throw new ServiceError("conflict", `the variables that sandbox ${sandboxId} was made with cannot be read: this server has another key`);
   }
-  const own = (map: Readonly<Record<string, string>>, keys: string | undefined): Readonly<Record<string, string>> =>
-    Object.fromEntries((parseStringList(keys) ?? []).flatMap((key) => (map[key] === undefined ? [] : [[key, map[key]]])));
   return {
     ...sameAgain(paused),
     ...order,
@@ -56,6 +54,11 @@ function commandOf({ startOrders }: ClaimContext, { sandboxId, checkpoint, pause
     annotations: own(annotations, annotations[annotationKeys.managedAnnotationKeys]),
     ...withoutUndefined({ lifetimeMs }),
   };
+}
+
+/** What its creator gave, and nothing of the pod's. */
+function own(map: Readonly<Record<string, string>>, keys: string | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries((parseStringList(keys) ?? []).flatMap((key) => (map[key] === undefined ? [] : [[key, map[key]]])));
 }
 
 /** It was made when it was made, and a resume is use. */
