@@ -113,6 +113,12 @@ test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a ne
 	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
 	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS)) $(if $(BOOTS),--boots=$(BOOTS))
 
+.PHONY: test-templates
+test-templates: $(STAMP) ## Build the templates of `agentbox template add` and use them with E2B's SDKs (TEMPLATES="base node" for some; ten minutes; needs root)
+	@$(NODE_PACKAGES)
+	@$(IMAGE_PACKAGES)
+	@node test/templates/run.ts $(TEMPLATES)
+
 .PHONY: conformance
 conformance: $(STAMP) ## Run E2B's published SDKs against AgentBox (installs them the first time; minutes; needs root)
 	@$(NODE_PACKAGES)

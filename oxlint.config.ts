@@ -69,6 +69,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: ["model", "lib"],
   builds: ["model", "lib"],
   images: ["model", "lib"],
+  "ready-templates": ["images", "model", "lib"],
   plugins: ["sandbox", "model", "lib"],
   api: ["services", "builds", "mcp", "model", "lib"],
   mcp: ["model", "lib"],

@@ -1,9 +1,9 @@
 /**
  * `make images`: builds the container images of AgentBox and pushes them (docs/container-images.md).
  *
- * - images/arguments.ts: what was asked for; images/image-labels.ts: what all images say of themselves
- * - images/control-plane-image.ts, daemon-image.ts, base-image.ts: what is in them
- * - images/runtime-layer.ts, production-packages.ts, debian-root.ts, install.ts: where that comes from
+ * - images/arguments.ts: what was asked for; src/images/build/image-labels.ts: what all images say of themselves
+ * - images/control-plane-image.ts, daemon-image.ts, src/ready-templates: what is in them
+ * - images/runtime-layer.ts, production-packages.ts, install.ts: where that comes from
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,11 +17,13 @@ import { formatReference, parseReference, type RegistryReference } from "#images
 import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
 import { systemClock } from "#lib/clock.ts";
-import { type ImageArguments, type ImageName, readArguments, repositories } from "./images/arguments.ts";
-import { baseImage } from "./images/base-image.ts";
+import { buildFolders, type BuildStep } from "#ready-templates/build-folders.ts";
+import { debianImage } from "#ready-templates/debian-image.ts";
+import { debianRoot } from "#ready-templates/debian-root.ts";
+import { recipes } from "#ready-templates/recipes.ts";
+import { type ImageArguments, type ImageName, readArguments, repositoryOf, templateOf } from "./images/arguments.ts";
 import { controlPlaneImage } from "./images/control-plane-image.ts";
 import { daemonImage } from "./images/daemon-image.ts";
-import { debianRoot } from "./images/debian-root.ts";
 
 const repository = join(import.meta.dirname, "..");
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -34,11 +36,13 @@ async function main(): Promise<void> {
   const layout = await LayoutFolder.open(wanted.layout);
   const scratch = await mkdtemp(join(tmpdir(), "agentbox-daemon-"));
   try {
-    const folder = wanted.images.every((name) => name === "base") ? scratch : await daemonFolder({ parent: scratch });
+    const folder = wanted.images.every((name) => name !== "agentbox" && name !== "daemon")
+      ? scratch
+      : await daemonFolder({ parent: scratch });
     for (const [index, name] of wanted.images.entries()) {
       const began = performance.now();
       const image = await buildImage(layout, await specOf(name, folder, wanted, version));
-      await layout.name(`${repositories[name]}:${wanted.tag}`, image.manifest);
+      await layout.name(`${repositoryOf(name)}:${wanted.tag}`, image.manifest);
       say(`${name}: ${image.layers.length} layers, ${megabytes(imageBytes(image))}, built in ${secondsSince(began)}`);
       await deliver(image, { layout, reference: references[index], wanted });
     }
@@ -51,12 +55,29 @@ async function main(): Promise<void> {
 async function specOf(name: ImageName, folder: string, { cache, basePackages }: ImageArguments, version: string): Promise<ImageSpec> {
   if (name === "agentbox") return controlPlaneImage({ daemon: folder, repository }, version);
   if (name === "daemon") return daemonImage(folder, version);
-  return baseImage(await debianRoot({ parent: join(cache, "debian"), more: basePackages, say }), version);
+  const parent = join(cache, "debian");
+  const template = templateOf(name);
+  if (template === undefined) {
+    const root = await debianRoot({ parent, more: basePackages, say: (text) => say(`base: ${text}`) });
+    return debianImage([root], { title: "AgentBox base", version });
+  }
+  const { signal } = new AbortController();
+  const folders = await buildFolders(template, { parent, env: process.env, isFresh: false, onStep: stepTeller(), signal });
+  return debianImage(folders, { title: `AgentBox template ${template}`, version, env: recipes[template].env });
+}
+
+/** A line for each thing that is done. */
+function stepTeller(): (step: BuildStep) => void {
+  let told = "";
+  return ({ doing }) => {
+    if (doing !== told) say(`  ${doing}`);
+    told = doing;
+  };
 }
 
 function referenceOf(name: ImageName, { registry, tag }: ImageArguments): RegistryReference | undefined {
   if (registry === undefined) return undefined;
-  const reference = parseReference(`${registry}/${repositories[name]}:${tag}`);
+  const reference = parseReference(`${registry}/${repositoryOf(name)}:${tag}`);
   if (reference.kind === "host") throw new Error(`${registry} is not a registry`);
   return reference;
 }

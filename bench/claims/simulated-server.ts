@@ -10,6 +10,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nativeFace } from "#api/native/native-routes.ts";
+import { dialPod } from "#daemon-client/dial-pod.ts";
 import { httpDaemonClient } from "#daemon-client/http-daemon-client.ts";
 import { openPodHttp } from "#daemon-client/pod-http.ts";
 import { embeddedKindRules } from "#engines/embedded/admission/all-rules.ts";
@@ -67,7 +68,7 @@ export async function startSimulatedServer(): Promise<SimulatedServer> {
   const commands = { commandOf: () => Promise.resolve({ entrypoint: [], cmd: [] }) };
   const daemons = httpDaemonClient({ http, privateKey });
   const key = { privateKey, publicKey: publicKeyText(privateKey) };
-  const claims = openSandboxClaims({ ...common, ...key, daemons, http, digests, commands, tracer: noTracing, maxUses: 100 });
+  const claims = openSandboxClaims({ ...common, ...key, daemons, http, dial: dialPod, digests, commands, tracer: noTracing, maxUses: 100 });
   parts.defer(() => claims.stop());
   const live = parts.use(new LiveSandboxes(cache.pods));
   await cache.run();

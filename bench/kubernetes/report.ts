@@ -111,7 +111,7 @@ export class Report {
 
   #writes(title: string, writes: Writes): void {
     const lines = writes.filter(({ share }) => share >= leastShare).map(({ what, share }) => `| ${what} | ${share.toFixed(2)} |`);
-    this.#more.push([`${title}, whoever made them:`, "", "| | each |", "|---|---:|", ...lines].join("\n"));
+    this.#more.push([`${title}, of all clients:`, "", "| | each |", "|---|---:|", ...lines].join("\n"));
   }
 }
 

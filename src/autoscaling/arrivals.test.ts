@@ -70,6 +70,33 @@ describe("spare pods of mode Demand", () => {
     expect(forecaster.forecast(wish(start + 300_000 + 601_000)).spare).toBe(0);
   });
 
+  test("thirty requests at once, the first ever, are taken for a burst and not for a rate that goes on: no more pods are spare than such a burst needs", () => {
+    const forecaster = new ArrivalForecaster(start);
+    const burstAt = start + 60_000;
+    const spares = Array.from({ length: 30 }, (_, index) => {
+      // One after another, as a machine makes a pod for each.
+      forecaster.arrived(burstAt + index * 50);
+      return forecaster.forecast(wish(burstAt + index * 50, { refillMs: 2_000 })).spare;
+    });
+    expect(Math.max(...spares)).toBeLessThanOrEqual(30);
+  });
+
+  test("a request whose pod came back before the next ones came is not counted beside them", () => {
+    const largest = (comesBack: boolean): number => {
+      const forecaster = new ArrivalForecaster(start);
+      const slow = (nowMs: number) => forecaster.forecast(wish(nowMs, { refillMs: 20_000 })).spare;
+      slow(start);
+      const rounds = [60_000, 66_000, 72_000, 78_000].map((at) => {
+        const booked = Array.from({ length: 30 }, () => forecaster.arrived(start + at));
+        if (comesBack) for (const time of booked) forecaster.returned(time);
+        return slow(start + at + 3_000);
+      });
+      return Math.max(...rounds);
+    };
+    expect(largest(false)).toBeGreaterThan(80);
+    expect(largest(true)).toBeLessThanOrEqual(40);
+  });
+
   test("before anything is known one pod is kept", () => {
     expect(new ArrivalForecaster(start).forecast(wish(start + 1_000)).spare).toBe(1);
   });
@@ -103,8 +130,21 @@ test("quantiles of counts are those of their distributions", () => {
 test("the refill time is that of the slower of the latest pods", () => {
   const refill = new RefillTime(2_000);
   expect(refill.ms).toBe(2_000);
-  for (let ms = 100; ms <= 1_000; ms += 100) refill.took(ms);
+  for (let ms = 100; ms <= 1_000; ms += 100) refill.took(ms, ms * 1_000);
   expect(refill.ms).toBe(900);
+});
+
+test("of pods that are made together only the quickest tells the refill time: the others waited for each other", () => {
+  const refill = new RefillTime(2_000);
+  for (let pod = 0; pod < 30; pod++) refill.took(1_300 + pod * 300, start + pod);
+  expect(refill.ms).toBe(1_300);
+});
+
+test("a pod that is slow alone is not forgotten because of quicker ones that were made together", () => {
+  const refill = new RefillTime(2_000);
+  refill.took(9_000, start);
+  for (let pod = 0; pod < 30; pod++) refill.took(1_000, start + 60_000 + pod);
+  expect(refill.ms).toBe(9_000);
 });
 
 test("the largest number of a window is forgotten when the window has passed", () => {

@@ -31,13 +31,14 @@ const heldRefills = 4;
 
 export class ArrivalForecaster {
   readonly #times: RecentTimes;
+  /** Those whose pods have not come back yet. */
+  readonly #out: RecentTimes;
   readonly #needed: NeededSpare;
   readonly #daily: DailyPattern;
   readonly #ordered = new WantedWindow();
   readonly #startMs: number;
   #atMs: number;
   #refillMs = 1_000;
-  #firstMs: number | undefined;
   /** How much more than expected came within a refill time, on average: 0 for independent arrivals. */
   #excess = 0;
   #known: { readonly table: ReadonlyMap<Situation, number>; readonly key: string; readonly atMs: number } | undefined;
@@ -46,6 +47,7 @@ export class ArrivalForecaster {
     this.#startMs = startMs;
     this.#atMs = startMs;
     this.#times = new RecentTimes();
+    this.#out = new RecentTimes();
     this.#needed = new NeededSpare(startMs);
     this.#daily = new DailyPattern(startMs);
   }
@@ -54,18 +56,25 @@ export class ArrivalForecaster {
     return this.#times.last;
   }
 
-  /** Times must not fall; one that does counts as now. */
-  arrived(nowMs: number): void {
+  /** Times must not fall; one that does counts as now. Returns the time at which the arrival is booked. */
+  arrived(nowMs: number): number {
     const atMs = Math.max(nowMs, this.#atMs);
     this.#advance(atMs);
     const orderedAtMs = atMs - this.#refillMs;
-    const others = this.#times.count(orderedAtMs, atMs);
+    const others = this.#out.count(orderedAtMs, atMs);
     const situation = this.#situationAt(orderedAtMs);
     this.#needed.arrived(situation, 1 + others, atMs);
-    this.#excess += 0.02 * (others - this.#burstRate(atMs) * (this.#refillMs / 1000) - this.#excess);
-    this.#firstMs ??= atMs;
-    this.#times.add(atMs, atMs - Math.max(steadyMs, this.#burstMs + this.#refillMs));
+    this.#excess += 0.02 * (others - this.#takenIn(atMs) - this.#excess);
+    const keepFromMs = atMs - Math.max(steadyMs, this.#burstMs + this.#refillMs);
+    this.#times.add(atMs, keepFromMs);
+    this.#out.add(atMs, keepFromMs);
     this.#daily.arrived(atMs);
+    return atMs;
+  }
+
+  /** The pod of the arrival that was booked at `arrivedAtMs` can be claimed again: the next requests need no other in its place. */
+  returned(arrivedAtMs: number): void {
+    this.#out.remove(arrivedAtMs);
   }
 
   forecast({ nowMs: now, refillMs, coveragePercent, emptyAfterMs }: ForecastWish): ArrivalForecast {
@@ -119,7 +128,7 @@ export class ArrivalForecaster {
 
   /** As if arrivals went on as in the latest seconds, independently or in clusters as large as those seen. */
   #assumedSpare(nowMs: number, share: number): number {
-    const mean = this.#burstRate(nowMs) * (this.#refillMs / 1000);
+    const mean = this.#takenIn(nowMs);
     if (mean === 0) return 0;
     return 1 + countQuantile(mean, mean * (1 + Math.min(Math.max(0, this.#excess), 100)), share);
   }
@@ -136,9 +145,15 @@ export class ArrivalForecaster {
   }
 
   #burstRate(nowMs: number): number {
-    // Right after the very first request the window is not full yet.
-    const seenMs = Math.max(this.#refillMs, nowMs - (this.#firstMs ?? nowMs));
-    return this.#times.count(nowMs - this.#burstMs, nowMs) / (Math.min(this.#burstMs, seenMs) / 1000);
+    return this.#times.count(nowMs - this.#burstMs, nowMs) / (this.#burstMs / 1000);
+  }
+
+  /**
+   * Pods that requests take within a refill time without bringing them back, by the latest seconds. Over the whole window also right
+   * after the very first request: thirty requests at once are no rate yet that goes on.
+   */
+  #takenIn(nowMs: number): number {
+    return (this.#out.count(nowMs - this.#burstMs, nowMs) * this.#refillMs) / this.#burstMs;
   }
 
   /** Negative: so busy the latest seconds were. From 0 on: so long there was silence. */

@@ -2,7 +2,8 @@
  * Learns how many spare pods are worth their cost in which situation.
  *
  * A request that arrives at time t finds a pod if fewer than `spare` others arrived within the refill time before it: each of those took a
- * pod whose successor is still on its way. So every arrival has a *need*: itself, and the arrivals of the refill time before it. What could
+ * pod whose successor is still on its way, unless the pod itself has come back meanwhile. So every arrival has a *need*: itself, and the
+ * arrivals of the refill time before it whose pods are still out. What could
  * be known when its pod had to be ordered is the *situation* one refill time earlier. For every situation this keeps how long it lasted and
  * how often each need followed it. A spare pod more in a situation costs the time that the situation lasts, and saves the arrivals with just
  * that need. The most saving ones are taken until the wanted share of arrivals is covered: no other choice by situation covers

@@ -20,6 +20,12 @@ export class RecentTimes {
     }
   }
 
+  /** Forgets one of this time, if there is one. */
+  remove(atMs: number): void {
+    const index = this.#after(atMs) - 1;
+    if (index >= this.#head && this.#times[index] === atMs) this.#times.splice(index, 1);
+  }
+
   /** How many lie after `fromMs`, up to and with `toMs`. */
   count(fromMs: number, toMs: number): number {
     return this.#after(toMs) - this.#after(fromMs);

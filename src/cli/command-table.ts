@@ -73,6 +73,12 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import("./commands/build.ts")).build,
   },
   {
+    name: "template",
+    group: "pools",
+    summary: "Add a template that programs for E2B expect: Python, Node, a browser, a desktop",
+    load: async () => (await import("./commands/template.ts")).template,
+  },
+  {
     name: "attach",
     group: "sandboxes",
     summary: "Open a shell in an existing sandbox",

@@ -8,6 +8,7 @@ import type { MachineProbe } from "./doctor/checks.ts";
 import type { MachineBackups } from "./machine-backups.ts";
 import type { MachineImages } from "./machine-images.ts";
 import type { MachineService } from "./machine-service.ts";
+import type { ReadyTemplates } from "./ready-templates.ts";
 import type { SystemTrust } from "./system-trust.ts";
 
 export interface CliContext {
@@ -47,6 +48,8 @@ export interface CliContext {
   readonly takeDown: () => Promise<number>;
   /** The images on this machine; needs no server. */
   readonly images: () => Promise<MachineImages>;
+  /** Templates that are built on this machine; needs no server. */
+  readonly readyTemplates: () => Promise<ReadyTemplates>;
   /** Backups of the usual data folder, or of another one on this machine; a running server helps with its part. */
   readonly backups: (folder?: string) => Promise<MachineBackups>;
   /** AgentBox as a service of this machine. */
@@ -184,4 +187,6 @@ export interface ServeLimits {
   readonly maxOpenOfSandbox?: number;
   /** The file with the plugins; left out: the one in the data folder, if it exists. */
   readonly plugins?: string;
+  /** The file that describes the OpenID Connect provider by which people sign in to the console. */
+  readonly oidc?: string;
 }

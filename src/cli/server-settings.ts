@@ -30,6 +30,10 @@ export const limitFlags: Flags = {
     value: "FILE",
     help: "Plugins, in JSON or YAML (default: AGENTBOX_PLUGINS, or plugins.json or plugins.yaml in the data folder)",
   },
+  oidc: {
+    value: "FILE",
+    help: "OpenID Connect provider by which people sign in to the console, in YAML or JSON (default: AGENTBOX_OIDC, or none)",
+  },
   "max-open-each": { value: "NUMBER", help: "Open requests and connections to one sandbox (default: AGENTBOX_MAX_OPEN_EACH or 4000)" },
 };
 
@@ -51,6 +55,7 @@ export function limitsOf(context: CliContext, args: Arguments): ServeLimits {
     maxOpen: number("max-open", 1),
     maxOpenOfSandbox: number("max-open-each", 1),
     plugins: fileOf(context, given(context, args, "plugins")),
+    oidc: fileOf(context, given(context, args, "oidc")),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }

@@ -1,4 +1,4 @@
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { templateConditionReasons } from "#model/keys.ts";
 import type { ApiObject, Condition } from "#model/meta.ts";
@@ -90,12 +90,7 @@ async function watchUntilGone(
 }
 
 async function find({ client, signal }: Waiting, { type, namespace, name }: Doomed): Promise<ApiObject | undefined> {
-  try {
-    return await client.get(type, { namespace, name }, { signal });
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  return ifFound(client.get(type, { namespace, name }, { signal }));
 }
 
 function progressText({ type, name }: Doomed, object: ApiObject): string {

@@ -8,6 +8,8 @@ export interface ClientOptions {
   readonly url: string;
   /** Left out in the web console, whose browser sends the session cookie. */
   readonly apiKey?: string;
+  /** Sent with every request; read each time. */
+  readonly headers?: () => Readonly<Record<string, string>>;
   /** The process's own when left out. */
   readonly fetch?: typeof fetch;
 }
@@ -78,8 +80,8 @@ export class HttpCaller {
 
   /** The header says that the page is the console: browsers let no foreign page send it. */
   #credentials(): Readonly<Record<string, string>> {
-    const { apiKey } = this.#options;
-    return apiKey === undefined ? { "x-agentbox-console": "1" } : { "agentbox-api-key": apiKey };
+    const { apiKey, headers } = this.#options;
+    return { ...headers?.(), ...(apiKey === undefined ? { "x-agentbox-console": "1" } : { "agentbox-api-key": apiKey }) };
   }
 }
 

@@ -9,6 +9,7 @@ import { CliError } from "#cli/failure.ts";
 import type { ServerContext } from "#cli/config/server-contexts.ts";
 import type { CliContext, GatewayPlace } from "#cli/context.ts";
 import { NoPrefix } from "#cli/failure-text.ts";
+import type { MachineImages } from "#cli/machine-images.ts";
 import { runCli } from "#cli/main.ts";
 import type { KubernetesClient } from "#engines/kubernetes/client.ts";
 import { batchedOut } from "#lib/batched-out.ts";
@@ -89,7 +90,7 @@ function contextFor(home: HomeFolder): CliContext {
   };
 }
 
-type MachineParts = Pick<CliContext, "takeDown" | "images" | "backups" | "service" | "probeMachine" | "trust">;
+type MachineParts = Pick<CliContext, "takeDown" | "images" | "readyTemplates" | "backups" | "service" | "probeMachine" | "trust">;
 
 /** What commands do to this machine and its data folders, without the server or in its place. */
 function machineParts(home: HomeFolder, version: string): MachineParts {
@@ -98,9 +99,13 @@ function machineParts(home: HomeFolder, version: string): MachineParts {
       const { takeDown } = await import("./machine/take-down.ts");
       return await takeDown({ home, clock: systemClock, stdout: process.stdout });
     },
-    images: async () => {
-      const { machineImages } = await import("./machine/machine-images.ts");
-      return await machineImages({ home, clock: systemClock, stdin: process.stdin, env: process.env });
+    images: () => imagesOf(home),
+    readyTemplates: async () => {
+      const [{ readyTemplates }, { cacheFolder }] = await Promise.all([
+        import("./machine/ready-templates.ts"),
+        import("#engines/embedded/node/runtime/find-command.ts"),
+      ]);
+      return readyTemplates({ cache: cacheFolder(process.env), version, env: process.env, images: () => imagesOf(home) });
     },
     backups: async (folder) => {
       const { machineBackups } = await import("./machine/backup/machine-backups.ts");
@@ -127,6 +132,11 @@ function machineParts(home: HomeFolder, version: string): MachineParts {
       return await systemTrust({ home: home.folder, certificateFolder: home.certificateFolder });
     },
   };
+}
+
+async function imagesOf(home: HomeFolder): Promise<MachineImages> {
+  const { machineImages } = await import("./machine/machine-images.ts");
+  return await machineImages({ home, clock: systemClock, stdin: process.stdin, env: process.env });
 }
 
 function placesIn(home: HomeFolder): CliContext["home"] {

@@ -11,8 +11,9 @@ import { PoolsClient } from "#client/pools.ts";
 import { ReportsClient } from "#client/reports.ts";
 import { SandboxesClient } from "#client/sandboxes.ts";
 import { TemplatesClient } from "#client/templates.ts";
+import { actingHeaders } from "./session/acting.ts";
 
-export const http = new HttpCaller({ url: window.location.origin });
+export const http = new HttpCaller({ url: window.location.origin, headers: actingHeaders });
 
 export const api = {
   session: new ConsoleSessionClient(http),

@@ -1,6 +1,7 @@
 /** The web console. Each page is a component in pages/; shared components are in parts/, live data in live/. */
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { ActAsDialog } from "./session/acting-banner.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { useKeys } from "./keyboard.ts";
 import { startLive } from "./live/live-state.ts";
@@ -8,16 +9,17 @@ import { openPalette, Palette } from "./palette.tsx";
 import { CurrentPage } from "./pages/current-page.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { startRouting } from "./route.ts";
-import { findSession, sessionState } from "./session.ts";
+import { findSession, sessionState } from "./session/session.ts";
 import { Shell } from "./shell.tsx";
-import { SignIn } from "./sign-in.tsx";
+import { SignIn } from "./session/sign-in.tsx";
 import "./theme.ts";
 
 function App() {
   const state = sessionState.value;
   if (state.kind === "asking") return null;
   if (state.kind === "signed-out") return <SignIn why={state.why} />;
-  return <Console key={state.session.caller.keyId} />;
+  const { keyId, role, team, user = "" } = state.session.caller;
+  return <Console key={[keyId, role, team, user].join(" ")} />;
 }
 
 function Console() {
@@ -30,6 +32,7 @@ function Console() {
         <CurrentPage />
       </Shell>
       <Palette />
+      <ActAsDialog />
       {isHelpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
       <Toasts />
     </>

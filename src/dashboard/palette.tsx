@@ -1,11 +1,12 @@
 /** Ctrl-K: go to any page or object by a few letters of its name. */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { askWhomToActAs } from "./session/acting-banner.tsx";
 import { envs, pools, sandboxes } from "./live/live-state.ts";
 import { entries, hrefOfEntry } from "./nav-entries.ts";
 import { useModal } from "./parts/dialog.tsx";
 import { go, hrefOf } from "./route.ts";
-import { signOut } from "./session.ts";
+import { signedIn, signOut, stopActing } from "./session/session.ts";
 import { switchTheme } from "./theme.ts";
 import { bestMatches, type Choice } from "./best-matches.ts";
 
@@ -24,6 +25,8 @@ function commands(): readonly Command[] {
   return [
     ...entries.map((entry) => ({ name: entry.name, about: "page", run: to(hrefOfEntry(entry)) })),
     { name: "Switch theme", about: "command", run: switchTheme },
+    ...(signedIn().caller.role === "admin" ? [{ name: "Act as a team", about: "command", run: askWhomToActAs }] : []),
+    ...(signedIn().isActing ? [{ name: "Be admin again", about: "command", run: () => void stopActing() }] : []),
     { name: "Sign out", about: "command", run: () => void signOut() },
     ...envs.value.map(({ metadata: { namespace = "", name = "" } }) => ({
       name,

@@ -7,7 +7,8 @@ import { BrandMark, Icon } from "./parts/icon.tsx";
 import { Link } from "./parts/link.tsx";
 import { openPalette } from "./palette.tsx";
 import { hrefOf, place } from "./route.ts";
-import { signedIn, signOut } from "./session.ts";
+import { ActingBanner, askWhomToActAs } from "./session/acting-banner.tsx";
+import { signedIn, signOut } from "./session/session.ts";
 import { switchTheme, theme } from "./theme.ts";
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -46,6 +47,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <NavFoot />
       </nav>
       <main class="main" id="main" tabIndex={0}>
+        <ActingBanner />
         {!isLive.value && (
           <p class="offline" role="status">
             The connection to the server is broken. What you see may be old; it is tried again.
@@ -66,7 +68,8 @@ function Brand() {
 }
 
 function NavFoot() {
-  const { caller, version } = signedIn();
+  const { caller, isActing, version } = signedIn();
+  const person = /^oidc:(.+)$/.exec(caller.keyId)?.[1];
   const identity =
     caller.role === "admin" ? "Admin" : [caller.team, caller.user].filter((part) => part !== undefined && part !== "").join(" / ");
   const other = theme.value === "dark" ? "light" : "dark";
@@ -77,8 +80,14 @@ function NavFoot() {
       </button>
       <div class="identity">
         <div>{identity}</div>
+        {person !== undefined && <div>{person}</div>}
         <div>AgentBox {version}</div>
       </div>
+      {caller.role === "admin" && !isActing && (
+        <button type="button" class="button" onClick={askWhomToActAs}>
+          Act as a team…
+        </button>
+      )}
       <div class="row">
         <button
           type="button"

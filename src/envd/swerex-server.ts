@@ -5,7 +5,7 @@ import { partServer } from "./part-server.ts";
 export interface SwerexOptions {
   readonly state: ArmedState;
   readonly helper: string;
-  /** Whom its sessions run as. */
+  /** The user that its sessions run as. */
   readonly user: string;
 }
 

@@ -5,7 +5,7 @@ import { annotationKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { formatTime } from "#sandbox/annotation-values.ts";
 import { podPatch } from "#sandbox/pod-patch.ts";
-import { embeddedClaimScene } from "../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../test/world/embedded-scenes.ts";
 import { recordedLog } from "../../test/world/recorded-log.ts";
 import { settle } from "../../test/world/stepped-clock.ts";
 import { TrafficLog } from "./activity.ts";

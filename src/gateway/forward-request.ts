@@ -6,7 +6,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import type { Writable } from "node:stream";
 import { cutShort, type GatewayRequest, type GatewayResponse, hasBody, isHttp2, sendAnswer, writeHead } from "./exchange.ts";
 import { rawHeader, responseHeaders } from "./headers.ts";
-import { failureOf, type Upstream, type UpstreamAgent, type UpstreamRequest } from "./upstream.ts";
+import { failureOf, isSandbox, type Upstream, type UpstreamAgent, type UpstreamRequest } from "./upstream.ts";
 
 export interface Forwarding {
   readonly agent: UpstreamAgent;
@@ -30,7 +30,7 @@ export function forwardRequest(request: GatewayRequest, response: GatewayRespons
     outgoing.on("response", (incoming) => {
       answered = incoming;
       try {
-        answer(request, response, incoming, forwarding.added);
+        answer(request, response, incoming, forwarding);
       } catch {
         // Part of the answer is invalid, for example its status.
         answered = undefined;
@@ -88,9 +88,9 @@ function send(request: GatewayRequest, { agent, upstream, url, headers }: Forwar
 }
 
 /** Throws Node's error for an answer that cannot be forwarded. */
-function answer(...[request, response, incoming, added]: Answering): void {
+function answer(...[request, response, incoming, { upstream, added }]: Answering): void {
   const status = incoming.statusCode ?? 502;
-  const all = responseHeaders(incoming.rawHeaders);
+  const all = responseHeaders(incoming.rawHeaders, { isOfSandbox: isSandbox(upstream) });
   const headers = isOpenEnded(request, status, all) ? all : withoutTrailers(all);
   for (const [name, value] of Object.entries(added)) if (rawHeader(headers, name) === undefined) headers.push(name, value);
   writeHead(response, status, headers);
@@ -109,7 +109,7 @@ function answer(...[request, response, incoming, added]: Answering): void {
   incoming.on("error", () => cutShort(response));
 }
 
-type Answering = [GatewayRequest, GatewayResponse, IncomingMessage, Readonly<Record<string, string>>];
+type Answering = [GatewayRequest, GatewayResponse, IncomingMessage, Pick<Forwarding, "upstream" | "added">];
 
 /** True if the end of the answer is marked, so that trailers can follow. */
 function isOpenEnded({ method, httpVersion }: GatewayRequest, status: number, headers: readonly string[]): boolean {

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as httpRequest, STATUS_CODES } from "node
 import type { Duplex } from "node:stream";
 import { type Answer, encode } from "./answers.ts";
 import { responseHeaders } from "./headers.ts";
-import { connectUpstream, failureOf, type Upstream } from "./upstream.ts";
+import { connectUpstream, failureOf, isSandbox, type Upstream } from "./upstream.ts";
 
 export interface UpgradeForwarding {
   readonly upstream: Upstream;
@@ -42,14 +42,14 @@ export async function forwardUpgrade({ request, socket, head }: Upgrading, forwa
   });
   const { promise, resolve } = Promise.withResolvers<void>();
   outgoing.on("upgrade", (answer, sandbox, first) => {
-    socket.write(headText(answer, ["Connection", "Upgrade", "Upgrade", answer.headers.upgrade ?? request.headers.upgrade ?? ""]));
+    socket.write(headText(answer, upstream, ["Connection", "Upgrade", "Upgrade", answer.headers.upgrade ?? request.headers.upgrade ?? ""]));
     if (first.length > 0) socket.write(first);
     if (head.length > 0) sandbox.write(head);
     join(socket, sandbox, resolve);
   });
   outgoing.on("response", (answer) => {
     // The program declined the upgrade: forward its answer, the last one on this connection.
-    socket.write(headText(answer, ["Connection", "close"]));
+    socket.write(headText(answer, upstream, ["Connection", "close"]));
     answer.pipe(socket);
     answer.on("close", () => {
       // The answer was cut short: close the connection, so that the client does not wait for the rest.
@@ -84,8 +84,8 @@ export function endWith(socket: Duplex, answer: Answer): void {
   socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\n${lines.join("")}\r\n${text}`);
 }
 
-function headText(answer: IncomingMessage, about: readonly string[]): string {
-  const headers = [...responseHeaders(answer.rawHeaders), ...about];
+function headText(answer: IncomingMessage, upstream: Upstream, about: readonly string[]): string {
+  const headers = [...responseHeaders(answer.rawHeaders, { isOfSandbox: isSandbox(upstream) }), ...about];
   const lines = [`HTTP/1.1 ${answer.statusCode ?? 502} ${answer.statusMessage ?? ""}`];
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at] ?? ""}: ${headers[at + 1] ?? ""}`);
   return `${lines.join("\r\n")}\r\n\r\n`;

@@ -31,6 +31,17 @@ describe("a request reaches its sandbox", () => {
     expect(await response.json()).toEqual({ method: "PUT", kept: "yes", body: "12345" });
   });
 
+  test("without the console's session, which browsers send to every port of its host, and unable to set one", async () => {
+    await using world = await gatewayWorld();
+    const port = await world.program((request, response) => {
+      response.setHeader("set-cookie", ["agentbox_session=of the sandbox", "b=2"]);
+      response.end(request.headers.cookie);
+    });
+    world.sandbox("abc");
+    const [response] = await send(world, { path: `/sandboxes/abc/${port}/`, headers: { cookie: "a=1; agentbox_session=secret" } });
+    expect([await text(response), response.headers["set-cookie"]]).toEqual(["a=1", ["b=2"]]);
+  });
+
   test("headers of one connection are not forwarded, and only the gateway sets the headers about the client's address", async () => {
     await using world = await gatewayWorld();
     const port = await world.program((request, response) => {

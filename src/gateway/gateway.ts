@@ -24,8 +24,8 @@ import { type GatewayRequest, type GatewayResponse, hostOf, oneHeader, sendAnswe
 import { forwardRequest } from "./forward-request.ts";
 import { endWith, forwardUpgrade, type Upgrading } from "./forward-upgrade.ts";
 import { type Forwarded, requestHeaders } from "./headers.ts";
-import { UpstreamAgent } from "./upstream.ts";
-import { type Destination, destinationOf, type WayDeps, wayOf, waysName } from "./way.ts";
+import { isSandbox, UpstreamAgent } from "./upstream.ts";
+import { type Destination, destinationOf, type Way, type WayDeps, wayOf, waysName } from "./way.ts";
 
 export interface GatewayDeps extends WayDeps {
   readonly log: Logger;
@@ -86,7 +86,7 @@ export class Gateway {
     }
     const way = await wayOf(this.#deps, request, destination, this.#open);
     if (way.kind === "answered") return told(request, response, way.answer, added);
-    const headers = requestHeaders(request.rawHeaders, forwarded(request, way.mask));
+    const headers = requestHeaders(request.rawHeaders, forwarded(request, way));
     if (headers === undefined) return told(request, response, badRequest("the request repeats a header that may appear only once"), added);
     const done = way.begin();
     try {
@@ -117,7 +117,7 @@ export class Gateway {
     const { request, socket } = upgrading;
     const way = await wayOf(this.#deps, request, destination, this.#open);
     if (way.kind === "answered") return ended(socket, way.answer);
-    const headers = requestHeaders(request.rawHeaders, forwarded(request, way.mask));
+    const headers = requestHeaders(request.rawHeaders, forwarded(request, way));
     if (headers === undefined) return ended(socket, badRequest("the request repeats a header that may appear only once"));
     const done = way.begin();
     try {
@@ -138,9 +138,10 @@ export class Gateway {
   }
 }
 
-function forwarded(request: GatewayRequest, mask: string | undefined): Forwarded {
+function forwarded(request: GatewayRequest, { mask, upstream }: Way & { readonly kind: "open" }): Forwarded {
   const isEncrypted = "encrypted" in request.socket && request.socket.encrypted;
-  return { client: request.socket.remoteAddress ?? "", proto: isEncrypted ? "https" : "http", host: hostOf(request), mask };
+  const client = request.socket.remoteAddress ?? "";
+  return { client, proto: isEncrypted ? "https" : "http", host: hostOf(request), mask, isForSandbox: isSandbox(upstream) };
 }
 
 function told(...[request, response, answer, more]: Parameters<typeof sendAnswer>): number {

@@ -2,6 +2,8 @@
  * Headers of forwarded messages: those about one connection are dropped, all others are forwarded unchanged, in order and with their spelling. Raw headers
  * are `[name, value, name, value, …]`.
  */
+import { consoleCookieMark, consoleCookies, secureCookieName } from "#model/console-cookies.ts";
+
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -30,17 +32,20 @@ export interface Forwarded {
   readonly host: string;
   /** Host header for the sandbox, if it should see another one. */
   readonly mask?: string | undefined;
+  readonly isForSandbox: boolean;
 }
 
 /** Headers for the sandbox. Undefined if two readers could interpret the request differently. */
-export function requestHeaders(raw: readonly string[], { client, proto, host, mask }: Forwarded): string[] | undefined {
+export function requestHeaders(raw: readonly string[], { client, proto, host, mask, isForSandbox }: Forwarded): string[] | undefined {
   if (isAmbiguous(raw)) return undefined;
   const named = namedByConnection(raw);
   const headers: string[] = ["Host", mask ?? host];
   for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at] ?? "";
+    const [name = "", value = ""] = [raw[at], raw[at + 1]];
     const lower = name.toLowerCase();
-    if (!isAboutConnection(lower, named) && !ours.has(lower)) headers.push(name, raw[at + 1] ?? "");
+    if (isAboutConnection(lower, named) || ours.has(lower)) continue;
+    const kept = isForSandbox && lower === "cookie" ? withoutSession(value) : value;
+    if (kept !== "" || value === "") headers.push(name, kept);
   }
   headers.push("X-Forwarded-For", client, "X-Forwarded-Proto", proto, "X-Forwarded-Host", host);
   return headers;
@@ -61,14 +66,15 @@ function isAboutConnection(lower: string, named: ReadonlySet<string>): boolean {
   return lower === "host" || lower.startsWith(":") || hopByHop.has(lower) || named.has(lower);
 }
 
-/** Headers for the client. */
-export function responseHeaders(raw: readonly string[]): string[] {
+/** Headers for the client. A sandbox must not sign a browser in to the console under another key. */
+export function responseHeaders(raw: readonly string[], { isOfSandbox }: { readonly isOfSandbox: boolean }): string[] {
   const named = namedByConnection(raw);
   const headers: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at] ?? "";
+    const [name = "", value = ""] = [raw[at], raw[at + 1]];
     const lower = name.toLowerCase();
-    if (!hopByHop.has(lower) && !named.has(lower)) headers.push(name, raw[at + 1] ?? "");
+    const isForbidden = isOfSandbox && lower === "set-cookie" && isSession(value);
+    if (!hopByHop.has(lower) && !named.has(lower) && !isForbidden) headers.push(name, value);
   }
   return headers;
 }
@@ -104,4 +110,22 @@ function namedByConnection(raw: readonly string[]): ReadonlySet<string> {
   // Naming these in Connection would remove what the request depends on.
   for (const needed of ["host", "content-length", "authorization", "cookie"]) named.delete(needed);
   return named;
+}
+
+const consoleNames: ReadonlySet<string> = new Set(Object.values(consoleCookies).flatMap((name) => [name, secureCookieName(name)]));
+
+/** With the cookie of the console a sandbox could act as its user. Other cookies stay as they are. */
+function withoutSession(cookies: string): string {
+  if (!cookies.includes(consoleCookieMark)) return cookies;
+  return cookies
+    .split(";")
+    .map((pair) => pair.trim())
+    .filter((pair) => !isSession(pair))
+    .join("; ");
+}
+
+/** Of a cookie without a name browsers send the value alone, which may look like a name and a value. */
+function isSession(cookie: string): boolean {
+  const [name = ""] = cookie.replace(/^[\s=]+/, "").split("=", 1);
+  return consoleNames.has(name.trim());
 }

@@ -14,6 +14,11 @@ export interface Upstream {
   readonly port: number;
 }
 
+/** Or the API. */
+export function isSandbox({ sandboxId }: Pick<Upstream, "sandboxId">): boolean {
+  return sandboxId !== "";
+}
+
 /** Passed to the agent together with Node's own options. */
 export interface UpstreamRequest extends ClientRequestArgs {
   readonly upstream: Upstream;
@@ -21,8 +26,9 @@ export interface UpstreamRequest extends ClientRequestArgs {
 
 /** Answer to the client if the sandbox did not answer. */
 /** `isRepeatable`: the request may be sent again whatever became of it. */
-export function failureOf({ sandboxId, port }: Upstream, error: unknown, isRepeatable = true): Answer {
-  if (sandboxId === "") return apiUnreachable(error instanceof PortClosed || isRepeatable);
+export function failureOf(upstream: Upstream, error: unknown, isRepeatable = true): Answer {
+  const { sandboxId, port } = upstream;
+  if (!isSandbox(upstream)) return apiUnreachable(error instanceof PortClosed || isRepeatable);
   return error instanceof PortClosed ? closedPort(sandboxId, port) : brokenAnswer(sandboxId, port);
 }
 

@@ -95,3 +95,13 @@ export class ApiError extends Error {
 export function isApiError(error: unknown, ...reasons: readonly ApiErrorReason[]): error is ApiError {
   return error instanceof ApiError && (reasons.length === 0 || reasons.includes(error.reason));
 }
+
+/** What a read resolves with; undefined where the object does not exist. */
+export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isApiError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}

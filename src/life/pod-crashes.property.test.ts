@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
-import { embeddedPodScene } from "../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../test/world/embedded-scenes.ts";
 import { Life } from "../../test/world/mortal.ts";
 import { image, type PodScene } from "../../test/world/pod-scene.ts";
 import { settle } from "../../test/world/stepped-clock.ts";

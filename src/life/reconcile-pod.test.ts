@@ -5,7 +5,7 @@ import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { planFinishStart } from "./arm/plan-started.ts";
 import { planRecycleStart } from "./recycle/plan-recycle-start.ts";
-import { embeddedPodScene } from "../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../test/world/embedded-scenes.ts";
 import { image, type PodScene } from "../../test/world/pod-scene.ts";
 import { pinned } from "../../test/world/pool-pods.ts";
 

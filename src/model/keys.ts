@@ -103,6 +103,8 @@ export const annotationKeys = {
   containerId: "agentbox.navix.sh/container-id",
   /** JSON HooksMark (sandbox/hooks-mark.ts): the post-start hooks that have not all run yet, sealed. Removed when they have, or at release. */
   postStartHooks: "agentbox.navix.sh/post-start-hooks",
+  /** On a pod: what a create asks its runtimes before it is answered, as JSON (`sandbox/runtimes/ready-checks.ts`). */
+  runtimeChecks: "agentbox.navix.sh/runtime-checks",
   /** JSON: how far an exchange of container images has come. */
   inplaceUpdateState: "agentbox.navix.sh/inplace-update-state",
   /** RFC 3339, on a pod that is stopping: since when it rests, its sandbox ended and its containers to be renewed when its node has time. */

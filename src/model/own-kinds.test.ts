@@ -69,7 +69,7 @@ describe("the corpora", () => {
       "template with a probe of two sorts",
       ...fallingVersions.map(([from, to]) => `changed template that goes from version ${from} to ${to}`),
       "template that changes and keeps its version",
-      "template that changes in a field nobody here knows",
+      "template that changes in a field that no schema knows",
       "template that loses its version",
       "template that changes who sees it and keeps its version",
       "pool with nothing to make pods from",

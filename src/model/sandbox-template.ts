@@ -19,7 +19,7 @@ const visibilityRuleSchema = Type.Object(
 
 const visibilitySchema = Type.Object(
   { rules: Type.Optional(Type.Array(visibilityRuleSchema, { description: "A caller that matches one of them sees the template." })) },
-  { description: "Who sees the template. Everybody when it is left out or has no rules." },
+  { description: "Callers that see the template. All callers when it is left out or has no rules." },
 );
 
 const specProperties = {

@@ -15,6 +15,7 @@ import {
   podsBySandboxId,
   podsByUser,
   poolIndexes,
+  poolsByEnv,
   poolsByTemplateId,
   poolsByTemplateName,
   poolsByTeam,
@@ -97,6 +98,15 @@ test("every index has a name of its own and is about the kind whose list it stan
   const all = Object.entries(lists).flatMap(([kind, list]) => list.map(({ name, type }) => ({ name, kind, of: type.kind })));
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   expect(all.filter(({ kind, of }) => kind !== of)).toEqual([]);
+});
+
+test("pools are found by the Env that their label names, in their namespace", () => {
+  const pool = (labels: Record<string, string>): SandboxPool => ({
+    metadata: { namespace: "ns", name: "py", labels },
+    spec: { replicas: 0 },
+  });
+  expect(poolsByEnv.extract(pool({ [labelKeys.env]: "shell" }))).toEqual(["ns/shell"]);
+  expect(poolsByEnv.extract(pool({}))).toEqual([]);
 });
 
 test("pools are found by the team that owns them, and shared ones by none", () => {

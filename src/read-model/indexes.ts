@@ -70,20 +70,20 @@ export const unschedulablePods: Index<Pod> = {
 };
 
 /** The stage of a pod after its sandbox has ended: resting, or getting new containers. */
-export type RenewalStage = "resting" | "renewing";
+export type RecyclingStage = "resting" | "recycling";
 
-/** The value of a node's pods in podsByRenewal. */
-export function renewalValue(nodeName: string, stage: RenewalStage): string {
+/** The value of a node's pods in podsByRecycling. */
+export function recyclingValue(nodeName: string, stage: RecyclingStage): string {
   return `${stage}/${nodeName}`;
 }
 
 /** By node, the longest in its stage first. */
-export const podsByRenewal: Index<Pod> = {
-  name: "pods by renewal",
+export const podsByRecycling: Index<Pod> = {
+  name: "pods by recycling",
   type: Pods,
   extract: (pod) => {
     if (poolOf(pod) === undefined || slotOf(pod) !== "stopping") return [];
-    return [renewalValue(pod.spec.nodeName ?? "", isResting(pod) ? "resting" : "renewing")];
+    return [recyclingValue(pod.spec.nodeName ?? "", isResting(pod) ? "resting" : "recycling")];
   },
 };
 
@@ -157,7 +157,7 @@ export const podIndexes: readonly Index<Pod>[] = [
   podsByPoolAndSlot,
   readyIdlePods,
   unschedulablePods,
-  podsByRenewal,
+  podsByRecycling,
   podsBySandboxId,
   podsByUser,
 ];

@@ -1,7 +1,7 @@
 /**
  * Volumes, for the loop that gives them their data and for the services alike.
  *
- * - `volume-cache.ts`  which there are, and who uses them
+ * - `volume-cache.ts`  which volumes there are, and which sandboxes use them
  * - `volume-data.ts`   gives them their data, and takes it away
  */
 import { Informer, type InformerDeps } from "#kube/informer/informer.ts";

@@ -171,7 +171,7 @@ export class PolicyScene {
       dns: dnsServiceAddress,
     };
     const address = this.#places.get(whom)?.address ?? others[whom];
-    if (address === undefined) throw new Error(`nobody here is called ${whom}`);
+    if (address === undefined) throw new Error(`the scene has no pod ${whom}`);
     return address;
   }
 }

@@ -16,6 +16,8 @@ export const pythonVersions = ["2.63.0", "2.7.0"] as const;
 /** Each with the newest SDK under it. */
 export const interpreterVersions = { js: "2.8.0", python: "2.11.5" } as const;
 
+const desktopVersion = "2.7.2";
+const desktopFolder = `e2b-desktop-python-${desktopVersion}`;
 const cliVersion = "2.19.0";
 /** With what its client needs and does not ask for. */
 const swerexPackages = ["swe-rex==1.4.0", "aiohttp"];
@@ -60,6 +62,18 @@ export function pythonProgram(version: PythonVersion): string {
 /** Python with SWE-ReX's client. */
 export function swerexProgram(): string {
   return join(folder, "swe-rex-1.4.0", "bin", "python");
+}
+
+/** Python with the SDKs for code and for desktops. */
+export function desktopProgram(): string {
+  return join(folder, desktopFolder, "bin", "python");
+}
+
+export async function installDesktop(): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const { python } = interpreterVersions;
+  const packages = [`e2b-desktop==${desktopVersion}`, `e2b-code-interpreter==${python}`, `e2b==${pythonVersions[0]}`];
+  await once(desktopFolder, (into) => installPython(into, ...packages));
 }
 
 export async function installSdks(): Promise<void> {

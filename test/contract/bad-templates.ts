@@ -173,7 +173,7 @@ export const badTemplates = [
     "spec.version",
     "FieldValueInvalid",
   ]),
-  bad.update("template that changes in a field nobody here knows", { from: versioned(withField(1)), to: versioned(withField(2)) }, [
+  bad.update("template that changes in a field that no schema knows", { from: versioned(withField(1)), to: versioned(withField(2)) }, [
     "spec.version",
     "FieldValueInvalid",
   ]),

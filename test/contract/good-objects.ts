@@ -22,7 +22,7 @@ const templates: readonly GoodObject[] = [
   template("template name with dots", smallest.template, { name: "shell.v1.example" }),
   template("template label value of 63 characters and an empty one", smallest.template, { labels: { long: "x".repeat(63), empty: "" } }),
   template("template with an empty list of finalizers", smallest.template, { finalizers: [] }),
-  template("template with fields of a pod that nobody knows here", {
+  template("template with fields of a pod that no schema here knows", {
     template: { spec: { containers: [{ name: "a", fromTheFuture: { x: [1, "two", null] } }], alsoNew: true }, odd: 1 },
   }),
   template("template with no containers", { template: { metadata: {}, spec: { containers: [] } } }),
@@ -33,7 +33,7 @@ const templates: readonly GoodObject[] = [
   template("template version without a v", { ...smallest.template, version: "1.0.0" }),
   template("template version with all parts", { ...smallest.template, version: "v1.2.3-rc.1+build.5" }),
   template("template without visibility rules", { ...smallest.template, visibility: { rules: [] } }),
-  template("template with a rule for everybody", { ...smallest.template, visibility: { rules: [{ team: "", users: [] }, {}] } }),
+  template("template with a rule for all callers", { ...smallest.template, visibility: { rules: [{ team: "", users: [] }, {}] } }),
   template("template with no runtimes", withRuntimes()),
   template("template with 32 runtimes", withRuntimes(...Array.from({ length: 32 }, (_, index) => ({ name: `r${index}` })))),
   template("template with the first and the last port", withRuntimes({ name: "a", port: 1, protocol: "UDP" }, { name: "b", port: 65535 })),

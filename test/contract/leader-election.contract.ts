@@ -129,7 +129,7 @@ const ended = (signal: AbortSignal): Promise<void> =>
 export function leaderElectionContract(server: () => LeaseServer, timing: LeaderTiming = fastTiming): void {
   const begin = async (): Promise<Election> => new Election(server().client, await server().namespace(), timing);
 
-  test("of several candidates that begin together exactly one leads, and the lease says who and since when", async () => {
+  test("of several candidates that begin together exactly one leads, and the lease says which one and since when", async () => {
     await using election = await begin();
     const all = ["a", "b", "c", "d"].map((identity) => election.stand(identity));
     const first = await Promise.race(all.map(async (candidate) => candidate.term(1).then(() => candidate)));
@@ -195,7 +195,7 @@ export function leaderElectionContract(server: () => LeaseServer, timing: Leader
     });
   });
 
-  test("a lease that somebody labels stays with its holder, with the label", async () => {
+  test("a lease that another client labels stays with its holder, with the label", async () => {
     await using election = await begin();
     const a = election.stand("a");
     await a.term(1);

@@ -107,7 +107,7 @@ export function waitContract(server: () => ContractServer): void {
     expect(stage.cache.sandboxWaits.held()).toEqual([]);
   });
 
-  test("all who wait for the same are told", async () => {
+  test("all that wait for the same are told", async () => {
     await using stage = await Stage.set(server());
     await stage.idle("a");
     const claimed = await stage.claim("a", "i1");

@@ -21,5 +21,7 @@ mount -o remount,bind,rw /tmp
 mkdir /tmp/home
 ip link set lo up
 cd /mnt
+# The project's Node by its place in the cage: the tree of the caller may be below /tmp, which is hidden here.
+PATH=$(echo /mnt/node_modules/node-linux-*/bin):$PATH
 # What no test needs: loading modules, raw disks, restarting the machine, the clock.
 exec setpriv --bounding-set=-sys_module,-sys_rawio,-sys_boot,-sys_time env HOME=/tmp/home "$@"

@@ -25,7 +25,7 @@ export async function judge(tree: string, tests: readonly string[], limitMs: num
   const report = join(tree, reportName);
   rmSync(report, { force: true });
   const vitest = [
-    process.execPath,
+    "node",
     "node_modules/vitest/vitest.mjs",
     "run",
     "--configLoader",

@@ -96,11 +96,11 @@ test("a daemon that root has made a liar keeps nothing running: the node freezes
   await wait(500);
   expect([(await world.node.runtime.inspect(podUid))?.frozen, await cpu()]).toEqual([true, used]);
 
-  const renewal = planRecycleStart(resting, images, Date.now());
-  if (renewal === undefined) throw new Error("the pod does not rest");
-  await write(renewal);
-  const renewed = await until(world.store, "one", (pod) => isRunning(pod) && statusOf(pod)?.image === images.main);
-  expect([restAnswer(renewed), (await world.node.runtime.inspect(podUid))?.frozen]).toEqual([undefined, false]);
+  const exchange = planRecycleStart(resting, images, Date.now());
+  if (exchange === undefined) throw new Error("the pod does not rest");
+  await write(exchange);
+  const recycled = await until(world.store, "one", (pod) => isRunning(pod) && statusOf(pod)?.image === images.main);
+  expect([restAnswer(recycled), (await world.node.runtime.inspect(podUid))?.frozen]).toEqual([undefined, false]);
   expect((await world.run("one", ["ls", "/tmp/count"])).code).not.toBe(0);
   const served = await daemons.health(at);
   expect([served.bootId === bootId, served.sandboxId]).toEqual([false, undefined]);

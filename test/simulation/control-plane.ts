@@ -101,6 +101,7 @@ export function startApi(reach: Reach): Api["service"] {
     tracer: noTracing,
     pods: noHooks,
     http: noHooks,
+    dial: noHooks.send,
   });
   reach.onClaims(claims);
   return {
@@ -131,7 +132,7 @@ export function startControllers(reach: Reach): undefined {
     const pods = startPodController({ ...deps, recorder, observer, events, daemon, recycleTimeoutMs: defaultRecycleTimeoutMs });
     const arming = new ArmingWatch({ daemon, clock, random });
     const timeouts = startTimeoutController({ ...deps, arming, lastActive, observer, events, limits: defaultTimeoutLimits });
-    const renewals = startRecycleController(deps);
+    const recycling = startRecycleController(deps);
     const refusals = new PoolRefusals(clock);
     const pools = startPoolController({ ...deps, refusals, expectations: new Expectations(clock), creationsAtOnce });
     const envs = startEnvController({ ...deps, events });
@@ -139,7 +140,7 @@ export function startControllers(reach: Reach): undefined {
     const { checkpoints: images } = reach;
     const checkpoints = images === undefined ? undefined : startCheckpointController({ ...deps, history, checkpoints: images });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    await Promise.all([pods.stop(), timeouts.stop(), renewals.stop(), pools.stop(), envs.stop(), scaling.stop(), checkpoints?.stop()]);
+    await Promise.all([pods.stop(), timeouts.stop(), recycling.stop(), pools.stop(), envs.stop(), scaling.stop(), checkpoints?.stop()]);
   };
   startLeaderElection(deps, {
     namespace,

@@ -124,7 +124,7 @@ export class SimulatedNode {
 
   #place({ metadata: { uid = "", namespace = "", name = "" }, spec }: Pod): PodOnNode {
     const used = new Set(this.pods().map(({ ip }) => ip));
-    if (used.size >= addresses) throw new Error(`${used.size} pods are on the node: somebody makes them faster than they go`);
+    if (used.size >= addresses) throw new Error(`${used.size} pods are on the node: pods are made faster than they go`);
     let ip: string;
     // Few enough that an address is reused while a process may still remember its last owner.
     do ip = `10.0.0.${(this.#nextAddress = (this.#nextAddress + 1) % addresses)}`;

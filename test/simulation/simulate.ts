@@ -87,7 +87,7 @@ async function settle(world: World): Promise<void> {
     whyNotSettled(state, world.goals) ??
     world.env.watch.whyNotSettled() ??
     world.checkpoints?.whyNotSettled() ??
-    (world.silences.size === 0 ? undefined : "I10: a watch is silent and nobody notices");
+    (world.silences.size === 0 ? undefined : "I10: a watch is silent, and no process notices");
   let why = whyNot();
   while (why !== undefined && world.clock.now() < until && world.judge.violation === undefined) {
     await world.clock.step(settleStepMs);

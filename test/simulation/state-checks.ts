@@ -87,7 +87,7 @@ function whyNotSomebodys(ledger: Ledger, pod: Pod): string | undefined {
   const { state, isAbandoned = false } = sandbox?.request ?? {};
   return state === "answered" || state === "lost" || isAbandoned
     ? undefined
-    : `I5: ${nameOf(pod)} carries ${id}, and its client was told that he gets none`;
+    : `I5: ${nameOf(pod)} carries ${id}, and its client was told that it gets none`;
 }
 
 function isReady({ status }: Pod): boolean {

@@ -1,12 +1,12 @@
 /** What the store's own tests share: a store on a clock that stands still, and verbs for what they do with it. */
 import { ApiError, type StatusCause } from "#kube/api-error.ts";
 import type { WatchEvent } from "#kube/object-client.ts";
-import type { ConfigMap } from "#model/core-kinds.ts";
+import { type ConfigMap, ConfigMaps, Namespaces } from "#model/core-kinds.ts";
 import type { ApiObject, ObjectMeta } from "#model/meta.ts";
-import type { Pod } from "#model/pod.ts";
+import { type Pod, Pods } from "#model/pod.ts";
 import { settle, SteppedClock } from "./stepped-clock.ts";
 import { type ObjectStore, type ObjectStoreOptions, openObjectStore } from "#engines/embedded/store/object-store.ts";
-import { type Pool, bareKinds } from "./bare-kinds.ts";
+import { bareKinds, type Pool, Pools } from "./bare-kinds.ts";
 
 export interface TestStore extends ObjectStore {
   readonly clock: SteppedClock;
@@ -53,6 +53,12 @@ export async function refusal(call: Promise<unknown>): Promise<Refusal> {
     return { reason, message, code, causes };
   }
   throw new Error("the store accepted what it should have refused");
+}
+
+/** All objects of the store. */
+export async function everything(store: TestStore): Promise<readonly ApiObject[]> {
+  const lists = await Promise.all([Namespaces, ConfigMaps, Pools, Pods].map((type) => store.list(type)));
+  return lists.flatMap((list) => list.items);
 }
 
 /** Lets background work run until it has nothing left to do. */

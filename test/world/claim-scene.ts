@@ -150,10 +150,12 @@ export class ClaimScene implements AsyncDisposable {
     const registry = new Registry();
     const nothing = { exec: notUsed, send: notUsed };
     const deps = { client, cache, history, clock, log, daemons, publicKey, privateKey, pods: nothing, http: nothing, abilities, volumes };
+    const dial = notUsed;
     const digests = { resolve: (image: string) => this.#digest(image) };
     const random = (): number => 0.5;
     const claims = openSandboxClaims({
       ...deps,
+      dial,
       digests,
       commands: { commandOf: async (image) => commandOf(image) },
       random,

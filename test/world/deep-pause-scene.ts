@@ -13,7 +13,7 @@ import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { NamedImages } from "./checkpoint-scene.ts";
 import { ann, type ClaimProcess, type ClaimScene } from "./claim-scene.ts";
-import { embeddedClaimScene } from "./embedded-claim-scene.ts";
+import { embeddedClaimScene } from "./embedded-scenes.ts";
 import { settle, type SteppedClock } from "./stepped-clock.ts";
 
 const signal = new AbortController().signal;

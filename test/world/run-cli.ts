@@ -93,6 +93,9 @@ export async function agentbox(argv: readonly string[], surroundings: CliSurroun
     images: async () => {
       throw new CliError("no images in this test");
     },
+    readyTemplates: async () => {
+      throw new CliError("no templates in this test");
+    },
     backups: async () => {
       throw new CliError("no backups in this test");
     },

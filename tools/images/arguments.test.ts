@@ -39,7 +39,12 @@ test("a note of a cluster that cannot be read is told", async () => {
 test("only some images can be asked for, and none that does not exist", async () => {
   expect((await read("--registry", "x", "--images", "daemon, agentbox")).images).toEqual(["agentbox", "daemon"]);
   await expect(read("--registry", "x", "--images", "daemon,envd")).rejects.toThrow(
-    "there is no image envd; the images are agentbox, daemon, base",
+    "there is no image envd; the images are agentbox, daemon, base, template-base, template-code-interpreter",
   );
   await expect(read("--registry", "x", "--images", ",")).rejects.toThrow(/the images are/);
+});
+
+test("images of templates are built only when they are asked for", async () => {
+  expect((await read("--registry", "x")).images).toEqual(["agentbox", "daemon", "base"]);
+  expect((await read("--registry", "x", "--images", "template-desktop,base")).images).toEqual(["base", "template-desktop"]);
 });

@@ -5,16 +5,22 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Type } from "typebox";
 import { parseJsonAs } from "#images/json-shape.ts";
+import { type ReadyTemplateName, readyTemplateNames } from "#model/ready-templates.ts";
 
-export const imageNames = ["agentbox", "daemon", "base"] as const;
-export type ImageName = (typeof imageNames)[number];
+const usualImages = ["agentbox", "daemon", "base"] as const;
+export type ImageName = (typeof usualImages)[number] | `template-${ReadyTemplateName}`;
 
-/** Names in the registry. */
-export const repositories: Readonly<Record<ImageName, string>> = {
-  agentbox: "agentbox",
-  daemon: "agentbox-daemon",
-  base: "agentbox-base",
-};
+const imageNames: readonly ImageName[] = [...usualImages, ...readyTemplateNames.map((name) => `template-${name}` as const)];
+
+/** Name in the registry. */
+export function repositoryOf(image: ImageName): string {
+  return image === "agentbox" ? image : `agentbox-${image}`;
+}
+
+/** The template that an image is for; undefined: it is one of the usual images. */
+export function templateOf(image: ImageName): ReadyTemplateName | undefined {
+  return readyTemplateNames.find((name) => image === `template-${name}`);
+}
 
 export interface ImageArguments {
   readonly images: readonly ImageName[];
@@ -56,7 +62,7 @@ export async function readArguments(args: readonly string[], env: NodeJS.Process
 }
 
 function parseImages(text: string | undefined): ImageName[] {
-  if (text === undefined) return [...imageNames];
+  if (text === undefined) return [...usualImages];
   const named = text.split(/[\s,]+/).filter((name) => name !== "");
   const unknown = named.filter((name) => !imageNames.some((known) => known === name));
   if (unknown.length > 0 || named.length === 0) {

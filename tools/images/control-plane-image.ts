@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ImageSpec } from "#images/build/build-image.ts";
 import { entriesBelow, type LayerEntry, packEntries } from "#images/build/layer-entries.ts";
+import { plainConfig } from "#images/build/image-labels.ts";
 import { machinePlatform } from "#images/platform.ts";
 import { buildDashboard } from "../../src/cmd/dashboard/build-dashboard.ts";
-import { plainConfig } from "./image-labels.ts";
 import { parseLock, productionPackages } from "./production-packages.ts";
 import { runtimeLayer } from "./runtime-layer.ts";
 

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import type { ImageSpec } from "#images/build/build-image.ts";
 import { entriesBelow, type LayerEntry, packEntries } from "#images/build/layer-entries.ts";
+import { plainConfig } from "#images/build/image-labels.ts";
 import { machinePlatform } from "#images/platform.ts";
 import { isOfRuntime, runtimeLayer } from "./runtime-layer.ts";
-import { plainConfig } from "./image-labels.ts";
 
 export async function daemonImage(folder: string, version: string): Promise<ImageSpec> {
   const entries = await entriesBelow(folder, "");

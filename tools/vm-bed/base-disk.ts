@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { debootstrap, mirrorOfMachine } from "../debootstrap.ts";
+import { debootstrap, mirrorOfMachine } from "#ready-templates/debootstrap.ts";
 import { type Debian, guestPackages } from "./debians.ts";
 
 const run = promisify(execFile);

@@ -67,7 +67,7 @@ app.kubernetes.io/component: {{ ternary "all" .part .root.Values.singlePod.enabl
 {{- ternary "all" "api controllers gateway" .Values.singlePod.enabled -}}
 {{- end -}}
 
-{{/* Those who have an account of their own, as words. */}}
+{{/* The parts that have a service account of their own, as words. */}}
 {{- define "agentbox.accounts" -}}
 {{- include "agentbox.components" . }}{{ if .Values.nodeAgent.enabled }} node{{ end -}}
 {{- end -}}

@@ -113,6 +113,9 @@ spec:
         {{- if and $values.plugins.configuration (or (has "api" $parts) (has "controllers" $parts)) }}
         - { name: plugins, mountPath: /etc/agentbox/plugins, readOnly: true }
         {{- end }}
+        {{- if and $values.oidc.existingSecret (has "api" $parts) }}
+        - { name: oidc, mountPath: /etc/agentbox/oidc, readOnly: true }
+        {{- end }}
         {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
         - { name: tls, mountPath: /etc/agentbox/tls, readOnly: true }
         {{- end }}
@@ -141,6 +144,10 @@ spec:
           {{- with $values.plugins.existingSecret }}
           - secret: { name: {{ . }} }
           {{- end }}
+    {{- end }}
+    {{- if and $values.oidc.existingSecret (has "api" $parts) }}
+    - name: oidc
+      secret: { secretName: {{ $values.oidc.existingSecret }} }
     {{- end }}
     {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
     - name: tls
@@ -171,6 +178,9 @@ spec:
 {{- end }}
 {{- if and $values.plugins.configuration (or (has "api" .parts) (has "controllers" .parts)) }}
 - { name: AGENTBOX_PLUGINS, value: /etc/agentbox/plugins/plugins.json }
+{{- end }}
+{{- if and $values.oidc.existingSecret (has "api" .parts) }}
+- { name: AGENTBOX_OIDC, value: /etc/agentbox/oidc/oidc.yaml }
 {{- end }}
 {{- if and (has "gateway" .parts) (not (has "api" .parts)) }}
 - { name: AGENTBOX_API_ADDRESS, value: "{{ include "agentbox.fullname" .root }}-api.{{ .root.Release.Namespace }}.svc:80" }

@@ -4,7 +4,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 */}}
 
 {{- define "agentbox.poolRules.api" -}}
-# Releases and timeouts are patches; a pod that was armed for nobody is deleted.
+# Ends and timeouts are patches; a pod that was armed for no sandbox is deleted.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch, delete] }
 # A claim is a write of the Lease beside the pod.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update] }
@@ -74,14 +74,14 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [""], resources: [secrets], verbs: [get], resourceNames: [agentbox-signing-key] }
 # A create cannot be bound to a name.
 - { apiGroups: [""], resources: [secrets], verbs: [create] }
-# Who leads; and the leases of API processes, of which those that were left behind are removed.
+# The Lease of the leader, and those of API processes; Leases that dead processes left behind are removed.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update, delete] }
 {{- end -}}
 
 {{- define "agentbox.poolRules.gateway" -}}
 # Its only writes: when a sandbox last had traffic, and waking a paused one.
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, patch] }
-# Claims, which say whose sandbox is where.
+# Claims: they say on which pod a sandbox is, and which tenant it belongs to.
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools, sandboxenvs, checkpoints], verbs: [list, watch] }
 {{- end -}}

@@ -1,34 +1,21 @@
 /**
- * The web console: its page and files, and signing in. The page reads its data from the native API, like every client.
+ * The web console: its page and files, and signing in (session-routes.ts). The page reads its data from the native API, like every client.
  *
  * Any path below /console answers with the page, which interprets the rest of the path. The page may load scripts from this server only and connect to
  * this server only; only code from files of the build runs in it.
  */
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "#services/caller.ts";
-import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
-import type { KeyService } from "#services/keys/key-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import type { ApiFace } from "../http/api-server.ts";
-import { setCaller } from "../http/caller-of.ts";
 import { problemShape } from "../http/problem.ts";
-import { checkOwnPage, sessionCookie, sessionText } from "../http/session-cookie.ts";
-import { enterAs } from "../http/team-gate.ts";
 import { type ConsoleFile, type ConsoleFiles, styleNonceMark } from "./console-files.ts";
+import { type SessionDeps, sessionRoutes } from "./session-routes.ts";
 
-export interface ConsoleDeps {
-  readonly keys: Pick<KeyService, "authenticate">;
-  readonly sessions: ConsoleSessions;
+export interface ConsoleDeps extends SessionDeps {
   readonly files: ConsoleFiles;
-  /** The domain of the sandboxes' hosts. */
-  readonly domain: string;
-  /** Address where local programs reach sandboxes without TLS; left out if there is none. */
-  readonly sandboxUrl?: string | undefined;
-  readonly version: string;
 }
 
-const sessionPath = "/console/session";
 const yearSeconds = 31_536_000;
 
 export function consoleFace(deps: ConsoleDeps): ApiFace {
@@ -92,42 +79,4 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFil
   if (file.brotli !== undefined && /\bbr\b/.test(accepted)) return reply.header("content-encoding", "br").send(file.brotli);
   if (file.gzip !== undefined && /\bgzip\b/.test(accepted)) return reply.header("content-encoding", "gzip").send(file.gzip);
   return reply.send(file.bytes);
-}
-
-function sessionRoutes(app: FastifyInstance, { keys, sessions, domain, sandboxUrl, version }: ConsoleDeps): void {
-  const about = (caller: Caller) => ({ caller, domain, version, ...(sandboxUrl !== undefined && { sandboxUrl }) });
-  app.post(sessionPath, { config: { public: true } }, async (request, reply) => {
-    checkOwnPage(request.headers);
-    const caller = keys.authenticate(keyIn(request.body));
-    if (caller === undefined) throw new ServiceError("unauthenticated", "this API key is not valid: unknown, revoked or expired");
-    enterAs(caller, reply);
-    setCaller(request, caller);
-    const { text, lifetimeMs } = sessions.open(caller);
-    reply.header("set-cookie", sessionCookie(request.headers, text, lifetimeMs));
-    return about(caller);
-  });
-  // No session is not an error: the page then asks for a key.
-  app.get(sessionPath, { config: { public: true } }, async (request, reply) => {
-    checkOwnPage(request.headers);
-    const caller = sessions.callerOf(sessionText(request.headers) ?? "");
-    if (caller !== undefined) enterAs(caller, reply);
-    return caller === undefined ? reply.code(204).send() : about(caller);
-  });
-  app.delete(sessionPath, { config: { public: true } }, async (request, reply) => {
-    checkOwnPage(request.headers);
-    const text = sessionText(request.headers) ?? "";
-    const caller = sessions.callerOf(text);
-    if (caller !== undefined) setCaller(request, caller);
-    sessions.close(text);
-    return reply
-      .code(204)
-      .header("set-cookie", sessionCookie(request.headers, "", 0))
-      .send();
-  });
-}
-
-function keyIn(body: unknown): string {
-  const key = (body as { readonly key?: unknown } | null | undefined)?.key;
-  if (typeof key === "string" && key.trim() !== "") return key.trim();
-  throw new ServiceError("invalid_request", 'send the API key as {"key": "e2b_…"}', { field: "key" });
 }

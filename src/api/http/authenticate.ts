@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import type { Caller } from "#services/caller.ts";
 import { ServiceError } from "#services/service-error.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import { checkedOwner } from "#services/keys/key-rights.ts";
 import type { KeyService } from "#services/keys/key-service.ts";
 import { setCaller } from "./caller-of.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -56,7 +57,7 @@ function authenticated({ keys, sessions }: Known, headers: IncomingHttpHeaders):
 }
 
 /** An admin that acts as a team or user has only the rights of that caller. Logs show the admin's key. */
-function actingAs(caller: Caller, headers: IncomingHttpHeaders): Caller {
+export function actingAs(caller: Caller, headers: IncomingHttpHeaders): Caller {
   const team = single(headers["x-impersonate-team"]);
   const user = single(headers["x-impersonate-user"]);
   if (team === undefined && user === undefined) return caller;
@@ -66,7 +67,12 @@ function actingAs(caller: Caller, headers: IncomingHttpHeaders): Caller {
       field: "header.x-impersonate-team",
     });
   }
-  return { role: "tenant", team, ...(user !== undefined && { user }), keyId: caller.keyId };
+  return {
+    role: "tenant",
+    team: checkedOwner("header.x-impersonate-team", team),
+    ...(user !== undefined && { user: checkedOwner("header.x-impersonate-user", user) }),
+    keyId: caller.keyId,
+  };
 }
 
 function single(header: string | readonly string[] | undefined): string | undefined {

@@ -3,16 +3,13 @@
  * for requests that the console's own page can send (`checkOwnPage`).
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { consoleCookies, secureCookieName } from "#model/console-cookies.ts";
 import type { Caller } from "#services/caller.ts";
 import type { ConsoleSessions } from "#services/keys/console-sessions.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 /** On every request of the console. A foreign page cannot send it: browsers ask this server first (CORS), and the server never agrees. */
 export const consoleHeader = "x-agentbox-console";
-
-const plainName = "agentbox_session";
-/** Browsers accept this name only from the host itself over TLS, so a page of a sandbox below the same domain cannot set it. */
-const secureName = `__Host-${plainName}`;
 
 /** Undefined without a cookie; throws for an invalid cookie. */
 export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, headers: IncomingHttpHeaders): Caller | undefined {
@@ -25,7 +22,25 @@ export function sessionCaller(sessions: Pick<ConsoleSessions, "callerOf">, heade
 }
 
 export function sessionText(headers: IncomingHttpHeaders): string | undefined {
-  const wanted = isSecure(headers) ? secureName : plainName;
+  return cookieText(headers, consoleCookies.session);
+}
+
+/** With an empty `text`, the browser deletes the cookie. */
+export function sessionCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
+  return cookie(headers, { name: consoleCookies.session, text, lifetimeMs });
+}
+
+/** Of a sign-in at another server, while the browser is there. */
+export function flowText(headers: IncomingHttpHeaders): string | undefined {
+  return cookieText(headers, consoleCookies.signIn);
+}
+
+export function flowCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
+  return cookie(headers, { name: consoleCookies.signIn, text, lifetimeMs });
+}
+
+function cookieText(headers: IncomingHttpHeaders, cookieName: string): string | undefined {
+  const wanted = nameFor(headers, cookieName);
   for (const pair of (headers.cookie ?? "").split(";")) {
     const [name = "", ...value] = pair.trim().split("=");
     if (name === wanted && value.length > 0) return value.join("=");
@@ -33,11 +48,20 @@ export function sessionText(headers: IncomingHttpHeaders): string | undefined {
   return undefined;
 }
 
-/** With an empty `text`, the browser deletes the cookie. */
-export function sessionCookie(headers: IncomingHttpHeaders, text: string, lifetimeMs: number): string {
-  const name = isSecure(headers) ? secureName : plainName;
+interface WantedCookie {
+  readonly name: string;
+  readonly text: string;
+  readonly lifetimeMs: number;
+}
+
+function cookie(headers: IncomingHttpHeaders, { name, text, lifetimeMs }: WantedCookie): string {
   const maxAge = text === "" ? 0 : Math.floor(lifetimeMs / 1000);
-  return `${name}=${text}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure(headers) ? "; Secure" : ""}`;
+  const secure = isSecure(headers) ? "; Secure" : "";
+  return `${nameFor(headers, name)}=${text}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+function nameFor(headers: IncomingHttpHeaders, name: string): string {
+  return isSecure(headers) ? secureCookieName(name) : name;
 }
 
 /** Throws forbidden for requests that do not come from the console's page. */

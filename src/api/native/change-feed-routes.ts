@@ -5,7 +5,7 @@ import type { Clock } from "#lib/clock.ts";
 import { text } from "#model/schema-builders.ts";
 import type { Change, ChangeFeed, FeedItem } from "#services/reading/change-feed.ts";
 import { streamSignal } from "../http/request-signal.ts";
-import { eventText, heartbeat, quietFor, retryLine } from "./event-stream.ts";
+import { eventText, retryLine, withHeartbeats } from "./event-stream.ts";
 import { type Route, route } from "./route.ts";
 import { sandboxBody } from "./sandboxes/sandbox-body.ts";
 import { open, optional } from "./schemas/builders.ts";
@@ -60,18 +60,7 @@ export function changeFeedRoutes({ changes, clock }: ChangeFeedRoutesDeps): read
 async function* eventsOf(items: AsyncGenerator<readonly FeedItem[], void>, clock: Clock): AsyncGenerator<string, void> {
   try {
     yield retryLine;
-    for (let next = items.next(); ;) {
-      // The reader may have disconnected before the failure; then nothing else handles it.
-      next.catch(() => {});
-      const turn = await quietFor(next, clock);
-      if (turn === undefined) {
-        yield heartbeat;
-        continue;
-      }
-      if (turn.done === true) return;
-      yield turn.value.map(textOf).join("");
-      next = items.next();
-    }
+    yield* withHeartbeats(items, (changed) => changed.map(textOf).join(""), clock);
   } finally {
     // Not awaited: the generator may sleep until the signal wakes it.
     void items.return();

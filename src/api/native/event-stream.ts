@@ -6,11 +6,31 @@ const heartbeatMs = 15_000;
 /** How long a client waits before it reconnects. */
 export const retryLine = "retry: 2000\n\n";
 
-/** Sends a comment when nothing else was sent for a while. */
-export const heartbeat = ": still here\n\n";
+/** A comment, which clients pass over. */
+const heartbeat = ": still here\n\n";
 
-/** The next event, or undefined when none came for a while. */
-export async function quietFor<T>(coming: Promise<T>, clock: Clock): Promise<T | undefined> {
+/** Each item as text when it comes, and a heartbeat when nothing was sent for a while. Asks for the next item when the last one has been taken. */
+export async function* withHeartbeats<T>(
+  items: AsyncIterator<T, unknown>,
+  textOf: (item: T) => string,
+  clock: Clock,
+): AsyncGenerator<string, void> {
+  for (let next = items.next(); ;) {
+    // The client may have left before this fails; then nothing else handles it.
+    next.catch(() => {});
+    const turn = await unlessQuiet(next, clock);
+    if (turn === undefined) {
+      yield heartbeat;
+      continue;
+    }
+    if (turn.done === true) return;
+    yield textOf(turn.value);
+    next = items.next();
+  }
+}
+
+/** Undefined when nothing came for a while. */
+async function unlessQuiet<T>(coming: Promise<T>, clock: Clock): Promise<T | undefined> {
   const quiet = Promise.withResolvers<undefined>();
   const timer = clock.after(heartbeatMs, () => quiet.resolve(undefined));
   try {

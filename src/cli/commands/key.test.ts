@@ -1,48 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { systemClock } from "#lib/clock.ts";
-import { runAllInOne } from "#cmd/machine/all-in-one.ts";
-import { readAdminKey } from "#cmd/machine/admin-key-file.ts";
-import { homeFolder, type HomeFolder } from "#cmd/parts/home-folder.ts";
-import { readServerFile } from "#cmd/machine/server-file.ts";
+import { CliServer } from "../../../test/world/cli-server.ts";
 import { agentbox, type Said } from "../../../test/world/run-cli.ts";
 
-let folder: string;
-let home: HomeFolder;
-let url: string;
-const end = new AbortController();
-let ended: Promise<unknown>;
+let server: CliServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "agentbox-keys-"));
-  home = homeFolder({ AGENTBOX_HOME: folder });
-  const started = Promise.withResolvers<void>();
-  const stdout = { write: (text: string) => text.includes("Ctrl-C") && started.resolve() };
-  const server = { host: "127.0.0.1", port: 0, logFormat: undefined, sandboxes: false, env: {}, version: "1", clock: systemClock };
-  const gateway = { host: "127.0.0.1", port: 0, tlsPort: 0, domain: "agentbox.localhost" };
-  ended = runAllInOne({ ...server, gateway, home, signal: end.signal, stdout, stderr: { write: () => {} } });
-  await Promise.race([started.promise, ended]);
-  url = (await readServerFile(home.serverFile))?.httpAddress ?? "";
+  server = await CliServer.start();
 });
 
-afterAll(async () => {
-  end.abort(new Error("the test ends"));
-  await ended;
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
-function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Said> {
-  const surroundings = {
-    folder,
-    socketPath: home.socketPath,
-    httpAddress: async () => url,
-    gateway: async () => undefined,
-    adminKey: () => readAdminKey(home.adminKeyFile),
-  };
-  return agentbox(argv, { env, home: surroundings });
-}
+const run = (argv: readonly string[], env: Record<string, string> = {}): Promise<Said> => server.run(argv, env);
 
 describe("agentbox key", () => {
   test("makes a key that works, shows it, and revokes it", async () => {
@@ -80,7 +48,7 @@ describe("agentbox key", () => {
     expect((await run(["key", "create"])).stderr).toContain("error: team: a tenant's key needs a team");
     expect((await run(["key", "revoke", "0123456789abcdef"])).stderr).toBe('error: there is no API key "0123456789abcdef"\n');
     expect((await run(["key", "ls"], { AGENTBOX_API_KEY: "wrong" })).stderr).toContain("not valid");
-    expect((await run(["key", "ls"], { AGENTBOX_API_URL: url })).stderr).toContain("AGENTBOX_API_KEY is not");
+    expect((await run(["key", "ls"], { AGENTBOX_API_URL: server.url })).stderr).toContain("AGENTBOX_API_KEY is not");
     const nowhere = { AGENTBOX_API_URL: "http://127.0.0.1:59998", AGENTBOX_API_KEY: "x" };
     expect((await run(["key", "ls"], nowhere)).stderr).toContain(
       "the server at http://127.0.0.1:59998 cannot be reached: connection refused: no server listens there",

@@ -1,48 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { systemClock } from "#lib/clock.ts";
-import { runAllInOne } from "#cmd/machine/all-in-one.ts";
-import { readAdminKey } from "#cmd/machine/admin-key-file.ts";
-import { homeFolder, type HomeFolder } from "#cmd/parts/home-folder.ts";
-import { readServerFile } from "#cmd/machine/server-file.ts";
-import { agentbox, type Said } from "../../../test/world/run-cli.ts";
+import { CliServer } from "../../../test/world/cli-server.ts";
+import type { Said } from "../../../test/world/run-cli.ts";
 
-let folder: string;
-let home: HomeFolder;
-let url: string;
-const end = new AbortController();
-let ended: Promise<unknown>;
+let server: CliServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "agentbox-limits-"));
-  home = homeFolder({ AGENTBOX_HOME: folder });
-  const started = Promise.withResolvers<void>();
-  const stdout = { write: (text: string) => text.includes("Ctrl-C") && started.resolve() };
-  const server = { host: "127.0.0.1", port: 0, logFormat: undefined, sandboxes: false, env: {}, version: "1", clock: systemClock };
-  const gateway = { host: "127.0.0.1", port: 0, tlsPort: 0, domain: "agentbox.localhost" };
-  ended = runAllInOne({ ...server, gateway, home, signal: end.signal, stdout, stderr: { write: () => {} } });
-  await Promise.race([started.promise, ended]);
-  url = (await readServerFile(home.serverFile))?.httpAddress ?? "";
+  server = await CliServer.start();
 });
 
-afterAll(async () => {
-  end.abort(new Error("the test ends"));
-  await ended;
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
-function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Said> {
-  const surroundings = {
-    folder,
-    socketPath: home.socketPath,
-    httpAddress: async () => url,
-    gateway: async () => undefined,
-    adminKey: () => readAdminKey(home.adminKeyFile),
-  };
-  return agentbox(argv, { env, home: surroundings });
-}
+const run = (argv: readonly string[], env: Record<string, string> = {}): Promise<Said> => server.run(argv, env);
 
 describe("agentbox limits", () => {
   test("are set by an admin, seen by the team with what it uses, and kept", async () => {

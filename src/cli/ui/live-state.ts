@@ -55,6 +55,11 @@ export interface Pressed {
   readonly effect?: Effect;
 }
 
+/** Keys that were struck fast arrive together; each of them acts by itself. */
+export function singlePresses({ input, key }: Press): readonly Press[] {
+  return input.length < 2 ? [{ input, key }] : Array.from(input, (character) => ({ input: character, key }));
+}
+
 export function press(data: LiveData, state: LiveState, { input, key }: Press): Pressed {
   if (key.ctrl === true && input === "c") return { state, effect: { kind: "quit" } };
   if (state.mode === "filter") return { state: filtering(state, { input, key }) };

@@ -2,7 +2,7 @@
 import { Box, render, Text, useInput, useWindowSize } from "ink";
 import { createElement, type ReactElement } from "react";
 import type { Line } from "./live-screen.ts";
-import type { Press } from "./live-state.ts";
+import { type Press, singlePresses } from "./live-state.ts";
 
 export interface LiveView {
   readonly draw: () => void;
@@ -31,7 +31,9 @@ export function openLiveView(source: ViewSource): LiveView {
 
 function Screen({ source }: { readonly source: ViewSource }): ReactElement {
   const { rows } = useWindowSize();
-  useInput((input, key) => source.onPress({ input, key }));
+  useInput((input, key) => {
+    for (const press of singlePresses({ input, key })) source.onPress(press);
+  });
   const lines = source.lines(rows);
   return createElement(
     Box,

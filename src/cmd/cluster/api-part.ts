@@ -9,6 +9,7 @@ import type { SandboxService } from "#services/sandbox-service.ts";
 import { dashboardFiles } from "#cmd/dashboard/dashboard-files.ts";
 import { pressureOf } from "#cmd/parts/control-plane.ts";
 import { openSandboxServices } from "#cmd/parts/sandbox-services.ts";
+import { openSignIn } from "#cmd/parts/open-sign-in.ts";
 import { accessOver, defaultRateLimit, serveApi } from "#cmd/parts/serve-api.ts";
 import type { ApiMembers } from "./api-members.ts";
 import { type ClusterParts, handOverMs } from "./cluster-parts.ts";
@@ -69,6 +70,7 @@ export async function openApi(parts: ClusterParts, request: ApiRequest, { member
       ...parts,
       ...request,
       ...engine,
+      oidc: await openSignIn({ ...parts, ...request }),
       plugins: parts.plugins,
       client: impatient,
       history,

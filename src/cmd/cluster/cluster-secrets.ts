@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { CliError } from "#cli/failure.ts";
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { type Secret, Secrets } from "#model/core-kinds.ts";
 import type { KeyKeeper } from "#services/keys/first-admin-key.ts";
@@ -71,11 +71,6 @@ async function madeOnce(deps: SecretsDeps, place: Place, make: () => string): Pr
 }
 
 async function read({ client, namespace }: SecretsDeps, { name, field }: Place): Promise<string | undefined> {
-  try {
-    const { data } = await client.get(Secrets, { namespace, name });
-    return Buffer.from(data?.[field] ?? "", "base64").toString();
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  const secret = await ifFound(client.get(Secrets, { namespace, name }));
+  return secret === undefined ? undefined : Buffer.from(secret.data?.[field] ?? "", "base64").toString();
 }

@@ -13,6 +13,13 @@ test("first commands work from elsewhere, and find a data folder that is not the
   expect(firstCommands(where, false)).toContain(`${home} /opt/agentbox/bin/agentbox apply -f /opt/agentbox/deploy/examples`);
 });
 
+test("one line says how to get the templates that programs expect", () => {
+  const lines = firstCommands({ root: "/opt/agentbox", cwd: "/opt/agentbox", homeFolder: undefined }, true);
+  expect(lines.filter((line) => line.includes("template"))).toEqual([
+    "bin/agentbox template add base code-interpreter node browser desktop   # or some of them: what programs for E2B expect",
+  ]);
+});
+
 test("programs with E2B's SDK are pointed at a server that has sandboxes, and at no other", () => {
   const where = { root: "/opt/agentbox", cwd: "/opt/agentbox", homeFolder: "/data" };
   expect(firstCommands(where, true)).toContain(`eval "$(AGENTBOX_HOME=/data bin/agentbox env)"   # and programs with E2B's SDK run here`);

@@ -1,5 +1,6 @@
 /** What to type first, as it works from the folder where the server was started and with its data folder. Pure. */
 import { isAbsolute, join, relative } from "node:path";
+import { readyTemplateNames } from "#model/ready-templates.ts";
 
 export interface Surroundings {
   /** Where this program is. */
@@ -13,7 +14,8 @@ export function firstCommands(where: Surroundings, runsSandboxes: boolean): read
   const home = where.homeFolder === undefined ? "" : `AGENTBOX_HOME=${shellWord(where.homeFolder)} `;
   const program = `${home}${shellWord(nearPath(where, "bin/agentbox"))}`;
   const examples = shellWord(nearPath(where, "deploy/examples"));
-  const lines = runsSandboxes ? ["run base -- echo hi", "ls --all", "get sandboxpools"] : ["key ls", `apply -f ${examples}`];
+  const templates = `template add ${readyTemplateNames.join(" ")}   # or some of them: what programs for E2B expect`;
+  const lines = runsSandboxes ? ["run base -- echo hi", "ls --all", "get sandboxpools", templates] : ["key ls", `apply -f ${examples}`];
   const sdks = runsSandboxes ? [`eval "$(${program} env)"   # and programs with E2B's SDK run here`] : [];
   return [...lines.map((line) => `${program} ${line}`), ...sdks, `${program} help`];
 }

@@ -2,15 +2,17 @@
  * What a new AgentBox starts with, so that there is something to use at once: templates, and an Env of each that grows with demand as far
  * as the machine can hold. What a user deletes does not come back.
  */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { ConfigMaps } from "#model/core-kinds.ts";
 import { annotationKeys, localClusterID } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
+import type { ReadyTemplateName } from "#model/ready-templates.ts";
 import type { ResourceType } from "#model/resource.ts";
 import { type SandboxEnv, SandboxEnvs } from "#model/sandbox-env.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.ts";
+import { demandGroup, envNamespace, hostDescription, templateObjects } from "#ready-templates/template-objects.ts";
 
 const note = { namespace: "kube-system", name: "agentbox-first-objects" };
 
@@ -19,78 +21,26 @@ interface First {
   readonly env: SandboxEnv;
 }
 
-const namespace = "default";
-/** Scaling group of the first Envs. */
-const group = "default";
+const base = first("base", hostDescription);
 
-const daemon = { name: "e2b", port: 49_983, readinessProbe: { httpGet: { path: "/health", port: 49_983 }, periodSeconds: 10 } };
+const codeInterpreter = first(
+  "code-interpreter",
+  "Runs pieces of Python, JavaScript, TypeScript and bash one after the other; the template that the code-interpreter SDKs ask for",
+);
 
-const base = first("base", {
-  description: "This machine's own programs under a clean root",
-  runtimes: [daemon],
-  memory: "512Mi",
-  warm: 3,
-});
-
-const codeInterpreter = first("code-interpreter-v1", {
-  description:
-    "Runs pieces of Python, JavaScript, TypeScript and bash one after the other; the template that the code-interpreter SDKs ask for",
-  runtimes: [daemon, { name: "code-interpreter", port: 49_999 }],
-  memory: "1Gi",
-  warm: 2,
-});
-
-interface FirstOptions {
-  readonly description: string;
-  readonly runtimes: NonNullable<SandboxTemplate["spec"]["runtimes"]>;
-  readonly memory: string;
-  /** So many wait however quiet it is. */
-  readonly warm: number;
-}
-
-function first(name: string, { description, runtimes, memory, warm }: FirstOptions): First {
-  const limits = { cpu: "1", memory, "ephemeral-storage": "1Gi" };
-  const container = { name: "sandbox", image: "host", resources: { limits, requests: { cpu: "50m", memory: "32Mi" } } };
-  return {
-    template: {
-      metadata: { name },
-      spec: {
-        version: "v1.0.0",
-        description,
-        runtimes,
-        template: { spec: { terminationGracePeriodSeconds: 1, containers: [container] } },
-      },
-    },
-    env: {
-      metadata: { namespace, name },
-      spec: {
-        templateRef: { name },
-        mode: "WarmPool",
-        overrides: { podCreationImagePolicy: "PoolDefaultImage" },
-        clusters: [{ clusterID: localClusterID, members: [{ name, config: { scalingGroup: group } }] }],
-        autoscaling: { groups: [demandGroup(warm)] },
-      },
-    },
-  };
-}
-
-/**
- * Without a maximum: the capacity plugin knows what the machine can hold. Pods go after a minute instead of the usual five, because what an
- * idle pod costs here is memory of the user's machine (docs/envs.md has the figures).
- */
-function demandGroup(minReplicas: number) {
-  const scaleDownPolicy = { idleTimeoutSeconds: 60 };
-  return { name: group, enabled: true, minReplicas, scaleUpPolicy: { mode: "Demand" }, scaleDownPolicy } as const;
+function first(name: ReadyTemplateName, description: string): First {
+  const { template, envs } = templateObjects(name, "host", description);
+  return { template, env: envs[0] };
 }
 
 /** For a pool that an earlier version made: the pool becomes the member of its Env, as it is, and its pods and sandboxes stay. */
 function envAround({ spec, metadata: { name = "", generation = 0 } }: SandboxPool, { env }: First): SandboxEnv {
   return {
-    metadata: { namespace, name, annotations: { [annotationKeys.adoptedGeneration]: String(generation) } },
+    metadata: { namespace: envNamespace, name, annotations: { [annotationKeys.adoptedGeneration]: String(generation) } },
     spec: {
       templateRef: { name: spec.templateName ?? name },
       mode: env.spec.mode,
-      clusters: [{ clusterID: localClusterID, members: [{ name, spec, config: { scalingGroup: group } }] }],
+      clusters: [{ clusterID: localClusterID, members: [{ name, spec, config: { scalingGroup: demandGroup(0).name } }] }],
       autoscaling: { groups: [demandGroup(spec.replicas)] },
     },
   };
@@ -98,7 +48,7 @@ function envAround({ spec, metadata: { name = "", generation = 0 } }: SandboxPoo
 
 /** Each once in the life of an installation: one from before there was a second gets the second, and not the first again. */
 export async function createFirstObjects(client: ObjectClient): Promise<void> {
-  const done = await found(client, ConfigMaps, note);
+  const done = await ifFound(client.get(ConfigMaps, note));
   const made = done?.data?.["made"]?.split(", ") ?? [];
   const missing = [base, codeInterpreter].filter((own) => !made.includes(textOf("SandboxEnv", own)));
   if (missing.length === 0) return;
@@ -120,25 +70,12 @@ async function make(client: ObjectClient, { template, env }: First): Promise<voi
 
 /** A pool that its user has deleted stays deleted. */
 async function carryOver(client: ObjectClient, own: First): Promise<void> {
-  const pool = await found(client, SandboxPools, { namespace, name: own.env.metadata.name ?? "" });
+  const pool = await ifFound(client.get(SandboxPools, { namespace: envNamespace, name: own.env.metadata.name ?? "" }));
   if (pool !== undefined) await createUnlessThere(client, SandboxEnvs, envAround(pool, own));
 }
 
 function textOf(kind: "SandboxEnv" | "SandboxPool", { env: { metadata } }: First): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
-}
-
-async function found<T extends ApiObject>(
-  client: ObjectClient,
-  type: ResourceType<T>,
-  key: { readonly namespace: string; readonly name: string },
-): Promise<T | undefined> {
-  try {
-    return await client.get(type, key);
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 async function createUnlessThere<T extends ApiObject>(client: ObjectClient, type: ResourceType<T>, object: T): Promise<void> {

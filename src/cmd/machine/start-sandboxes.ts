@@ -28,6 +28,7 @@ import { readImageMap } from "#services/builds/base-images.ts";
 import { createFirstObjects } from "./first-objects.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
 import { openPlugins, thisMachine } from "#cmd/parts/open-plugins.ts";
+import { openSignIn } from "#cmd/parts/open-sign-in.ts";
 import { openSandboxServices, webhookNamespace } from "#cmd/parts/sandbox-services.ts";
 import type { Access } from "#cmd/parts/serve-api.ts";
 import { type GatewayParts, type GatewaySettings, serveGateway, type ServedGateway } from "#cmd/parts/serve-gateway.ts";
@@ -69,6 +70,8 @@ export interface SandboxesOptions {
   readonly maxOpenOfSandbox?: number | undefined;
   /** The file that names plugins; left out: in the data folder, if there is one. */
   readonly plugins?: string | undefined;
+  /** The file that describes the OpenID Connect provider by which people sign in to the console. */
+  readonly oidc?: string | undefined;
   /** Hosts that webhooks may be at though their addresses are not public. */
   readonly webhookHosts?: readonly string[] | undefined;
   /** Aborted when it is to end. */
@@ -98,6 +101,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   await using parts = new AsyncDisposableStack();
   const { tracer } = parts.use(await openTracing(options));
   const privateKey = await controlPlaneKey(home.controlPlaneKeyFile);
+  const oidc = await openSignIn({ ...options, privateKey });
   const publicKey = publicKeyText(privateKey);
   const node = parts.use(await startNode(options, publicKey).catch(asNodeFailure));
   await createFirstObjects(store);
@@ -118,7 +122,7 @@ export async function startSandboxes(options: SandboxesOptions): Promise<Started
   const podUse = nodeUse(node.runtime, home.folder);
   const access = { ...options.access, daemons, pods: node.agent, commands: node.commands, podUse, http, privateKey };
   const plugins = await openPlugins({ ...options, folder: home.folder, machine: thisMachine(home.folder) });
-  const own = { plugins, activity, tracer, consoleFiles: dashboardFiles(log), builds: buildsIn(home) };
+  const own = { plugins, activity, tracer, oidc, consoleFiles: dashboardFiles(log), builds: buildsIn(home) };
   const services = parts.use(openSandboxServices({ ...common, ...access, ...own, ...wanted, tellsEvents: true }));
   const pressure = pressureOf(services.claims);
   const webhooks = { namespace: webhookNamespace, hosts: options.webhookHosts ?? [] };

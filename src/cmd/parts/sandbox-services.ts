@@ -13,6 +13,7 @@ import { fleetFace, type FleetServices } from "#api/native/fleet-routes.ts";
 import { liveFace } from "#api/native/live-routes.ts";
 import { nativeFace } from "#api/native/native-routes.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import { dialPod } from "#daemon-client/dial-pod.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { openPodStream } from "#daemon-client/pod-stream.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
@@ -46,6 +47,7 @@ import { ChangeFeed } from "#services/reading/change-feed.ts";
 import { AuditTrail } from "#services/audit/audit-trail.ts";
 import { auditReader } from "#services/audit/read-audit.ts";
 import { ConsoleSessions } from "#services/keys/console-sessions.ts";
+import type { OidcSignIn } from "#services/sign-in/oidc-sign-in.ts";
 import { CreateLog } from "#services/usage/create-log.ts";
 import { SizeLog } from "#services/pools/size-log.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
@@ -128,6 +130,8 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly builds?: BuildsOptions | undefined;
   /** The web console, built; no console when left out. */
   readonly consoleFiles?: ConsoleFiles;
+  /** Sign-in to the console for people without a key; left out: with API keys only. */
+  readonly oidc?: OidcSignIn | undefined;
   /** Of AgentBox, for clients that ask; not told when left out. */
   readonly version?: string | undefined;
   readonly clock: MonotonicClock;
@@ -216,7 +220,7 @@ function openParts(options: SandboxServicesOptions) {
     inside,
     changes: new ChangeFeed({ cache, clock }),
     sizes: new SizeLog({ cache, clock }),
-    sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys }),
+    sessions: new ConsoleSessions({ clock, privateKey, keys: options.keys, rules: options.oidc?.rules }),
     audit: new AuditTrail({ ...options, store: history.audit, entriesPerTeam: options.auditEntries }),
     webhooks: options.tellsEvents === true ? webhookService({ ...options, namespace: webhookNamespace }) : undefined,
     built: openBuilds(options, book, { sandboxes, checkpoints, inside, sources, envs: fleet.envs }),
@@ -254,7 +258,7 @@ function facesOf(
 function loggedClaims(options: SandboxServicesOptions, book: BuildBook | undefined, creates: CreateLog): SandboxClaims {
   const rate = new CreateRate({ limits: options.guard, clock: options.clock, processes: options.processes });
   const onMiss = (team: string): void => creates.miss(team);
-  const opened = withBuilt(book, openSandboxClaims({ ...options, limits: queueLimits(options), rate, onMiss }));
+  const opened = withBuilt(book, openSandboxClaims({ ...options, dial: dialPod, limits: queueLimits(options), rate, onMiss }));
   return { ...opened, create: creates.over(opened.create), createMany: creates.overMany(opened.createMany) };
 }
 
@@ -294,10 +298,10 @@ function openBuilds(options: SandboxServicesOptions, book: BuildBook | undefined
 }
 
 function consoleFaces(
-  { keys, consoleFiles: files, version = "0.0.0" }: SandboxServicesOptions,
+  { keys, consoleFiles: files, oidc, version = "0.0.0" }: SandboxServicesOptions,
   of: Pick<ConsoleDeps, "sessions" | "domain" | "sandboxUrl">,
 ): readonly ApiFace[] {
-  return files === undefined ? [] : [consoleFace({ ...of, keys, files, version })];
+  return files === undefined ? [] : [consoleFace({ ...of, keys, files, oidc, version })];
 }
 
 /** By which names a server of this machine alone is asked; one that is open to a network may have any. */

@@ -23,14 +23,17 @@ export interface DelivererDeps {
 }
 
 const [atOnce, atOnceOfTeam] = [32, 8];
-/** More than are under way, which are still due. */
-const batch = 64;
 /** Between two looks, unless there is something new. */
 const [leastLookMs, mostLookMs] = [1000, 60_000];
+/** Between two looks at a webhook whose last delivery failed: an address that refuses at once must not keep this process busy. */
+const failingLookMs = 1000;
+/** Between two looks at one that is switched off: only what has waited for three days is given up. */
+const offLookMs = 60_000;
 const deliveryBackoff = { baseMs: 5000, maxMs: 10 * 60_000, jitter: "equal" } as const;
 
 interface UnderWay {
   readonly owner: string;
+  readonly webhook: string;
   readonly ended: Promise<void>;
 }
 
@@ -39,6 +42,13 @@ export class Deliverer implements AsyncDisposable {
   readonly #ended = new AbortController();
   /** By the id of the delivery. */
   readonly #underWay = new Map<number, UnderWay>();
+  /** By webhook: nothing is due before. */
+  #quietUntilMs = new Map<string, number>();
+  /** By webhook: it is not looked at before, whatever is due. */
+  #heldUntilMs = new Map<string, number>();
+  readonly #failing = new Set<string>();
+  /** The webhook that was looked at last: the next ones have their turn first. */
+  #last = "";
   readonly #running: Promise<void>;
   readonly #count: (result: "delivered" | "failed" | "dead") => void;
   #wake = new AbortController();
@@ -54,8 +64,9 @@ export class Deliverer implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** There is something new. */
-  wake(): void {
+  /** There is something new for these webhooks. */
+  wake(webhooks: readonly string[]): void {
+    for (const id of webhooks) this.#quietUntilMs.delete(id);
     this.#wake.abort();
   }
 
@@ -82,52 +93,87 @@ export class Deliverer implements AsyncDisposable {
 
   /** Begins what is due and has a place. Resolves with how long to rest; 0 if there may be more. */
   async #round(): Promise<number> {
+    const { clock } = this.#deps;
+    const webhooks = await this.#inTurn();
+    let restMs = mostLookMs;
+    for (const webhook of webhooks) {
+      if (this.#ended.signal.aborted) break;
+      const places = Math.min(atOnce - this.#underWay.size, atOnceOfTeam - this.#underWayOf(ownerOf(webhook)));
+      if (places <= 0) continue;
+      const waitMs = this.#nextLookMs(webhook.id) - clock.now();
+      if (waitMs > 0) restMs = Math.min(restMs, waitMs);
+      else restMs = Math.min(restMs, await this.#look(webhook, places));
+    }
+    return restMs <= 0 ? 0 : Math.max(restMs, leastLookMs);
+  }
+
+  /** Those after the one that was looked at last come first. */
+  async #inTurn(): Promise<readonly Webhook[]> {
+    const webhooks = (await this.#deps.webhooks()).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    const ids = new Set(webhooks.map(({ id }) => id));
+    const there = (known: ReadonlyMap<string, number>) => new Map(known.entries().filter(([id]) => ids.has(id)));
+    [this.#quietUntilMs, this.#heldUntilMs] = [there(this.#quietUntilMs), there(this.#heldUntilMs)];
+    for (const id of this.#failing) if (!ids.has(id)) this.#failing.delete(id);
+    const [before, after] = [webhooks.filter(({ id }) => id <= this.#last), webhooks.filter(({ id }) => id > this.#last)];
+    return [...after, ...before];
+  }
+
+  #nextLookMs(webhook: string): number {
+    return Math.max(this.#quietUntilMs.get(webhook) ?? 0, this.#heldUntilMs.get(webhook) ?? 0);
+  }
+
+  /** Begins what is due of one webhook and has a place. Resolves with how long to rest; 0 if there may be more. */
+  async #look(webhook: Webhook, places: number): Promise<number> {
     const { events, clock } = this.#deps;
-    if (this.#underWay.size >= atOnce) return mostLookMs;
-    const webhooks = new Map((await this.#deps.webhooks()).map((webhook) => [webhook.id, webhook]));
-    const busy = [...webhooks.values()].filter((webhook) => this.#isBusy(ownerOf(webhook))).map(({ id }) => id);
+    const { id } = webhook;
+    this.#last = id;
     // What ends during the look may be in what it finds.
     const before = new Set(this.#underWay.keys());
-    const due = (await events.due(clock.now(), batch, busy)).filter(({ id }) => !before.has(id));
-    let begun = 0;
-    for (const delivery of due) {
-      const webhook = webhooks.get(delivery.webhook);
-      const owner = webhook === undefined ? "" : ownerOf(webhook);
-      if (this.#underWay.size >= atOnce || this.#isBusy(owner)) continue;
-      this.#begin(delivery, webhook, owner);
-      begun += 1;
-    }
-    if (begun > 0) return 0;
-    const next = await events.nextDueMs();
-    return Math.min(Math.max((next ?? Infinity) - clock.now(), leastLookMs), mostLookMs);
+    const own = this.#underWay.values().reduce((sum, one) => (one.webhook === id ? sum + 1 : sum), 0);
+    const wanted = places + own;
+    const nowMs = clock.now();
+    // Something new takes this away again, also during the look.
+    this.#quietUntilMs.set(id, nowMs);
+    const found = await events.due(id, nowMs, wanted);
+    const due = found.filter((delivery) => !before.has(delivery.id));
+    for (const delivery of due.slice(0, places)) this.#begin(delivery, webhook);
+    const paceMs = webhook.enabled ? (this.#failing.has(id) ? failingLookMs : 0) : offLookMs;
+    if (paceMs > 0) this.#heldUntilMs.set(id, nowMs + paceMs);
+    if (found.length === wanted) return paceMs;
+    const quietUntilMs = Math.min((await events.nextDueMs(id, nowMs)) ?? Infinity, nowMs + mostLookMs);
+    if (!this.#quietUntilMs.has(id)) return paceMs;
+    this.#quietUntilMs.set(id, quietUntilMs);
+    return Math.max(quietUntilMs - nowMs, paceMs);
   }
 
-  #isBusy(owner: string): boolean {
-    return Iterator.from(this.#underWay.values()).reduce((sum, one) => (one.owner === owner ? sum + 1 : sum), 0) >= atOnceOfTeam;
+  #underWayOf(owner: string): number {
+    return this.#underWay.values().reduce((sum, one) => (one.owner === owner ? sum + 1 : sum), 0);
   }
 
-  #begin(delivery: Delivery, webhook: Webhook | undefined, owner: string): void {
+  #begin(delivery: Delivery, webhook: Webhook): void {
     const { clock, log } = this.#deps;
     const ended = this.#deliver(delivery, webhook)
       .catch(async (error: unknown) => {
-        log.warn({ error, webhook: delivery.webhook }, "how a delivery went could not be noted; it is tried again");
+        log.warn({ error, webhook: webhook.id }, "how a delivery went could not be noted; it is tried again");
         await sleep(clock, leastLookMs, this.#ended.signal).catch(() => {});
       })
       .finally(() => {
         this.#underWay.delete(delivery.id);
-        this.wake();
+        this.wake([webhook.id]);
       });
-    this.#underWay.set(delivery.id, { owner, ended });
+    this.#underWay.set(delivery.id, { owner: ownerOf(webhook), webhook: webhook.id, ended });
   }
 
-  async #deliver(delivery: Delivery, webhook: Webhook | undefined): Promise<void> {
+  async #deliver(delivery: Delivery, webhook: Webhook): Promise<void> {
     const { events, clock, random, send, log } = this.#deps;
     if (this.#ended.signal.aborted) return;
-    const outcome = webhook?.enabled === true ? await send(webhook, delivery, this.#ended.signal) : undefined;
+    const outcome = webhook.enabled ? await send(webhook, delivery, this.#ended.signal) : undefined;
     // Cut off by our own end: the next process tries again.
     if (this.#ended.signal.aborted && outcome?.kind !== "accepted") return;
+    if (outcome?.kind === "refused") this.#failing.add(webhook.id);
+    else this.#failing.delete(webhook.id);
     const backoff = (failures: number): number => backoffMs(deliveryBackoff, failures, random);
-    const plan = planDelivery({ delivery, webhook, outcome, nowMs: clock.now(), backoff });
+    const plan = planDelivery({ delivery, outcome, nowMs: clock.now(), backoff });
     if (plan.kind === "done") await events.delivered(delivery.id);
     else await events.failed(delivery.id, plan.failure);
     if (plan.result === undefined) return;

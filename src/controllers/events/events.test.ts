@@ -114,7 +114,7 @@ test("an event that is refused for three days is given up, stays visible, and le
   expect(await history.events.undelivered("hook", 10)).toMatchObject([{ state: "dead", lastError: "down" }]);
   receiver.isUp = true;
   await history.events.append(anEvent("a", "killed", 1), ["hook"]);
-  running.wake();
+  running.wake(["hook"]);
   await stepped(clock, 5000, 1000);
   expect(receiver.typesOf("a")).toEqual(["killed"]);
 });
@@ -148,6 +148,41 @@ test("a receiver that answers slowly holds up only its own team, however much wa
   await stepped(clock, 1000, 100);
   expect(taken).toEqual(["quick"]);
   expect(mostSlow).toBe(8);
+});
+
+test("what comes while a webhook is looked at is delivered at once", async () => {
+  const clock = new SteppedClock();
+  const receiver = new Receiver();
+  const history = await openSqliteHistory({ file: ":memory:", clock, durability: "process-crash" });
+  const { events } = history;
+  let isFirst = true;
+  const meddled = Object.assign(Object.create(events) as typeof events, {
+    nextDueMs: async (...args: Parameters<typeof events.nextDueMs>) => {
+      const next = await events.nextDueMs(...args);
+      if (!isFirst) return next;
+      isFirst = false;
+      await events.append(anEvent("a", "created", 0), ["hook"]);
+      running.wake(["hook"]);
+      return next;
+    },
+    due: (...args: Parameters<typeof events.due>) => events.due(...args),
+    delivered: (id: number) => events.delivered(id),
+  });
+  await using running = deliverer({ ...history, events: meddled }, clock, receiver);
+  await stepped(clock, 2000, 100);
+  expect(receiver.typesOf("a")).toEqual(["created"]);
+});
+
+test("a receiver that refuses at once is asked eight times a second at most, whatever waits for it", async () => {
+  const clock = new SteppedClock();
+  const receiver = new Receiver();
+  receiver.isUp = false;
+  const history = await openSqliteHistory({ file: ":memory:", clock, durability: "process-crash" });
+  for (let n = 0; n < 300; n++) await history.events.append(anEvent(`s-${n}`, "created", n), ["hook"]);
+  await using _ = deliverer(history, clock, receiver);
+  await stepped(clock, 10_000, 100);
+  expect(receiver.tries).toBeGreaterThan(60);
+  expect(receiver.tries).toBeLessThanOrEqual(100);
 });
 
 async function recordedScene() {
@@ -185,6 +220,33 @@ test("what happens to a sandbox is noted as it happens", async () => {
   await settle();
   expect(await typesOf("i-1")).toEqual(["created", "paused", "resumed", "killed"]);
   await recorder[Symbol.asyncDispose]();
+});
+
+test("a sandbox that changes all the time does not keep others from being told", async () => {
+  const { scene, history } = await recordedScene();
+  await using _ = scene;
+  await scene.sandbox("busy", { annotations: started });
+  const told: string[] = [];
+  const events = new Proxy(history.events, {
+    get: (target, name) => {
+      if (name !== "append") return (Reflect.get(target, name, target) as () => unknown).bind(target);
+      return async (event: SandboxEvent, webhooks: readonly string[]) => {
+        told.push(event.sandboxId);
+        if (event.sandboxId === "busy" && told.length < 30) {
+          const endTime = new Date(Date.parse("2027-01-01T00:00:00Z") + told.length * 1000).toISOString();
+          await scene.change("busy", { annotations: { [annotationKeys.endTime]: endTime } });
+        }
+        if (told.length === 1) await scene.sandbox("other", { annotations: started });
+        await target.append(event, webhooks);
+      };
+    },
+  });
+  const deps = { cache: scene.cache, webhooks: async () => [], onStored: () => {}, clock: scene.clock, log: recordedLog().log };
+  const recorder = new LifecycleRecorder({ ...deps, history: { events, get: async () => undefined } });
+  await settle();
+  await recorder[Symbol.asyncDispose]();
+  expect(told.indexOf("other")).toBeGreaterThan(0);
+  expect(told.indexOf("other")).toBeLessThan(5);
 });
 
 test("what happened while no process looked is noted by the next, also the end of a sandbox whose pod is gone", async () => {

@@ -2,6 +2,7 @@
  * Notes what happens to sandboxes, as their pods tell it, in the order in which it happens. What happened while no process looked is told when one
  * looks again: the state of a pod is compared with what is stored, and of sandboxes that are gone the history has the end.
  */
+import { setImmediate } from "node:timers/promises";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
@@ -10,6 +11,7 @@ import type { SandboxEvent } from "#model/sandbox-event.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { after, endOf, eventsOf, toldBy, type Told } from "#sandbox/events/plan-events.ts";
 import { isFor, type Webhook } from "#sandbox/events/webhook.ts";
+import type { Begun } from "#store/events/event-store.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 
 export interface RecorderDeps {
@@ -17,8 +19,8 @@ export interface RecorderDeps {
   readonly history: Pick<HistoryStore, "events" | "get">;
   /** Those that there are now. */
   readonly webhooks: () => Promise<readonly Webhook[]>;
-  /** Called when there is something to deliver. */
-  readonly onStored: () => void;
+  /** Called with the webhooks that have something new to be delivered. */
+  readonly onStored: (webhooks: readonly string[]) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -30,7 +32,7 @@ const sweepMs = 30_000;
 /** More states of one sandbox that wait than any has; above it the newest are enough. */
 const mostStates = 64;
 const mostStored = 200;
-const sweepPage = 200;
+const sweepPage = 500;
 
 export class LifecycleRecorder implements AsyncDisposable {
   readonly #deps: RecorderDeps;
@@ -83,7 +85,9 @@ export class LifecycleRecorder implements AsyncDisposable {
       const [pod] = states;
       if (pod !== undefined && !(await this.#done(() => this.#recordPod(sandboxId, pod)))) continue;
       states.shift();
-      if (states.length === 0) this.#waiting.delete(sandboxId);
+      // To the end of the line: a sandbox that changes all the time must not keep the others from being told.
+      this.#waiting.delete(sandboxId);
+      if (states.length > 0) this.#waiting.set(sandboxId, states);
     }
   }
 
@@ -103,7 +107,7 @@ export class LifecycleRecorder implements AsyncDisposable {
       const ids = (await webhooks()).filter((webhook) => isFor(webhook, event)).map(({ id }) => id);
       await history.events.append(event, ids);
       told = after(told, event);
-      if (ids.length > 0) onStored();
+      if (ids.length > 0) onStored(ids);
     }
     if (told.isKilled) this.#told.delete(sandboxId);
     else this.#told.set(sandboxId, told);
@@ -128,12 +132,12 @@ export class LifecycleRecorder implements AsyncDisposable {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       await this.#done(async () => {
-        let last = "";
-        for (;;) {
-          const ids = await this.#deps.history.events.unended(last, sweepPage);
-          for (const id of ids) if (!signal.aborted && cache.podsOfSandbox(id).next().done === true) await this.#tellEnd(id);
-          last = ids.at(-1) ?? "";
-          if (ids.length < sweepPage || signal.aborted) return;
+        for (let last: string | undefined = ""; last !== undefined && !signal.aborted;) {
+          const begun: Begun = await this.#deps.history.events.begun(last, sweepPage);
+          for (const id of begun.unended) if (!signal.aborted && cache.podsOfSandbox(id).next().done === true) await this.#tellEnd(id);
+          last = begun.last;
+          // SQLite works in this thread, and a week has many sandboxes.
+          await setImmediate();
         }
       });
       await sleep(clock, sweepMs, signal).catch(() => {});

@@ -7,7 +7,6 @@ const delivery = { attempts: 3, event: { at: new Date(at).toISOString() } as San
 const plan = (more: Partial<Tried>) =>
   planDelivery({
     delivery,
-    webhook: { enabled: true },
     outcome: undefined,
     nowMs: at + 1000,
     backoff: (failures) => failures * 100,
@@ -15,9 +14,8 @@ const plan = (more: Partial<Tried>) =>
   });
 const refused = { kind: "refused", why: "it answered 500" } as const;
 
-test("what was taken, or has no webhook any more, is done", () => {
+test("what was taken is done", () => {
   expect(plan({ outcome: { kind: "accepted" } })).toEqual({ kind: "done", result: "delivered" });
-  expect(plan({ webhook: undefined })).toEqual({ kind: "done" });
 });
 
 test("what was refused comes again later each time", () => {
@@ -34,5 +32,5 @@ test("what was refused for three days is given up, and not before", () => {
 });
 
 test("a webhook that is switched off costs no attempts, and its events wait", () => {
-  expect(plan({ webhook: { enabled: false } })).toMatchObject({ kind: "again", failure: { attempts: 3, isDead: false } });
+  expect(plan({ outcome: undefined })).toMatchObject({ kind: "again", failure: { attempts: 3, isDead: false } });
 });

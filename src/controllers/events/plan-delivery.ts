@@ -1,13 +1,10 @@
 /** What becomes of a delivery after it was tried. Pure. */
-import type { Webhook } from "#sandbox/events/webhook.ts";
 import type { Delivery, FailedDelivery } from "#store/events/event-store.ts";
 import type { SendOutcome } from "./send-webhook.ts";
 
 export interface Tried {
   readonly delivery: Pick<Delivery, "attempts" | "event">;
-  /** Undefined: it was deleted. */
-  readonly webhook: Pick<Webhook, "enabled"> | undefined;
-  /** Undefined: it was not sent. */
+  /** Undefined: it was not sent, because the webhook is switched off. */
   readonly outcome: SendOutcome | undefined;
   readonly nowMs: number;
   /** How long to wait after so many failures. */
@@ -22,8 +19,7 @@ export const giveUpMs = 3 * 24 * 3_600_000;
 /** A webhook that is switched off is looked at again so often. */
 const offMs = 60_000;
 
-export function planDelivery({ delivery, webhook, outcome, nowMs, backoff }: Tried): DeliveryPlan {
-  if (webhook === undefined) return { kind: "done" };
+export function planDelivery({ delivery, outcome, nowMs, backoff }: Tried): DeliveryPlan {
   if (outcome?.kind === "accepted") return { kind: "done", result: "delivered" };
   const isDead = nowMs - Date.parse(delivery.event.at) >= giveUpMs;
   if (outcome === undefined) {

@@ -4,6 +4,7 @@
  * - `plan-delivery.ts`       what becomes of a delivery  - `send-webhook.ts`  one request
  * - `sandbox/events/`        what a pod tells, and webhooks as they are stored
  */
+import { setImmediate } from "node:timers/promises";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -36,16 +37,19 @@ export interface EventsOptions {
 const freshMs = 1000;
 const keptMs = 7 * 24 * 3_600_000;
 const pruneEveryMs = 3_600_000;
-const pruneAtOnce = 1000;
+const pruneAtOnce = 500;
+/** A team that changes its sandboxes all the time must not fill the disk within the week. */
+const mostOfTeam = 100_000;
+const trimEveryMs = 60_000;
 
 export function startEvents(options: EventsOptions): AsyncDisposable {
   const { history, clock, log } = options;
   const webhooks = webhookList(options);
   const sender = webhookSender(options.webhookHosts);
   const deliverer = new Deliverer({ ...options, webhooks, events: history.events, send: sender.send });
-  const recorder = new LifecycleRecorder({ cache: options.cache, history, webhooks, clock, log, onStored: () => deliverer.wake() });
+  const recorder = new LifecycleRecorder({ cache: options.cache, history, webhooks, clock, log, onStored: (ids) => deliverer.wake(ids) });
   const ended = new AbortController();
-  const pruning = prune(options, ended.signal);
+  const pruning = prune(options, webhooks, ended.signal);
   return {
     [Symbol.asyncDispose]: async () => {
       ended.abort();
@@ -73,13 +77,35 @@ function webhookList({ client, clock, webhookNamespace: namespace }: EventsOptio
   };
 }
 
-async function prune({ history, clock, log }: EventsOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+async function prune(options: EventsOptions, webhooks: () => Promise<readonly Webhook[]>, signal: AbortSignal): Promise<void> {
+  const { history, clock, log } = options;
+  for (let sinceMs = -Infinity; !signal.aborted;) {
     try {
-      while (!signal.aborted && (await history.events.prune(clock.now() - keptMs, pruneAtOnce)) === pruneAtOnce) continue;
+      await whileFull(signal, () => history.events.trim(mostOfTeam, pruneAtOnce));
+      if (clock.now() - sinceMs >= pruneEveryMs) {
+        sinceMs = clock.now();
+        await whileFull(signal, () => history.events.prune(sinceMs - keptMs, pruneAtOnce));
+        await tidyDeliveries(options, webhooks);
+      }
     } catch (error) {
       log.warn({ error }, "old events could not be forgotten");
     }
-    await sleep(clock, pruneEveryMs, signal).catch(() => {});
+    await sleep(clock, trimEveryMs, signal).catch(() => {});
+  }
+}
+
+/** A step that is full is not the last one. Others run in between: SQLite works in this thread. */
+async function whileFull(signal: AbortSignal, step: () => Promise<number>): Promise<void> {
+  while (!signal.aborted && (await step()) >= pruneAtOnce) await setImmediate();
+}
+
+/** What a process left that died in between: deliveries of a webhook that is gone, and those that wait for one that is gone. */
+async function tidyDeliveries({ history: { events } }: EventsOptions, webhooks: () => Promise<readonly Webhook[]>): Promise<void> {
+  const stored = await events.webhooks();
+  // After the deliveries: one that was made meanwhile is in the list.
+  const known = new Set((await webhooks()).map(({ id }) => id));
+  for (const id of stored) {
+    await (known.has(id) ? events.repair(id) : events.dropWebhook(id));
+    await setImmediate();
   }
 }

@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { prometheusMetrics } from "#lib/metrics.ts";
 import { podCondition, poolOf } from "#model/claimed-pod.ts";
-import { annotationKeys } from "#model/keys.ts";
+import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { SandboxEnvs } from "#model/sandbox-env.ts";
+import { SandboxPools } from "#model/sandbox-pool.ts";
 import { clusterCapacity } from "#plugins/capacity.ts";
 import type { PluginChain } from "#plugins/plugin.ts";
 import { openPluginChain } from "#plugins/plugin-chain.ts";
@@ -207,6 +208,29 @@ describe("the stock", () => {
     expect((await world.scene.told()).join("\n")).toContain("AutoscalerScaleUp (1): from 2 to ");
   });
 
+  test.each([
+    ["come back at once", true, [1, 15]],
+    ["stay in use", false, [30, 60]],
+  ] as const)("of pods that %s, the spare is for as many as are out together", async (_, comesBack, [least, most]) => {
+    await using scaling = await scalingScene();
+    const { world } = scaling;
+    await scaling.createEnv([{ name: "py", replicas: 40 }], demand);
+    for (let round = 0; round < 4; round++) {
+      const isIdle = (pod: Pod) =>
+        pod.metadata.labels?.[labelKeys.sandboxPhase] === "idle" && podCondition(pod, "Ready")?.status === "True";
+      const idle = (await world.scene.pods()).filter(isIdle).slice(0, 10);
+      const claimed = await Promise.all(idle.map((pod, index) => world.scene.claim(pod, `i${round}-${index}`)));
+      await world.quiet();
+      const labels = { [labelKeys.sandboxPhase]: "idle", [labelKeys.sandboxId]: null };
+      if (comesBack) for (const pod of claimed) await world.scene.changePod(pod, { labels });
+      await world.quiet();
+    }
+    await world.clock.step(second);
+    const spare = Number(/agentbox_autoscaler_spare\{.*\} (\d+)/.exec(await scaling.metric("agentbox_autoscaler_spare"))?.[1]);
+    expect(spare).toBeGreaterThanOrEqual(least);
+    expect(spare).toBeLessThanOrEqual(most);
+  });
+
   test("shrinks to its minimum after silence, and tells when it has begun and when it is done", async () => {
     await using scaling = await scalingScene();
     const { world } = scaling;
@@ -244,6 +268,40 @@ describe("the stock", () => {
     await world.scene.claim(two as Pod, "i2");
     await world.clock.step(second);
     expect((await world.scene.pool()).metadata.annotations?.[annotationKeys.lastSandboxCreateTime]).toBe(first);
+  });
+
+  test("a pool says since when it has no idle pod, when it last grew, and of which generation that was written", async () => {
+    await using scaling = await scalingScene();
+    const { world } = scaling;
+    await scaling.createEnv([{ name: "py", replicas: 1 }], {
+      scaleUpPolicy: { mode: "Default", idleThresholdSeconds: 5 },
+    });
+    const [pod] = await world.scene.pods();
+    await world.scene.claim(pod as Pod, "i1");
+    await world.clock.step(second);
+    const starved = (await world.scene.pool()).status?.autoscaling;
+    expect(starved).toMatchObject({ idleZeroSince: expect.any(String), observedGeneration: 1 });
+    expect(starved?.lastScaleUpTime).toBeUndefined();
+    await world.clock.step(20 * second);
+    await world.filled();
+    const { metadata, status } = await world.scene.pool();
+    expect(metadata.generation).toBe(2);
+    expect(status?.autoscaling).toMatchObject({ lastScaleUpTime: expect.any(String), observedGeneration: 2 });
+    expect(status?.autoscaling?.idleZeroSince).toBeUndefined();
+  });
+
+  test.each([
+    ["grows, where the pool says that a request came lately", 0, 1],
+    ["does not grow, where the pool says that the latest request came long ago", 3600, 0],
+  ])("after a restart a group without an idle pod %s", async (_, seconds, replicas) => {
+    await using scaling = await scalingScene();
+    const { world } = scaling;
+    await scaling.createEnv([{ name: "py", replicas: 0 }], { scaleUpPolicy: { mode: "Default", idleThresholdSeconds: 5 } });
+    const time = new Date(world.clock.now() - seconds * second).toISOString();
+    const body = { metadata: { annotations: { [annotationKeys.lastSandboxCreateTime]: time } } };
+    await world.scene.client.patch(SandboxPools, world.scene.key("py"), { type: "merge", body });
+    await world.clock.step(20 * second);
+    expect(await scaling.replicas()).toEqual({ py: replicas });
   });
 
   test("W3: a change of the Env by a person between the decision and its write is not lost", async () => {

@@ -1,6 +1,6 @@
 /**
- * Sees creates and refill times in the changes of pods: an idle pod that is claimed is a create, whichever API process made it; a new pod
- * that becomes ready says how long pods take.
+ * Sees creates and refill times in the changes of pods: an idle pod that is claimed is a create, whichever API process made it, and one that
+ * is idle again has come back; a new pod that becomes ready says how long pods take.
  */
 import { envKeyOf, groupNameOf, membershipOf } from "#controllers/pool/env-membership.ts";
 import { formatKey } from "#kube/controller/key.ts";
@@ -20,14 +20,19 @@ const newMs = 5_000;
 /** Returns what ends it. */
 export function watchPods(tools: ScalingTools): () => void {
   const firstSeenMs = new Map<string, number>();
+  /** By pod that is out: when its request arrived, as the forecast has booked it. */
+  const arrivedAtMs = new Map<string, number>();
   const connection = tools.cache.pods.onChange((now, before) => {
+    const uid = (now ?? before)?.metadata.uid ?? "";
     if (now === undefined || now.metadata.deletionTimestamp !== undefined) {
-      firstSeenMs.delete((now ?? before)?.metadata.uid ?? "");
+      firstSeenMs.delete(uid);
+      arrivedAtMs.delete(uid);
       return;
     }
     const memory = memoryOf(tools, now);
     if (memory === undefined) return;
-    if (before !== undefined && isClaim(before, now)) noteCreate(tools, memory, now);
+    if (before !== undefined && isClaim(before, now)) arrivedAtMs.set(uid, noteCreate(tools, memory, now));
+    noteReturn(memory, arrivedAtMs, now);
     if (before === undefined) noteNew(tools, firstSeenMs, now);
     noteReady(tools, memory, firstSeenMs, now);
   });
@@ -43,7 +48,7 @@ function noteReady({ clock }: ScalingTools, memory: GroupMemory, firstSeenMs: Ma
   const sinceMs = firstSeenMs.get(uid);
   if (sinceMs === undefined || !isReady(pod)) return;
   firstSeenMs.delete(uid);
-  memory.refill.took(clock.now() - sinceMs);
+  memory.refill.took(clock.now() - sinceMs, sinceMs);
 }
 
 /** Pools of Envs with an enabled group only. */
@@ -60,9 +65,18 @@ export function poolOfPod({ pools }: Pick<ScalingTools["cache"], "pools">, pod: 
   return name === undefined ? undefined : pools.objects.get({ namespace: pod.metadata.namespace, name });
 }
 
-function noteCreate({ clock }: ScalingTools, memory: GroupMemory, pod: Pod): void {
-  memory.arrivals.arrived(clock.now());
+/** Returns when the arrival is booked. */
+function noteCreate({ clock }: ScalingTools, memory: GroupMemory, pod: Pod): number {
   memory.createdAtMs.set(formatKey({ namespace: pod.metadata.namespace, name: poolOf(pod) ?? "" }), clock.now());
+  return memory.arrivals.arrived(clock.now());
+}
+
+function noteReturn(memory: GroupMemory, arrivedAtMs: Map<string, number>, pod: Pod): void {
+  const uid = pod.metadata.uid ?? "";
+  const atMs = arrivedAtMs.get(uid);
+  if (atMs === undefined || slotOf(pod) !== "idle") return;
+  arrivedAtMs.delete(uid);
+  memory.arrivals.returned(atMs);
 }
 
 function isClaim(before: Pod, now: Pod): boolean {

@@ -4,7 +4,7 @@ import { type Change, followChanges } from "#client/changes.ts";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { liveSandboxStatuses } from "#model/sandbox-record.ts";
 import { api, http } from "../api.ts";
-import { sessionEnded } from "../session.ts";
+import { sessionEnded } from "../session/session.ts";
 import { applyChanges, type Known, knownOf, nothingKnown } from "./apply-changes.ts";
 
 export const known = signal<Known>(nothingKnown);

@@ -7,7 +7,7 @@ import { Empty } from "../parts/empty.tsx";
 import { Link } from "../parts/link.tsx";
 import { type LoadPage, usePages } from "../parts/use-pages.ts";
 import { hrefOf, place, setQuery } from "../route.ts";
-import { signedIn } from "../session.ts";
+import { signedIn } from "../session/session.ts";
 import { auditQuery } from "./audit-query.ts";
 
 export function AuditPage() {

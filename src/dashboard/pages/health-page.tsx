@@ -5,7 +5,7 @@ import { Link } from "../parts/link.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { hrefOf } from "../route.ts";
-import { signedIn } from "../session.ts";
+import { signedIn } from "../session/session.ts";
 
 export function HealthPage() {
   const ready = useLoaded(async (signal) => await api.health.ready(signal), { of: [], everyMs: 5000 });

@@ -6,7 +6,7 @@ import { Ago } from "../parts/ago.tsx";
 import { ConfirmDialog, Dialog } from "../parts/dialog.tsx";
 import { attempt, tell } from "../parts/toasts.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
-import { signedIn } from "../session.ts";
+import { signedIn } from "../session/session.ts";
 
 export function KeyList() {
   const { value, error, reload } = useLoaded(() => api.keys.list(), { of: [], everyMs: 15_000 });

@@ -8,7 +8,7 @@ import { Lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { tell } from "../parts/toasts.tsx";
 import { hrefOf } from "../route.ts";
-import { signedIn } from "../session.ts";
+import { signedIn } from "../session/session.ts";
 import { curlSnippet, type Language, languages, pythonSnippet, typescriptSnippet } from "./playground-code.ts";
 
 interface Run {

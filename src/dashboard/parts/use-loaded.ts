@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isClientError } from "#client/client-error.ts";
 import { messageOf } from "../api.ts";
-import { sessionEnded } from "../session.ts";
+import { sessionEnded } from "../session/session.ts";
 
 export interface Loaded<Value> {
   readonly value: Value | undefined;

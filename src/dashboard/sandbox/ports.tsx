@@ -3,7 +3,7 @@ import type { Sandbox } from "#client/sandbox-types.ts";
 import { api } from "../api.ts";
 import { Empty } from "../parts/empty.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
-import { signedIn } from "../session.ts";
+import { signedIn } from "../session/session.ts";
 import { listeningPorts } from "./listening-ports.ts";
 
 const command = ["sh", "-c", "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null"];

@@ -27,7 +27,7 @@ export interface SwerexDeps {
   readonly clock: Clock;
   /** Where the helper is. */
   readonly helper: string;
-  /** Whom sessions and commands run as; root if the image has no such user. */
+  /** The user that sessions and commands run as; root if the image has no such user. */
   readonly user: string;
 }
 

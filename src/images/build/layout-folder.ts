@@ -15,10 +15,10 @@ const readSize = 256 * 1024;
 const compressedFolder = "compressed";
 
 export class LayoutFolder {
-  readonly #folder: string;
+  readonly folder: string;
 
   private constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
   }
 
   static async open(folder: string): Promise<LayoutFolder> {
@@ -30,7 +30,7 @@ export class LayoutFolder {
 
   /** For content that comes bit by bit. */
   write(): Promise<BlobWriter> {
-    return BlobWriter.open(this.#draft(), (draft, digest) => rename(draft, join(this.#folder, blobName(digest))));
+    return BlobWriter.open(this.#draft(), (draft, digest) => rename(draft, join(this.folder, blobName(digest))));
   }
 
   async put(content: Buffer): Promise<Digest> {
@@ -42,17 +42,17 @@ export class LayoutFolder {
   /** A blob's content; the receiver checks it. */
   async *read(digest: Digest): AsyncGenerator<Buffer, void> {
     try {
-      const content: AsyncIterable<Buffer> = createReadStream(join(this.#folder, blobName(digest)), { highWaterMark: readSize });
+      const content: AsyncIterable<Buffer> = createReadStream(join(this.folder, blobName(digest)), { highWaterMark: readSize });
       yield* content;
     } catch (error) {
-      throw new ImageError("storage", `${digest} cannot be read from ${this.#folder}: ${(error as Error).message}`, { cause: error });
+      throw new ImageError("storage", `${digest} cannot be read from ${this.folder}: ${(error as Error).message}`, { cause: error });
     }
   }
 
   /** The blob that an archive with this digest was compressed to; undefined if none was, or it is gone. */
   async compressed(diffId: Digest): Promise<{ readonly digest: Digest; readonly size: number } | undefined> {
-    const digest = await readFile(join(this.#folder, compressedFolder, hexOf(diffId)), "utf8").catch(() => "");
-    const found = isDigest(digest) ? await stat(join(this.#folder, blobName(digest))).catch(() => undefined) : undefined;
+    const digest = await readFile(join(this.folder, compressedFolder, hexOf(diffId)), "utf8").catch(() => "");
+    const found = isDigest(digest) ? await stat(join(this.folder, blobName(digest))).catch(() => undefined) : undefined;
     return found === undefined || !isDigest(digest) ? undefined : { digest, size: found.size };
   }
 
@@ -63,13 +63,21 @@ export class LayoutFolder {
   /** Gives an image a name, under which other tools find it in the layout; whatever had it before has none then. */
   async name(name: string, manifest: Descriptor): Promise<void> {
     const others = (await this.#named()).filter(({ annotations }) => annotations?.[refNameAnnotation] !== name);
-    const manifests = [...others, { ...manifest, annotations: { [refNameAnnotation]: name } }];
-    await this.#write(indexFile, JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.index, manifests }));
+    await this.#index([...others, { ...manifest, annotations: { [refNameAnnotation]: name } }]);
+  }
+
+  /** The image becomes the only one that has a name: what reads the whole layout finds no other. */
+  nameOnly(name: string, manifest: Descriptor): Promise<void> {
+    return this.#index([{ ...manifest, annotations: { [refNameAnnotation]: name } }]);
+  }
+
+  #index(manifests: readonly Descriptor[]): Promise<void> {
+    return this.#write(indexFile, JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.index, manifests }));
   }
 
   async #named(): Promise<readonly Descriptor[]> {
-    const text = await readFile(join(this.#folder, indexFile)).catch(() => undefined);
-    const index = text === undefined ? undefined : parseManifest(text, join(this.#folder, indexFile));
+    const text = await readFile(join(this.folder, indexFile)).catch(() => undefined);
+    const index = text === undefined ? undefined : parseManifest(text, join(this.folder, indexFile));
     return index?.kind === "index" ? index.manifests : [];
   }
 
@@ -77,10 +85,10 @@ export class LayoutFolder {
   async #write(name: string, content: Buffer | string): Promise<void> {
     const draft = this.#draft();
     await writeFile(draft, content);
-    await rename(draft, join(this.#folder, name));
+    await rename(draft, join(this.folder, name));
   }
 
   #draft(): string {
-    return join(this.#folder, `draft-${randomBytes(8).toString("hex")}`);
+    return join(this.folder, `draft-${randomBytes(8).toString("hex")}`);
   }
 }

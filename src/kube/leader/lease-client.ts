@@ -1,4 +1,4 @@
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
 import { abortable, ChildAbort } from "#lib/abortable.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
@@ -28,12 +28,7 @@ export class LeaseClient {
   }
 
   async read(signal?: AbortSignal): Promise<Lease | undefined> {
-    try {
-      return await this.#call((callSignal) => this.#client.get(Leases, this.#key, { signal: callSignal }), signal);
-    } catch (error) {
-      if (isApiError(error, "NotFound")) return undefined;
-      throw error;
-    }
+    return ifFound(this.#call((callSignal) => this.#client.get(Leases, this.#key, { signal: callSignal }), signal));
   }
 
   /** Creates the lease, or replaces exactly the version that `lease` was made from. */

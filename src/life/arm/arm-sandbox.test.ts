@@ -6,7 +6,7 @@ import { volumeWish } from "#model/volume-mounts.ts";
 import { annotationKeys, podConditionReasons, podConditions } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import { addressOf, ann, type ClaimScene } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { refusal } from "../../../test/world/refusal.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { addressOf } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { waysToClaim } from "../../../test/world/meddled-writes.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { deleteArmedIdle } from "./boot-ids.ts";

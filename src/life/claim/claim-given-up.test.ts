@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { refusal } from "../../../test/world/refusal.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 

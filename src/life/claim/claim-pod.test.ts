@@ -5,7 +5,7 @@ import { annotationKeys, finalizers } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { digestOf } from "../../../test/world/pool-pods.ts";
 import { meddled, waysToClaim } from "../../../test/world/meddled-writes.ts";
 import { refusal } from "../../../test/world/refusal.ts";

@@ -2,7 +2,7 @@
  * Ends what a create has claimed and cannot use, and tries until the end is written or this process ends. A process that dies before leaves
  * a claimed pod whose daemon is not armed: the loop of timeouts finds it.
  */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound } from "#kube/api-error.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { abortable, ChildAbort } from "#lib/abortable.ts";
@@ -63,14 +63,7 @@ async function answered({ clock, abandoned }: EndClaimedDeps, writing: Promise<P
 
 /** The pod by the server's word; undefined when it is gone, or when this process ends first. */
 async function podByServer(deps: EndClaimedDeps, pod: Pod): Promise<Pod | undefined> {
-  return untilDone(deps, undefined, async () => {
-    try {
-      return await deps.cache.readPod(deps.client, keyOf(pod), deps.abandoned);
-    } catch (error) {
-      if (isApiError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  });
+  return untilDone(deps, undefined, () => ifFound(deps.cache.readPod(deps.client, keyOf(pod), deps.abandoned)));
 }
 
 async function untilDone<T>(deps: EndClaimedDeps, sandboxId: string | undefined, work: () => Promise<T>): Promise<T | undefined> {

@@ -4,7 +4,7 @@ import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { Leases } from "#model/core-kinds.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
-import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../../test/world/embedded-scenes.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { settleMs } from "./settle-claim.ts";
 

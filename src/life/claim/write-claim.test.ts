@@ -9,7 +9,7 @@ import { Leases, Namespaces } from "#model/core-kinds.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { type Claim, type ClaimPlan, planClaim } from "./plan-claim.ts";
-import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../../test/world/embedded-scenes.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { WatchedClient } from "../../../test/world/watched-client.ts";

@@ -7,7 +7,7 @@ import { Leases } from "#model/core-kinds.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import { planClaim } from "#life/claim/plan-claim.ts";
-import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../../test/world/embedded-scenes.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { recordedLog } from "../../../test/world/recorded-log.ts";
 import { deleteRecorded } from "./end-of-pod.ts";

@@ -38,7 +38,7 @@ export async function finishDeleted(deps: PodDeps, pod: Pod, signal: AbortSignal
   await deps.logs?.keep(settled);
   if (!(await removeProtection(deps, settled, signal)) || record === undefined) return;
   deps.observer.ended(record);
-  // One that was released before has been told of then.
+  // A sandbox that had ended before was reported then.
   if (record.status === "Failed" && sandboxPhaseOf(pod) !== "stopping") tellFailed(deps.events, pod, record);
   deps.events.forget(pod.metadata.uid ?? "");
 }

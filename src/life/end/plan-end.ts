@@ -14,7 +14,7 @@ import { podPatch } from "#sandbox/pod-patch.ts";
 import type { Fate } from "#life/recycle/plan-fate.ts";
 import { specImages } from "#sandbox/sandbox-base.ts";
 
-export interface Release {
+export interface SandboxEnd {
   /** The sandbox that is to end. A pod that carries another one by now is not touched. */
   readonly sandboxId: string;
   /** Left out: Completed for a sandbox that was running, Canceled for one that was not. */
@@ -58,15 +58,15 @@ const operationalKeys: readonly string[] = [
   annotationKeys.sandboxStatusDetail,
 ];
 
-export function planEnd(pod: Pod, release: Release, now: number): EndPlan {
+export function planEnd(pod: Pod, end: SandboxEnd, now: number): EndPlan {
   const phase = sandboxPhaseOf(pod);
-  if (sandboxIdOf(pod) !== release.sandboxId) return refused("other-sandbox", `the pod does not carry sandbox ${release.sandboxId}`);
+  if (sandboxIdOf(pod) !== end.sandboxId) return refused("other-sandbox", `the pod does not carry sandbox ${end.sandboxId}`);
   if (phase === "stopping") return { kind: "already-ended" };
   if (phase !== "starting" && phase !== "running") return unexpected(phase, "starting or running");
-  if (release.expectedPhase !== undefined && phase !== release.expectedPhase) return unexpected(phase, release.expectedPhase);
-  const annotations = stopAnnotations(pod, phase, release, now);
-  if (release.fate.kind === "delete") return deleted(pod, annotations, now);
-  return release.rests === true ? rested(pod, annotations, now) : recycled(pod, release.fate.images, annotations, now);
+  if (end.expectedPhase !== undefined && phase !== end.expectedPhase) return unexpected(phase, end.expectedPhase);
+  const annotations = stopAnnotations(pod, phase, end, now);
+  if (end.fate.kind === "delete") return deleted(pod, annotations, now);
+  return end.rests === true ? rested(pod, annotations, now) : recycled(pod, end.fate.images, annotations, now);
 }
 
 function recycled(pod: Pod, containerImages: Readonly<Record<string, string>>, annotations: Annotations, now: number): EndPlan {
@@ -96,23 +96,23 @@ function deleted(pod: Pod, annotations: Annotations, now: number): EndPlan {
 
 type Annotations = Readonly<Record<string, string>>;
 
-function stopAnnotations(pod: Pod, phase: "starting" | "running", release: Release, now: number): Annotations {
-  const { failureReason, failureMessage, exitCode } = release;
+function stopAnnotations(pod: Pod, phase: "starting" | "running", end: SandboxEnd, now: number): Annotations {
+  const { failureReason, failureMessage, exitCode } = end;
   const containerId = pod.status?.containerStatuses?.find(({ name }) => name === pod.spec.containers[0]?.name)?.containerID;
   return {
-    [annotationKeys.stopReason]: release.stopReason ?? (phase === "running" ? "Completed" : "Canceled"),
-    [annotationKeys.terminatedAt]: formatTime(release.terminatedAtMs ?? now),
+    [annotationKeys.stopReason]: end.stopReason ?? (phase === "running" ? "Completed" : "Canceled"),
+    [annotationKeys.terminatedAt]: formatTime(end.terminatedAtMs ?? now),
     ...(failureReason === undefined ? {} : { [annotationKeys.failureReason]: failureReason }),
     ...(failureMessage === undefined ? {} : { [annotationKeys.failureMessage]: failureMessage.slice(0, maxMessageLength) }),
     ...(exitCode === undefined ? {} : { [annotationKeys.exitCode]: String(exitCode) }),
     [annotationKeys.runningImages]: JSON.stringify(specImages(pod)),
     ...(containerId === undefined || containerId === "" ? {} : { [annotationKeys.containerId]: containerId }),
-    ...deepPausedIn(pod, release),
+    ...deepPausedIn(pod, end),
   };
 }
 
 /** A sandbox that did not get through its resume is in its checkpoint as before. Only its owner ends it, who gives no reason. */
-function deepPausedIn(pod: Pod, { deepPaused, stopReason }: Release): Annotations {
+function deepPausedIn(pod: Pod, { deepPaused, stopReason }: SandboxEnd): Annotations {
   const checkpoint = deepPaused ?? (stopReason === undefined ? undefined : resumedFrom(pod));
   return checkpoint === undefined ? {} : { [annotationKeys.deepPaused]: checkpoint };
 }

@@ -3,7 +3,7 @@ import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import type { Activity } from "#sandbox/end.ts";
-import { embeddedPodScene } from "../../../test/world/embedded-pod-scene.ts";
+import { embeddedPodScene } from "../../../test/world/embedded-scenes.ts";
 import { image, type PodScene } from "../../../test/world/pod-scene.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 import { SimulatedProcess } from "../../../test/world/simulated-process.ts";
@@ -254,7 +254,7 @@ describe("idle timeout and end time", () => {
     const later = new Date(clock.now() + 60_000).toISOString();
     const digests = {
       resolve: async (name: string) => {
-        // The owner is faster than the release that was already decided.
+        // The owner is faster than the end that was already decided.
         await scene.client.patch(Pods, scene.key, {
           type: "merge",
           body: { metadata: { annotations: { [annotationKeys.endTime]: later } } },

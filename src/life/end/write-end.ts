@@ -2,14 +2,14 @@
  * Ends a sandbox with one conditional write, for an API process or a loop. The plan is `plan-end.ts`; here it is sent, and decided anew
  * when the pod has changed meanwhile. What becomes of the pod is decided in `life/recycle`.
  */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
 import { isResting } from "#model/claimed-pod.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { ContainerImages } from "#sandbox/images/images.ts";
-import { planEnd, type Release } from "./plan-end.ts";
+import { planEnd, type SandboxEnd } from "./plan-end.ts";
 import { planRecycleStart } from "#life/recycle/plan-recycle-start.ts";
 import { type FateDeps, fateOfPod } from "#life/recycle/fate-of-pod.ts";
 import { patchPodAsSeen } from "#life/patch-pod.ts";
@@ -32,7 +32,7 @@ export type EndOutcome =
 /** A pod changes only a few times in its life, so so many lost races mean a different problem. */
 const maxTries = 8;
 
-export interface WantedEnd extends Omit<Release, "fate"> {
+export interface WantedEnd extends Omit<SandboxEnd, "fate"> {
   /**
    * Only in exactly the state that was seen. For callers that end a sandbox because of that state: its owner may have given it more time since.
    */
@@ -42,50 +42,37 @@ export interface WantedEnd extends Omit<Release, "fate"> {
 export async function endSandbox(
   deps: EndDeps,
   seen: Pod,
-  { asSeen = false, ...release }: WantedEnd,
+  { asSeen = false, ...end }: WantedEnd,
   signal: AbortSignal,
 ): Promise<EndOutcome> {
   let pod = seen;
   for (let attempt = 1; ; attempt++) {
     const { namespace, name = "" } = pod.metadata;
     try {
-      return await endAsSeen(deps, pod, release, signal);
+      return await endAsSeen(deps, pod, end, signal);
     } catch (error) {
       if (!isLostRace(error)) throw error;
       if (asSeen) return { kind: "not-there", why: `pod ${name} is no longer as it was seen` };
       if (attempt === maxTries) throw error;
     }
-    const now = await current(deps, { namespace, name }, signal);
+    const now = await ifFound(deps.cache.readPod(deps.client, { namespace, name }, signal));
     if (now === undefined) return { kind: "not-there", why: `pod ${name} is gone` };
     pod = now;
   }
 }
 
 /** Throws what a lost race is told by. */
-async function endAsSeen(deps: EndDeps, pod: Pod, release: Omit<Release, "fate">, signal: AbortSignal): Promise<EndOutcome> {
+async function endAsSeen(deps: EndDeps, pod: Pod, end: Omit<SandboxEnd, "fate">, signal: AbortSignal): Promise<EndOutcome> {
   const fate = await fateOfPod(deps, pod, signal);
   using rest = fate.kind === "recycle" ? deps.resting?.decide(pod) : undefined;
-  const plan = planEnd(pod, { ...release, fate, rests: rest?.rests === true }, deps.clock.now());
+  const plan = planEnd(pod, { ...end, fate, rests: rest?.rests === true }, deps.clock.now());
   if (plan.kind === "already-ended") return plan;
   if (plan.kind === "refused") return { kind: "not-there", why: plan.message };
   const { namespace, name = "" } = pod.metadata;
-  const released = await deps.client.patch(Pods, { namespace, name }, plan.patch, { signal });
-  deps.cache.pods.remember(released);
-  if (isResting(released) && fate.kind === "recycle") await endProcessesOrRecycle(deps, released, release.sandboxId, fate.images);
-  return { kind: "ended", pod: released };
-}
-
-async function current(
-  { client, cache }: EndDeps,
-  key: { readonly namespace?: string | undefined; readonly name: string },
-  signal: AbortSignal,
-): Promise<Pod | undefined> {
-  try {
-    return await cache.readPod(client, key, signal);
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  const ended = await deps.client.patch(Pods, { namespace, name }, plan.patch, { signal });
+  deps.cache.pods.remember(ended);
+  if (isResting(ended) && fate.kind === "recycle") await endProcessesOrRecycle(deps, ended, end.sandboxId, fate.images);
+  return { kind: "ended", pod: ended };
 }
 
 /**
@@ -99,6 +86,7 @@ async function endProcessesOrRecycle(deps: EndDeps, pod: Pod, sandboxId: string,
   try {
     await patchPodAsSeen(deps, pod, patch);
   } catch (error) {
-    deps.log.warn({ sandboxId, pod: pod.metadata.name, error }, "an ended sandbox could not be retired, nor its container exchanged");
+    const message = "the daemon of an ended sandbox did not end its processes, and its container could not be exchanged";
+    deps.log.warn({ sandboxId, pod: pod.metadata.name, error }, message);
   }
 }

@@ -3,7 +3,7 @@ import { annotationKeys, type SandboxPhase, sandboxStopReasons } from "#model/ke
 import type { Pod } from "#model/pod.ts";
 import { isTerminalStatus } from "#model/sandbox-record.ts";
 import { aContainerStatus, aPoolPod, digestOf, nodeCatchesUp, patched, pinned, type PoolPodShape } from "../../../test/world/pool-pods.ts";
-import { planEnd, type Release } from "#life/end/plan-end.ts";
+import { planEnd, type SandboxEnd } from "#life/end/plan-end.ts";
 import { captureStopRecord } from "./plan-record.ts";
 
 const now = Date.parse("2026-01-01T12:00:05.000Z");
@@ -20,17 +20,17 @@ function aSandbox(shape: PoolPodShape = {}): Pod {
   });
 }
 
-function released(pod: Pod, more: Partial<Release> = {}): Pod {
+function ended(pod: Pod, more: Partial<SandboxEnd> = {}): Pod {
   const fate = { kind: "recycle", images: { main: pinned("idle", 1) } } as const;
   const plan = planEnd(pod, { sandboxId: "i1", fate, ...more }, now - 5000);
   if (plan.kind !== "patch") throw new Error(plan.kind);
   return patched(pod, plan.patch);
 }
 
-describe("the record of a released sandbox", () => {
+describe("the record of an ended sandbox", () => {
   test("says how, when and why it ended, with which exit code, and what ran", () => {
-    const release = { stopReason: "Failed", failureReason: "OOMKilled", failureMessage: "too big", exitCode: 137 } as const;
-    const pod = nodeCatchesUp(released(aSandbox(), release));
+    const end = { stopReason: "Failed", failureReason: "OOMKilled", failureMessage: "too big", exitCode: 137 } as const;
+    const pod = nodeCatchesUp(ended(aSandbox(), end));
     expect(captureStopRecord(pod, now)).toEqual({
       sandboxId: "i1",
       namespace: "ns",
@@ -55,19 +55,19 @@ describe("the record of a released sandbox", () => {
   });
 
   test.for(sandboxStopReasons)("has the stop reason %s as its status", (stopReason) => {
-    const record = captureStopRecord(released(aSandbox(), { stopReason }), now);
+    const record = captureStopRecord(ended(aSandbox(), { stopReason }), now);
     expect(record).toMatchObject({ status: stopReason, stopReason });
     expect(record !== undefined && isTerminalStatus(record.status)).toBe(true);
   });
 
   test("is the same whenever and by whomever it is taken", () => {
-    const pod = released(aSandbox());
+    const pod = ended(aSandbox());
     expect(captureStopRecord(pod, now + 60_000)).toEqual(captureStopRecord(pod, now));
     expect(captureStopRecord(nodeCatchesUp(pod), now)).toEqual(captureStopRecord(pod, now));
   });
 
   test("is the planned one when the pod is deleted on its way back", () => {
-    const pod = released(aSandbox());
+    const pod = ended(aSandbox());
     const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "2026-01-01T12:00:04Z" } };
     expect(captureStopRecord(going, now)).toEqual(captureStopRecord(pod, now));
   });

@@ -14,7 +14,7 @@ import { readableImages, type SandboxBase, sandboxBaseFromPod } from "#sandbox/s
 
 /**
  * The terminal record of a sandbox whose pod is being recycled, replaced, deleted, or has ended; undefined when the pod carries none.
- * How it ended is what the release wrote; a pod that ended without one failed its sandbox, whatever phase it was in (W9).
+ * How it ended is what the end wrote; a pod that ended without one failed its sandbox, whatever phase it was in (W9).
  */
 export function captureStopRecord(pod: Pod, now: number): SandboxRecord | undefined {
   const base = sandboxBaseFromPod(pod);

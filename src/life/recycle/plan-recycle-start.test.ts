@@ -23,7 +23,7 @@ function resting(pod = aSandbox()): Pod {
   return patched(pod, plan.patch);
 }
 
-function renewed(pod = resting()): Pod {
+function recycled(pod = resting()): Pod {
   const patch = planRecycleStart(pod, images, later);
   if (patch === undefined) throw new Error("not planned");
   return patched(pod, patch);
@@ -49,15 +49,15 @@ describe("a pod that rests", () => {
   });
 });
 
-describe("a renewal", () => {
+describe("the start of recycling", () => {
   test("exchanges the containers, and the time for that begins with it", () => {
-    const pod = renewed();
+    const pod = recycled();
     expect([sandboxPhaseOf(pod), isResting(pod), pod.spec.containers[0]?.image]).toEqual(["stopping", false, images.main]);
     expect(phaseSince(pod, "stopping")).toEqual({ kind: "in-phase", sinceMs: later });
   });
 
   test("leads to an idle pod without a trace of the sandbox, like an end without a rest", () => {
-    const done = nodeCatchesUp(renewed());
+    const done = nodeCatchesUp(recycled());
     const plan = planRecycle(done, { recorded: "i1" }, later + 1000);
     if (plan.kind !== "patch") throw new Error(plan.kind);
     const idle = patched(done, plan.patch);
@@ -67,7 +67,7 @@ describe("a renewal", () => {
 
   test("is of pods that rest alone", () => {
     expect(planRecycleStart(aSandbox(), images, later)).toBeUndefined();
-    expect(planRecycleStart(renewed(), images, later)).toBeUndefined();
+    expect(planRecycleStart(recycled(), images, later)).toBeUndefined();
     const going = resting();
     expect(
       planRecycleStart({ ...going, metadata: { ...going.metadata, deletionTimestamp: "2026-01-01T12:00:00Z" } }, images, later),

@@ -5,24 +5,24 @@ import { planRecycleStarts, type RecyclePace, type RecycleSituation, usualRecycl
 const pace: RecyclePace = { mostAtOnce: 8, atOnce: 3, besideClaimsMs: 1_000, claimedLatelyMs: 500 };
 
 function plan(situation: Partial<RecycleSituation>): readonly [number, number | undefined] {
-  const { renew, againInMs } = planRecycleStarts(
-    { resting: 10, wanted: 0, renewing: 0, isClaiming: false, sinceLastMs: Number.POSITIVE_INFINITY, ...situation },
+  const { start, againInMs } = planRecycleStarts(
+    { resting: 10, wanted: 0, recycling: 0, isClaiming: false, sinceLastMs: Number.POSITIVE_INFINITY, ...situation },
     pace,
   );
-  return [renew, againInMs];
+  return [start, againInMs];
 }
 
-describe("a node renews", () => {
+describe("a node recycles", () => {
   test.for([
     ["as many pods at a time as it does best, where nobody claims", {}, [3, undefined]],
     ["only as many as rest", { resting: 2 }, [2, undefined]],
-    ["one more for each that is done", { renewing: 2 }, [1, undefined]],
-    ["none where it has enough to do", { renewing: 5 }, [0, undefined]],
+    ["one more for each that is done", { recycling: 2 }, [1, undefined]],
+    ["none where it has enough to do", { recycling: 5 }, [0, undefined]],
     ["one beside claims", { isClaiming: true }, [1, 500]],
     ["the next one beside claims after a pause", { isClaiming: true, sinceLastMs: 700 }, [0, 300]],
-    ["none beside claims where it has enough to do", { isClaiming: true, renewing: 3 }, [0, 500]],
+    ["none beside claims where it has enough to do", { isClaiming: true, recycling: 3 }, [0, 500]],
     ["those of a pool that is short of pods, beside claims too", { isClaiming: true, wanted: 4, sinceLastMs: 0 }, [4, undefined]],
-    ["no more than a node can do at all, however short its pools are", { wanted: 10, renewing: 6 }, [2, undefined]],
+    ["no more than a node can do at all, however short its pools are", { wanted: 10, recycling: 6 }, [2, undefined]],
   ] as const)("%s", ([, situation, expected]) => {
     expect(plan(situation)).toEqual(expected);
   });
@@ -32,19 +32,19 @@ test("whatever happens, a node never has more to do than it can, and whoever res
   const situations = fc.record({
     resting: fc.nat(300),
     wanted: fc.nat(300),
-    renewing: fc.nat(30),
+    recycling: fc.nat(30),
     isClaiming: fc.boolean(),
     sinceLastMs: fc.nat(5_000),
   });
   fc.assert(
     fc.property(situations, (drawn) => {
       const situation = { ...drawn, wanted: Math.min(drawn.wanted, drawn.resting) };
-      const { renew, againInMs } = planRecycleStarts(situation, usualRecyclePace);
-      expect(renew).toBeGreaterThanOrEqual(0);
-      expect(renew).toBeLessThanOrEqual(situation.resting);
-      expect(renew === 0 || situation.renewing + renew <= usualRecyclePace.mostAtOnce).toBe(true);
-      // Nobody rests for ever: something begins, a renewal under way tells of its end, or a time is named.
-      expect(situation.resting === 0 || renew > 0 || situation.renewing > 0 || againInMs !== undefined).toBe(true);
+      const { start, againInMs } = planRecycleStarts(situation, usualRecyclePace);
+      expect(start).toBeGreaterThanOrEqual(0);
+      expect(start).toBeLessThanOrEqual(situation.resting);
+      expect(start === 0 || situation.recycling + start <= usualRecyclePace.mostAtOnce).toBe(true);
+      // No pod rests for ever: something begins, a recycling under way reports its end, or a time is named.
+      expect(situation.resting === 0 || start > 0 || situation.recycling > 0 || againInMs !== undefined).toBe(true);
     }),
   );
 });

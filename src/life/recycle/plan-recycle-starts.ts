@@ -9,10 +9,10 @@ export interface RecycleSituation {
   /** Those whose pool has hardly an idle pod left, or a waiting request. */
   readonly wanted: number;
   /** Pods whose containers are being exchanged. */
-  readonly renewing: number;
+  readonly recycling: number;
   /** Whether pods of the node were claimed a moment ago. */
   readonly isClaiming: boolean;
-  /** Since the last renewal of this node began. */
+  /** Since the last recycling on this node began. */
   readonly sinceLastMs: number;
 }
 
@@ -30,20 +30,20 @@ export interface RecyclePace {
 export const usualRecyclePace: RecyclePace = { mostAtOnce: 12, atOnce: 4, besideClaimsMs: 3_000, claimedLatelyMs: 500 };
 
 export interface RecycleStarts {
-  readonly renew: number;
+  readonly start: number;
   /** When to look again; undefined where a pod that changes tells of it. */
   readonly againInMs: number | undefined;
 }
 
 export function planRecycleStarts(
-  { resting, wanted, renewing, isClaiming, sinceLastMs }: RecycleSituation,
+  { resting, wanted, recycling, isClaiming, sinceLastMs }: RecycleSituation,
   pace: RecyclePace,
 ): RecycleStarts {
-  if (resting <= 0) return { renew: 0, againInMs: undefined };
-  if (wanted > 0) return { renew: Math.max(0, Math.min(wanted, pace.mostAtOnce - renewing)), againInMs: undefined };
-  const room = Math.max(0, pace.atOnce - renewing);
-  if (!isClaiming) return { renew: Math.min(resting, room), againInMs: undefined };
-  if (room === 0) return { renew: 0, againInMs: pace.claimedLatelyMs };
-  if (sinceLastMs < pace.besideClaimsMs) return { renew: 0, againInMs: Math.min(pace.claimedLatelyMs, pace.besideClaimsMs - sinceLastMs) };
-  return { renew: 1, againInMs: Math.min(pace.claimedLatelyMs, pace.besideClaimsMs) };
+  if (resting <= 0) return { start: 0, againInMs: undefined };
+  if (wanted > 0) return { start: Math.max(0, Math.min(wanted, pace.mostAtOnce - recycling)), againInMs: undefined };
+  const room = Math.max(0, pace.atOnce - recycling);
+  if (!isClaiming) return { start: Math.min(resting, room), againInMs: undefined };
+  if (room === 0) return { start: 0, againInMs: pace.claimedLatelyMs };
+  if (sinceLastMs < pace.besideClaimsMs) return { start: 0, againInMs: Math.min(pace.claimedLatelyMs, pace.besideClaimsMs - sinceLastMs) };
+  return { start: 1, againInMs: Math.min(pace.claimedLatelyMs, pace.besideClaimsMs) };
 }

@@ -63,6 +63,7 @@ describe("the end of a recycling", () => {
       [annotationKeys.templateName]: "base",
       [annotationKeys.templateVersion]: "v1.0.0",
       [annotationKeys.templateHash]: "abc",
+      [annotationKeys.runtimeChecks]: "[]",
       [annotationKeys.recyclePolicy]: "Always",
       [annotationKeys.maxUses]: "9",
     };

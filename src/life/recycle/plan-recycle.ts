@@ -41,6 +41,7 @@ const keptAnnotations: ReadonlySet<string> = new Set([
   annotationKeys.recyclePolicy,
   annotationKeys.maxUses,
   annotationKeys.runEntrypoint,
+  annotationKeys.runtimeChecks,
   annotationKeys.replicaQuota,
 ]);
 

@@ -1,4 +1,4 @@
-/** Ends of many sandboxes at once, and the renewal of their pods: claims and controllers together, on one node. */
+/** Ends of many sandboxes at once, and the recycling of their pods: claims and controllers together, on one node. */
 import { expect, test } from "vitest";
 import { isResting, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { podConditions } from "#model/keys.ts";
@@ -6,7 +6,7 @@ import type { JsonObject } from "#model/meta.ts";
 import { type Pod, type PodCondition, Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, ann, type ClaimProcess, type ClaimScene } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { meddled } from "../../../test/world/meddled-writes.ts";
 import type { SteppedClock } from "../../../test/world/stepped-clock.ts";
 import { usualRecyclePace } from "./plan-recycle-starts.ts";
@@ -25,19 +25,19 @@ function isRetired(scene: ClaimScene, pod: Pod): boolean {
   return scene.daemons.at(addressOf(numberOf(pod)))?.isRetired === true;
 }
 
-function isRenewing(pod: Pod): boolean {
+function isRecycling(pod: Pod): boolean {
   return sandboxPhaseOf(pod) === "stopping" && !isResting(pod);
 }
 
 /** The node brings up what it was told to exchange. Says how many that were. */
 async function nodeWorks(scene: ClaimScene, clock: SteppedClock): Promise<number> {
-  const renewing = (await scene.pods()).filter(isRenewing);
-  for (const pod of renewing) {
+  const recycling = (await scene.pods()).filter(isRecycling);
+  for (const pod of recycling) {
     await scene.nodeStarts(numberOf(pod));
     await scene.nodeReports(numberOf(pod));
   }
   await clock.step(1_000);
-  return renewing.length;
+  return recycling.length;
 }
 
 test("of many sandboxes that end at once two pods get new containers at once; the others rest, and nothing of their sandboxes runs", async () => {
@@ -48,7 +48,7 @@ test("of many sandboxes that end at once two pods get new containers at once; th
   await Promise.all(ids.map((id) => process.claims.end(ann, id)));
   const pods = await scene.pods();
   expect(pods.map(sandboxPhaseOf)).toEqual(Array(many).fill("stopping"));
-  expect(pods.filter(isRenewing)).toHaveLength(2);
+  expect(pods.filter(isRecycling)).toHaveLength(2);
   expect(pods.filter(isResting).map((pod) => isRetired(scene, pod))).toEqual(Array(many - 2).fill(true));
 });
 
@@ -59,7 +59,7 @@ test("a sandbox whose daemon cannot end it loses its container at once, however 
   const ids = await createAll(process, 4);
   scene.daemons.fail("retire", "refused", "unreachable", "unreachable");
   for (const id of ids) await process.claims.end(ann, id);
-  expect((await scene.pods()).filter(isRenewing)).toHaveLength(4);
+  expect((await scene.pods()).filter(isRecycling)).toHaveLength(4);
 });
 
 test("an order to end a sandbox whose answer is lost is given once more before its container goes", async () => {
@@ -72,7 +72,7 @@ test("an order to end a sandbox whose answer is lost is given once more before i
   expect((await scene.pods()).filter(isResting)).toHaveLength(2);
 });
 
-test("pods that rest are renewed a few at a time, until all of them wait for the next sandbox", async () => {
+test("pods that rest are recycled a few at a time, until all of them wait for the next sandbox", async () => {
   await using world = await embeddedClaimScene({ pods: many });
   const { scene, clock } = world;
   const process = await scene.process();
@@ -120,11 +120,11 @@ test("the word of a node that has frozen what rests is enough: its daemon, which
   scene.daemons.fail("retire", ...Array<"unreachable">(100).fill("unreachable"));
   scene.startControllers(await scene.process());
   await clock.step(10_000);
-  // The node brings nothing up, so only as many are renewed as it is given at once.
+  // The node brings nothing up, so only as many are recycled as it is given at once.
   expect((await scene.pods()).filter(isResting)).toHaveLength(4);
 });
 
-test("a pod that its node cannot freeze is renewed at once, whatever its daemon says", async () => {
+test("a pod that its node cannot freeze is recycled at once, whatever its daemon says", async () => {
   await using world = await embeddedClaimScene({ pods: 12 });
   const { scene, clock } = world;
   const resting = await restingPods(scene, 8);
@@ -148,7 +148,7 @@ async function reportsRest(scene: ClaimScene, pod: Pod, answer: { readonly statu
   await scene.client.patch(Pods, { namespace, name }, { type: "merge", body }, { subresource: "status" });
 }
 
-test("a pod that became outdated while it rested is replaced instead of renewed", async () => {
+test("a pod that became outdated while it rested is replaced instead of recycled", async () => {
   await using world = await embeddedClaimScene({ pods: many });
   const { scene, clock } = world;
   const process = await scene.process();

@@ -10,7 +10,7 @@ import { type Controller, type ControllerDeps, type ControllerOptions, startCont
 import type { Key } from "#kube/controller/key.ts";
 import { changesOf, type Source } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
-import { podsByPoolAndSlot, podsByRenewal, poolValue, readyIdlePods, renewalValue, slotOf, slotValue } from "#read-model/indexes.ts";
+import { podsByPoolAndSlot, podsByRecycling, poolValue, readyIdlePods, recyclingValue, slotOf, slotValue } from "#read-model/indexes.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
 import { deletePodAsSeen } from "#life/delete-pod.ts";
 import { fateOfPod } from "./fate-of-pod.ts";
@@ -38,13 +38,13 @@ interface RecycleTools extends RecycleDeps {
   readonly memory: RestMemory;
 }
 
-/** The process that wrote the end has retired the daemon by then, or has died. */
+/** By then the process that wrote the end has ended the processes of the sandbox, or has died. */
 const trustMs = 5_000;
 /** A pool with fewer of its pods idle than this share is short of them. */
 const leastIdleShare = 0.1;
 
 export async function reconcileNode(deps: RecycleTools, { name: node }: Key, signal: AbortSignal): Promise<Requeue> {
-  const resting = deps.cache.pods.objects.lookup(podsByRenewal, renewalValue(node, "resting")).toArray();
+  const resting = deps.cache.pods.objects.lookup(podsByRecycling, recyclingValue(node, "resting")).toArray();
   if (resting.length === 0) return undefined;
   const doubtful = await recycleDoubtful(deps, resting, signal);
   const left = resting.filter((pod) => !doubtful.has(pod));
@@ -60,14 +60,14 @@ export async function reconcileNode(deps: RecycleTools, { name: node }: Key, sig
     {
       resting: left.length,
       wanted: wanted.length,
-      renewing: deps.cache.pods.objects.count(podsByRenewal, renewalValue(node, "renewing")),
+      recycling: deps.cache.pods.objects.count(podsByRecycling, recyclingValue(node, "recycling")),
       isClaiming: deps.memory.sinceClaim(node) < pace.claimedLatelyMs,
-      sinceLastMs: deps.memory.sinceRenewal(node),
+      sinceLastMs: deps.memory.sinceRecycling(node),
     },
     pace,
   );
   const first = wanted.length > 0 ? wanted : left;
-  await Promise.all(first.slice(0, plan.renew).map((pod) => renew(deps, pod, signal)));
+  await Promise.all(first.slice(0, plan.start).map((pod) => startRecycling(deps, pod, signal)));
   return { afterMs: plan.againInMs ?? trustMs };
 }
 
@@ -83,23 +83,23 @@ async function recycleDoubtful(deps: RecycleTools, resting: readonly Pod[], sign
     const since = parseTime(pod.metadata.annotations?.[annotationKeys.restsSince]) ?? 0;
     return Math.abs(now - since) > trustMs && !deps.memory.haveProcessesEnded(pod);
   });
-  const renewed = await Promise.all(
+  const recycled = await Promise.all(
     doubtful.map(async (pod) => {
       if (restAnswer(pod) !== "failed" && (await deps.resting.endProcesses(pod, sandboxIdOf(pod) ?? ""))) {
         deps.memory.processesEnded(pod);
         return undefined;
       }
-      await renew(deps, pod, signal);
+      await startRecycling(deps, pod, signal);
       return pod;
     }),
   );
-  return new Set(renewed.filter((pod) => pod !== undefined));
+  return new Set(recycled.filter((pod) => pod !== undefined));
 }
 
-/** As its pool is now: a pod that has become outdated while it rested is replaced. A race that is lost is told by the change that won it. */
-async function renew(deps: RecycleTools, pod: Pod, signal: AbortSignal): Promise<void> {
+/** Looks at the pool as it is now: a pod that became outdated while it rested is deleted. A lost race needs no retry: the change that won it starts the next look. */
+async function startRecycling(deps: RecycleTools, pod: Pod, signal: AbortSignal): Promise<void> {
   const fate = await fateOfPod(deps, pod, signal);
-  deps.memory.renewed(pod);
+  deps.memory.recycled(pod);
   if (fate.kind === "delete") {
     await deletePodAsSeen(deps, pod, signal);
     return;
@@ -131,7 +131,7 @@ export function startRecycleController(deps: RecycleDeps & ControllerDeps, optio
   const memory = new RestMemory(deps.clock);
   const tools: RecycleTools = { ...deps, memory };
   return startController(deps, {
-    name: "renewal",
+    name: "recycle",
     reconcile: (key, signal) => reconcileNode(tools, key, signal),
     sources: [
       changesOf(deps.cache.pods, { keys: ownNode, when: (now, before) => isStopping(now) || isStopping(before) }),

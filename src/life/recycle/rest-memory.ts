@@ -9,10 +9,10 @@ import type { Pod } from "#model/pod.ts";
 
 interface Times {
   readonly claimedAt: number;
-  readonly renewedAt: number;
+  readonly recycledAt: number;
 }
 
-const never: Times = { claimedAt: Number.NEGATIVE_INFINITY, renewedAt: Number.NEGATIVE_INFINITY };
+const never: Times = { claimedAt: Number.NEGATIVE_INFINITY, recycledAt: Number.NEGATIVE_INFINITY };
 /** Nodes come and go; of so many the latest are remembered. */
 const mostNodes = 10_000;
 
@@ -42,12 +42,12 @@ export class RestMemory {
     return this.#clock.monotonic() - (this.#times.get(node) ?? never).claimedAt;
   }
 
-  sinceRenewal(node: string): number {
-    return this.#clock.monotonic() - (this.#times.get(node) ?? never).renewedAt;
+  sinceRecycling(node: string): number {
+    return this.#clock.monotonic() - (this.#times.get(node) ?? never).recycledAt;
   }
 
-  renewed(pod: Pod): void {
-    this.#set(pod, { renewedAt: this.#clock.monotonic() });
+  recycled(pod: Pod): void {
+    this.#set(pod, { recycledAt: this.#clock.monotonic() });
   }
 
   haveProcessesEnded(pod: Pod): boolean {

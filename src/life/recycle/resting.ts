@@ -3,7 +3,7 @@
  * some twenty times as much as a create, waits (`life/recycle/recycle-loop.ts`).
  */
 import { type DaemonClient, DaemonError } from "#daemon-client/daemon-client.ts";
-import { podsByRenewal, type RenewalStage, renewalValue } from "#read-model/indexes.ts";
+import { podsByRecycling, type RecyclingStage, recyclingValue } from "#read-model/indexes.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { ChildAbort } from "#lib/abortable.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -13,7 +13,7 @@ import { mayRest } from "./plan-recycle-start.ts";
 import { daemonPortOf } from "#sandbox/pods/runtimes.ts";
 
 export interface Resting {
-  /** Whether this sandbox's pod rests if it ends now. To be disposed of when the end is written: until then it counts as a renewal. */
+  /** Whether this sandbox's pod rests if it ends now. To be disposed of when the end is written: until then it counts as a pod that is recycled. */
   decide(pod: Pod): RestDecision;
   /** Ends all that runs in it. False when that is not sure. */
   endProcesses(pod: Pod, sandboxId: string): Promise<boolean>;
@@ -29,7 +29,7 @@ export interface RestingDeps {
   readonly clock: Clock;
 }
 
-/** A node that renews fewer pods than this does one more at once, with the write that ends its sandbox. */
+/** A node that recycles fewer pods than this recycles one more at once, with the write that ends its sandbox. */
 const enoughToDo = 2;
 const answerWithinMs = 1_000;
 
@@ -41,11 +41,11 @@ export function restingPods({ cache, daemon, clock }: RestingDeps): Resting {
     if (count > 0) begun.set(node, count);
     else begun.delete(node);
   };
-  const count = (node: string, stage: RenewalStage): number => cache.pods.objects.count(podsByRenewal, renewalValue(node, stage));
+  const count = (node: string, stage: RecyclingStage): number => cache.pods.objects.count(podsByRecycling, recyclingValue(node, stage));
   return {
     decide: (pod) => {
       const { nodeName = "" } = pod.spec;
-      const isBusy = count(nodeName, "renewing") + count(nodeName, "resting") + (begun.get(nodeName) ?? 0) >= enoughToDo;
+      const isBusy = count(nodeName, "recycling") + count(nodeName, "resting") + (begun.get(nodeName) ?? 0) >= enoughToDo;
       const rests = isBusy && sandboxPhaseOf(pod) === "running" && mayRest(pod);
       begin(nodeName, 1);
       return { rests, [Symbol.dispose]: () => begin(nodeName, -1) };

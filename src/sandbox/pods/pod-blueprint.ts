@@ -6,7 +6,8 @@ import { runsImage } from "#sandbox/pools/entrypoint.ts";
 import { type ContainerImages, idleContainerImages } from "#sandbox/images/images.ts";
 import { withSecurity } from "./pod-security.ts";
 import type { PoolTemplate } from "#sandbox/pools/resolve-template.ts";
-import { runtimeProblem } from "#sandbox/runtimes/known-runtimes.ts";
+import { writtenChecks } from "#sandbox/runtimes/ready-checks.ts";
+import { runtimeProblem } from "#sandbox/runtimes/runtime-problem.ts";
 import { unaskedProbes, withRuntimes } from "./runtimes.ts";
 
 export interface PodBlueprint {
@@ -50,11 +51,16 @@ export function podBlueprint(template: PoolTemplate, settings: DaemonSettings): 
     kind: "blueprint",
     blueprint: {
       labels: withoutReserved(metadata?.labels),
-      annotations: withoutReserved(metadata?.annotations),
+      annotations: { ...withoutReserved(metadata?.annotations), ...checksOf(template) },
       ...(delivery.kind === "node" ? { spec: made } : { spec: withSecurity(made), daemonImage: delivery.image }),
       warnings: warningsOf(template),
     },
   };
+}
+
+function checksOf({ runtimes }: PoolTemplate): Readonly<Record<string, string>> {
+  const checks = writtenChecks(runtimes);
+  return checks === undefined ? {} : { [annotationKeys.runtimeChecks]: checks };
 }
 
 type Refused = Extract<BlueprintResult, { kind: "refused" }>;

@@ -69,11 +69,11 @@ describe("a runtime that we do not know", () => {
   });
 });
 
-test("probes that nothing asks are named", () => {
+test("probes that nothing asks are named: of what the daemon serves, a container asks one", () => {
   const probe = { tcpSocket: { port: 1 } };
-  const runtimes = [{ name: "a" }, { name: "b", readinessProbe: probe }, { name: "c", readinessProbe: probe }];
-  expect(unaskedProbes({}, runtimes)).toEqual(["c"]);
-  expect(unaskedProbes({ readinessProbe: { exec: { command: ["x"] } } }, runtimes)).toEqual(["b", "c"]);
+  const runtimes = ["a", "swerex", "e2b"].map((name) => ({ name, readinessProbe: probe }));
+  expect(unaskedProbes({}, runtimes)).toEqual(["e2b"]);
+  expect(unaskedProbes({ readinessProbe: { exec: { command: ["x"] } } }, runtimes)).toEqual(["swerex", "e2b"]);
   expect(unaskedProbes({})).toEqual([]);
 });
 
@@ -167,11 +167,11 @@ describe("runtimes", () => {
     expect(container.ports?.[1]).toEqual({ containerPort: 8000, protocol: "TCP" });
   });
 
-  test("give the container a probe: the container's own first, then the first runtime's that has one", () => {
+  test("give the container a probe: the container's own first, then the first of the daemon's runtimes; those of the image start later", () => {
     const own = { exec: { command: ["true"] } };
     const first = { tcpSocket: { port: 8000 } };
     const second = { tcpSocket: { port: 9000 } };
-    const runtimes = [{ name: "a" }, { name: "b", readinessProbe: first }, { name: "c", readinessProbe: second }];
+    const runtimes = [{ name: "a", readinessProbe: second }, ...["swerex", "e2b"].map((name) => ({ name, readinessProbe: first }))];
     expect(made(runtimes, { readinessProbe: own }).readinessProbe).toEqual(own);
     expect(made(runtimes).readinessProbe).toEqual(first);
   });

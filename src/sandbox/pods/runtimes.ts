@@ -115,10 +115,14 @@ function withDaemonVariables(
   return [...ours, ...env.filter(({ name }) => !names.has(name))];
 }
 
-/** A container has one readiness probe, so the first runtime that brings one speaks for all (`unaskedProbes` names the others). */
+/** Of the runtimes that the daemon serves: it is one program, and one probe finds out whether it is ready. Creates ask the others (`ready-checks.ts`). */
 function firstProbe(runtimes: readonly SandboxRuntime[]): Probe | undefined {
   // Checked by the kind's schema, and passed through: the pod's type names only the parts of a probe that we read ourselves.
-  return runtimes.find(({ readinessProbe }) => readinessProbe !== undefined)?.readinessProbe as Probe | undefined;
+  return probedAndServed(runtimes)[0]?.readinessProbe as Probe | undefined;
+}
+
+function probedAndServed(runtimes: readonly SandboxRuntime[]): readonly SandboxRuntime[] {
+  return runtimes.filter((runtime) => runtime.readinessProbe !== undefined && moduleOf(runtime).isServed(runtime));
 }
 
 /** A pod that counts as ready before its daemon answers may be claimed, and its create waits until it does. */
@@ -128,6 +132,6 @@ function healthProbe(runtimes: readonly SandboxRuntime[]): Probe {
 
 /** Runtimes whose readiness probe nothing asks, because another one speaks for the container. */
 export function unaskedProbes(container: Pick<Container, "readinessProbe">, runtimes: readonly SandboxRuntime[] = []): readonly string[] {
-  const probed = runtimes.filter(({ readinessProbe }) => readinessProbe !== undefined).map(({ name }) => name);
+  const probed = probedAndServed(runtimes).map(({ name }) => name);
   return container.readinessProbe === undefined ? probed.slice(1) : probed;
 }

@@ -11,12 +11,14 @@ export const daemonRuntime = "e2b";
 const e2b: RuntimeModule = {
   usualPort: defaultDaemonPort,
   variables: (_, port = defaultDaemonPort) => (port === defaultDaemonPort ? [] : [{ name: names.daemonPort, value: String(port) }]),
+  isServed: () => true,
   configProblem: (config) => unknownKeys(config, []),
 };
 
 const codeInterpreter: RuntimeModule = {
   usualPort: 49_999,
   variables: (_, port) => [{ name: names.interpreterPort, value: String(port) }],
+  isServed: () => true,
   configProblem: (config) => unknownKeys(config, []),
 };
 
@@ -30,6 +32,7 @@ const swerex: RuntimeModule = {
     ...(typeof config["user"] === "string" ? [{ name: names.swerexUser, value: config["user"] }] : []),
     ...(config["mode"] === "process" ? [{ name: names.swerexMode, value: "process" }] : []),
   ],
+  isServed: ({ config = {} }) => config["mode"] !== "process",
   configProblem: (config) => unknownKeys(config, ["mode", "user"]) ?? swerexProblem(config),
 };
 
@@ -49,6 +52,7 @@ const otherRuntime: RuntimeModule = {
       ...(config === undefined ? [] : [{ name: `${prefix}_CONFIG`, value: JSON.stringify(config) }]),
     ];
   },
+  isServed: () => false,
   configProblem: (config) => {
     const size = Buffer.byteLength(JSON.stringify(config));
     return size <= largestConfig ? undefined : `has ${size} bytes of JSON; there may be ${largestConfig}`;
@@ -66,16 +70,4 @@ const modules: ReadonlyMap<string, RuntimeModule> = new Map([
 
 export function moduleOf({ name }: Pick<SandboxRuntime, "name">): RuntimeModule {
   return modules.get(name) ?? otherRuntime;
-}
-
-/** What is wrong with the runtimes of a template, and where; undefined: nothing. */
-export function runtimeProblem(runtimes: readonly SandboxRuntime[] = []): { readonly field: string; readonly message: string } | undefined {
-  for (const [index, runtime] of runtimes.entries()) {
-    const problem = runtime.config === undefined ? undefined : moduleOf(runtime).configProblem(runtime.config);
-    if (problem !== undefined) {
-      const field = `spec.runtimes[${index}].config`;
-      return { field, message: `${field} of the runtime ${runtime.name}: ${problem}` };
-    }
-  }
-  return undefined;
 }

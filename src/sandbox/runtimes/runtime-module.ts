@@ -8,6 +8,8 @@ export interface RuntimeModule {
   readonly usualPort?: number;
   /** What the container gets of it, so that it can start as it is configured. The port is the template's, or the usual one. */
   variables(runtime: SandboxRuntime, port: number | undefined): readonly EnvVar[];
+  /** Whether the daemon serves it: then it is ready as soon as the daemon answers. */
+  isServed(runtime: SandboxRuntime): boolean;
   /** What is wrong with its settings; undefined: nothing. */
   configProblem(config: JsonObject): string | undefined;
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { DaemonClient } from "#daemon-client/daemon-client.ts";
+import type { DialPod } from "#daemon-client/dial-pod.ts";
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
@@ -28,6 +29,8 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   /** For post-start hooks. */
   readonly pods: Pick<PodAccess, "exec">;
   readonly http: Pick<PodHttp, "send">;
+  /** For readiness probes of runtimes. */
+  readonly dial: DialPod;
   readonly history: Pick<HistoryStore, "get" | "put">;
   readonly clock: MonotonicClock;
   readonly log: Logger;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { addressOf, ann, type ClaimProcess, type ClaimScene } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { meddled } from "../../../test/world/meddled-writes.ts";
 import type { SteppedClock } from "../../../test/world/stepped-clock.ts";
 

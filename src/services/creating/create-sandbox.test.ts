@@ -8,7 +8,7 @@ import type { JsonObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, ann, type ClaimScene } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { countSandboxes } from "#services/limits/count-use.ts";
 import { LimitGuard } from "#services/limits/limit-guard.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";

@@ -16,6 +16,7 @@ import type { Claim } from "#life/claim/plan-claim.ts";
 import type { Pod } from "#model/pod.ts";
 import type { VolumeMount } from "#model/volume-mounts.ts";
 import { runsImageCommand } from "#sandbox/pods/runtimes.ts";
+import { readyChecksOf } from "#sandbox/runtimes/ready-checks.ts";
 import type { Reservation } from "#scheduling/idle-pods.ts";
 import { poolKey, type PoolRef } from "#scheduling/pool-ref.ts";
 import type { Caller } from "#services/caller.ts";
@@ -29,6 +30,7 @@ import type { ClaimContext } from "./claim-context.ts";
 import { failureOf, loggable, startFailed } from "./create-failure.ts";
 import { CreateTime } from "./create-time.ts";
 import { type ReadyOffer, type ResolvedCreate, resolveOffers } from "./resolve-create.ts";
+import { runtimesReady } from "./runtime-checks.ts";
 import { takeTurn } from "./take-turn.ts";
 
 export interface CreateRequest extends Pick<CreateOptions, "wait"> {
@@ -231,6 +233,10 @@ class Create {
       if (armed.kind === "failed") {
         this.#endUnstarted(claimed, startFailed(armed.why));
         return { kind: "failed", failure: armed };
+      }
+      const checks = readyChecksOf(armed.pod);
+      if (checks.length > 0) {
+        await this.#span.span("runtimes", { runtimes: checks.length }, () => runtimesReady(this.#deps, armed.pod, checks, signal));
       }
       return { kind: "started", pod: await this.#runHooks(armed.pod, signal) };
     } catch (error) {

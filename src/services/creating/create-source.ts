@@ -3,6 +3,7 @@ import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
+import { isReadyTemplate } from "#model/ready-templates.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type Caller, mayUse } from "#services/caller.ts";
@@ -38,7 +39,8 @@ export function findSource(deps: CreateSourceDeps, caller: Caller, from: string)
     .take(maxAvailable)
     .map((one) => shownName(one.isPool ? one.pools[0] : one.env, poolNamespace))
     .toArray();
-  throw new ServiceError("not_found", `there is no Env, pool or checkpoint ${JSON.stringify(from)}`, { field: "from", available });
+  const hint = isReadyTemplate(from) ? `; an administrator can build it: agentbox template add ${from}` : "";
+  throw new ServiceError("not_found", `there is no Env, pool or checkpoint ${JSON.stringify(from)}${hint}`, { field: "from", available });
 }
 
 /** Undefined if there is none for this caller. */

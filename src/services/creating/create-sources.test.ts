@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { labelKeys } from "#model/keys.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { ann } from "../../../test/world/claim-scene.ts";
 import { createSources } from "./create-sources.ts";
 
@@ -18,6 +18,7 @@ test("Envs and pools without an Env are what there is to create from; pools of a
     ["pool", "py"],
   ]);
   expect(sources.get(ann, "e").pools).toHaveLength(2);
+  expect(() => sources.get(ann, "node")).toThrow("an administrator can build it: agentbox template add node");
   expect(() => sources.get(ann, "blue")).toThrow('there is no Env, pool or checkpoint "blue"');
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { ann } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { meddled } from "../../../test/world/meddled-writes.ts";
 import { captureStopRecord } from "#life/record/plan-record.ts";
 import { Pods } from "#model/pod.ts";

@@ -23,12 +23,12 @@ const unending = new AbortController().signal;
 export async function endForCaller(deps: EndDeps, caller: Caller, sandboxId: string): Promise<void> {
   const { pod, record } = await findSandbox(deps, caller, sandboxId);
   if (pod !== undefined && isDeepPaused(pod)) return endDeepPaused(deps, caller, pod, sandboxId);
-  if (pod !== undefined) return release(deps, caller, pod, sandboxId);
+  if (pod !== undefined) return endOnPod(deps, caller, pod, sandboxId);
   if (record === undefined) throw noSuchSandbox(sandboxId);
 }
 
 /** In every case the sandbox has ended: if the pod is gone or carries another sandbox, this one ended before. */
-async function release(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: string): Promise<void> {
+async function endOnPod(deps: EndDeps, caller: Caller, pod: Pod, sandboxId: string): Promise<void> {
   const outcome = await translated(endSandbox(deps, pod, { sandboxId }, unending));
   deps.log.info({ sandboxId, pod: pod.metadata.name, keyId: caller.keyId, outcome: outcome.kind }, "sandbox ended by its owner");
 }

@@ -6,7 +6,7 @@ import { annotationKeys, labelKeys, onDemandRecyclePolicy } from "#model/keys.ts
 import { Pods } from "#model/pod.ts";
 import { SandboxEnvs } from "#model/sandbox-env.ts";
 import { SandboxPools } from "#model/sandbox-pool.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { meddled } from "../../../test/world/meddled-writes.ts";
 import { digestOf } from "../../../test/world/pool-pods.ts";
 import { refusal } from "../../../test/world/refusal.ts";

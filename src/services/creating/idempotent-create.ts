@@ -4,7 +4,7 @@
  * contains a hash of the request, and no part of it. `forget-keys.ts` says how long it stays.
  */
 import { createHash } from "node:crypto";
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -101,12 +101,7 @@ export function noteIn({ data = {} }: ConfigMap): Note | undefined {
 }
 
 async function read({ client, keysNamespace: namespace }: IdempotencyDeps, name: string): Promise<ConfigMap | undefined> {
-  try {
-    return await client.get(ConfigMaps, { namespace, name });
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  return ifFound(client.get(ConfigMaps, { namespace, name }));
 }
 
 /** Undefined if another process was first. */

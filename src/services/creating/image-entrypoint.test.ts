@@ -4,7 +4,7 @@ import { ImageError } from "#images/image-error.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { type SandboxPool, SandboxPools } from "#model/sandbox-pool.ts";
 import { addressOf, commandOf } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { meddled, waysToClaim } from "../../../test/world/meddled-writes.ts";
 import { settle } from "../../../test/world/stepped-clock.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 
 const pool = { defaultStartupTimeout: "90s", defaultIdleTimeout: "10m" };
 

@@ -1,5 +1,5 @@
 /** The Secret with an Env's registry credentials. It belongs to the Env and goes with it. Its content is never answered and never logged. */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { type Secret, Secrets } from "#model/core-kinds.ts";
 import { envImagePullSecretName, envOwnerKind } from "#model/keys.ts";
@@ -59,7 +59,7 @@ async function stored(client: EnvDeps["client"], secret: Secret, env: SandboxEnv
   const { namespace, name = "" } = secret.metadata;
   for (let attempt = 1; ; attempt++) {
     try {
-      const present = await found(client, { namespace, name });
+      const present = await ifFound(client.get(Secrets, { namespace, name }));
       if (present === undefined) await client.create(Secrets, secret);
       else {
         checkOwned(present, env);
@@ -73,7 +73,7 @@ async function stored(client: EnvDeps["client"], secret: Secret, env: SandboxEnv
 }
 
 async function removed(client: EnvDeps["client"], key: Key, env: SandboxEnv): Promise<void> {
-  const present = await found(client, key);
+  const present = await ifFound(client.get(Secrets, key));
   if (present === undefined) return;
   checkOwned(present, env);
   try {
@@ -86,15 +86,6 @@ async function removed(client: EnvDeps["client"], key: Key, env: SandboxEnv): Pr
 interface Key {
   readonly namespace: string | undefined;
   readonly name: string;
-}
-
-async function found(client: EnvDeps["client"], key: Key): Promise<Secret | undefined> {
-  try {
-    return await client.get(Secrets, key);
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 function checkOwned({ metadata }: Secret, env: SandboxEnv): void {

@@ -3,7 +3,7 @@ import type { PodAnswer, PodRequest } from "#daemon-client/pod-http.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { settle, SteppedClock } from "../../../test/world/stepped-clock.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import type { ClaimProcess, ClaimScene } from "../../../test/world/claim-scene.ts";
 import type { CreateSandbox, PostStartHook } from "#services/sandbox-service.ts";
 

@@ -1,13 +1,15 @@
 /**
  * Sessions of the web console: a text that a browser keeps in a cookie in place of an API key.
  *
- * Nothing is kept on the server: the text names the key that signed in and when the session ends, and carries a code that only a holder of
- * the control plane's key can make. So every process that has that key accepts the sessions of all others, and a restart ends none. A
- * session ends with its API key. A sign-out is remembered by the process that was asked, and the browser forgets the cookie.
+ * Nothing is kept on the server: the text names the key that signed in, or the person that an OpenID Connect provider vouched for, and when the session
+ * ends (signed-text.ts). So every process that has the control plane's key accepts the sessions of all others, and a restart ends none. A session ends with
+ * its API key; that of a person ends when the rules of sign-in change. A sign-out is remembered by the process that was asked, and the browser forgets the
+ * cookie.
  */
-import { createHmac, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
+import { type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "#lib/clock.ts";
 import type { Caller } from "#services/caller.ts";
+import { SignedText } from "./signed-text.ts";
 
 export interface ConsoleSessionsOptions {
   readonly clock: Clock;
@@ -15,6 +17,8 @@ export interface ConsoleSessionsOptions {
   readonly privateKey: KeyObject;
   readonly keys: { callerOf(keyId: string): Caller | undefined };
   readonly lifetimeMs?: number;
+  /** Changes with the rules by which people sign in; left out: people do not. */
+  readonly rules?: string | undefined;
 }
 
 export interface OpenedSession {
@@ -26,35 +30,42 @@ interface Session {
   readonly id: string;
   readonly keyId: string;
   readonly expiresAt: number;
+  /** Of a person: what it may do, and by which rules. */
+  readonly person?: { readonly caller: Caller; readonly rules: string };
 }
 
 const usualLifetimeMs = 12 * 3_600_000;
-const longestText = 512;
+const longestText = 1024;
 
 export class ConsoleSessions {
   readonly #options: ConsoleSessionsOptions;
   readonly #lifetimeMs: number;
-  readonly #key: Buffer;
+  readonly #texts: SignedText<Session>;
   readonly #signedOut = new SignedOut();
 
   constructor(options: ConsoleSessionsOptions) {
     this.#options = options;
     this.#lifetimeMs = options.lifetimeMs ?? usualLifetimeMs;
-    const secret = options.privateKey.export({ type: "pkcs8", format: "der" });
-    this.#key = Buffer.from(hkdfSync("sha256", secret, "", "agentbox console session v1", 32));
+    this.#texts = new SignedText({ ...options, purpose: "agentbox console session v1", longest: longestText });
   }
 
+  /** For the holder of a key. */
   open({ keyId }: Caller): OpenedSession {
-    const expiresAt = this.#options.clock.now() + this.#lifetimeMs;
-    const session: Session = { id: randomBytes(12).toString("base64url"), keyId, expiresAt };
-    const body = Buffer.from(JSON.stringify(session)).toString("base64url");
-    return { text: `${body}.${this.#codeOf(body)}`, lifetimeMs: this.#lifetimeMs };
+    return this.#write({ keyId }, this.#lifetimeMs);
   }
 
-  /** As the key is now; undefined when the session was never opened, has ended, or its key is not good any more. */
+  /** For a person without a key: the session itself says what it may do. */
+  openForPerson(caller: Caller, lifetimeMs: number): OpenedSession {
+    const { rules } = this.#options;
+    if (rules === undefined) throw new Error("people cannot sign in here");
+    return this.#write({ keyId: caller.keyId, person: { caller, rules } }, lifetimeMs);
+  }
+
+  /** As the key is now; undefined when the session was never opened, has ended, or its key or the rules of its person are not good any more. */
   callerOf(text: string): Caller | undefined {
     const session = this.#read(text);
-    return session && this.#options.keys.callerOf(session.keyId);
+    if (session?.person === undefined) return session && this.#options.keys.callerOf(session.keyId);
+    return session.person.rules === this.#options.rules ? session.person.caller : undefined;
   }
 
   /** A text that is no session is left alone. */
@@ -63,16 +74,14 @@ export class ConsoleSessions {
     if (session !== undefined) this.#signedOut.add(session, this.#options.clock.now());
   }
 
-  #read(text: string): Session | undefined {
-    const [body = "", code = "", ...more] = text.split(".");
-    if (text.length > longestText || more.length > 0 || !isSame(code, this.#codeOf(body))) return undefined;
-    // The code proves that this process's own key wrote it.
-    const session = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as Session;
-    return session.expiresAt > this.#options.clock.now() && !this.#signedOut.has(session) ? session : undefined;
+  #write(of: Pick<Session, "keyId" | "person">, lifetimeMs: number): OpenedSession {
+    const expiresAt = this.#options.clock.now() + lifetimeMs;
+    return { text: this.#texts.write({ id: randomBytes(12).toString("base64url"), expiresAt, ...of }), lifetimeMs };
   }
 
-  #codeOf(body: string): string {
-    return createHmac("sha256", this.#key).update(body).digest("base64url");
+  #read(text: string): Session | undefined {
+    const session = this.#texts.read(text);
+    return session !== undefined && session.expiresAt > this.#options.clock.now() && !this.#signedOut.has(session) ? session : undefined;
   }
 }
 
@@ -80,7 +89,7 @@ export class ConsoleSessions {
 const mostOfKey = 100;
 const sweepEveryMs = 60_000;
 
-/** Bounded by the number of keys: of a key that signs out very often, all sessions until then are over. */
+/** Bounded by the number of keys and people: of a key that signs out very often, all sessions until then are over. */
 class SignedOut {
   /** Key id to the ids of its sessions that are over, and when each expires. */
   readonly #ids = new Map<string, Map<string, number>>();
@@ -109,9 +118,4 @@ class SignedOut {
     }
     for (const [keyId, until] of this.#until) if (until <= now) this.#until.delete(keyId);
   }
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,5 +1,5 @@
 /** The admin key that a new AgentBox starts with: made once, and not again when it is revoked. */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { ConfigMaps, Secrets } from "#model/core-kinds.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -44,12 +44,8 @@ export async function ensureFirstAdminKey({ client, namespace, clock, keeper }: 
 
 /** Id of the first key, in every process. */
 async function noted(client: ObjectClient, namespace: string): Promise<string | undefined> {
-  try {
-    return (await client.get(ConfigMaps, { namespace, name: noteName })).data?.["keyId"] ?? "";
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  const note = await ifFound(client.get(ConfigMaps, { namespace, name: noteName }));
+  return note === undefined ? undefined : (note.data?.["keyId"] ?? "");
 }
 
 async function keptKey(keeper: KeyKeeper): Promise<string> {

@@ -33,7 +33,7 @@ function adminsChoice({ role = "tenant", team, user }: CreateKey): Owner {
     return { role };
   }
   if (team === undefined) throw invalid("team", "a tenant's key needs a team; for an admin key say role: admin");
-  return { role, team: checkedName("team", team), ...(user !== undefined && { user: checkedName("user", user) }) };
+  return { role, team: checkedOwner("team", team), ...(user !== undefined && { user: checkedOwner("user", user) }) };
 }
 
 function tenantsChoice(caller: Caller, { role = "tenant", team = caller.team, user = caller.user }: CreateKey): Owner {
@@ -43,7 +43,7 @@ function tenantsChoice(caller: Caller, { role = "tenant", team = caller.team, us
   if (caller.user !== undefined && user !== caller.user) {
     throw new ServiceError("forbidden", `this key can only create keys for its own user ${caller.user}`, { field: "user" });
   }
-  return { role, team, ...(user !== undefined && { user: checkedName("user", user) }) };
+  return { role, team, ...(user !== undefined && { user: checkedOwner("user", user) }) };
 }
 
 function expiry(wished: string | undefined, limit: string | undefined, now: number): { readonly expiresAt?: string } {
@@ -62,7 +62,8 @@ function expiry(wished: string | undefined, limit: string | undefined, now: numb
   return { expiresAt: new Date(at).toISOString() };
 }
 
-function checkedName(field: "team" | "user", name: string): string {
+/** The name of a team or user, of which there may be nothing yet. Throws ServiceError. */
+export function checkedOwner(field: string, name: string): string {
   if (Value.Check(ownerName, name)) return name;
   throw invalid(field, `must be 1 to 63 letters, digits, "-", "_" or ".", with a letter or digit at both ends`);
 }

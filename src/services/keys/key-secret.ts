@@ -17,7 +17,7 @@ export interface ApiKeyView {
   /** ISO 8601. */
   readonly createdAt: string;
   readonly expiresAt?: string;
-  /** The id of the key that made it; left out for the first one, and for keys of versions that did not note it. */
+  /** The id of the key that made it, or the person, as `oidc:` and its name; left out for the first one, and for keys of versions that did not note it. */
   readonly createdBy?: string;
   /** Present on a key that a hub keeps in step in all of its clusters: it is revoked there. */
   readonly source?: "global";

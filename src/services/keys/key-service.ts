@@ -19,6 +19,7 @@ import { type Caller, owns } from "../caller.ts";
 import { checkLocal } from "#services/templates/global-objects.ts";
 import type { LimitGuard } from "../limits/limit-guard.ts";
 import { ServiceError } from "../service-error.ts";
+import { isPerson } from "../sign-in/person.ts";
 import { hashOfKey, isApiKey, isKeyId, keyIdOf, newApiKey } from "./api-key.ts";
 import { KeyBook, type KeySecrets, type KnownKey } from "./key-book.ts";
 import { KeyEnds } from "./key-ends.ts";
@@ -119,12 +120,18 @@ async function create(deps: KeyServiceDeps, book: KeyBook, caller: Caller, wish:
     const message = `this key is at the end of a chain of ${longestChain} keys, each created with the one before: use an earlier one`;
     throw new ServiceError("forbidden", message);
   }
-  const granted = { ...grantedKey(caller, wish, own?.key, deps.clock.now()), ...(own !== undefined && { createdBy: own.key.id }) };
+  const granted = { ...grantedKey(caller, wish, own?.key, deps.clock.now()), ...makerIn(caller, own) };
   using _ = deps.limits?.reserve(granted.team ?? "", { keys: 1 });
   const text = (deps.newKey ?? newApiKey)();
   const hash = hashOfKey(text);
   deps.secrets.remember(await deps.client.create(Secrets, keySecret(deps.namespace, { hash, ...granted }, own?.secret)));
   return { id: keyIdOf(hash), ...granted, key: text };
+}
+
+/** A person has no key of its own: what it makes ends by itself or is revoked. */
+function makerIn(caller: Caller, own: KnownKey | undefined): { readonly createdBy?: string } {
+  if (own !== undefined) return { createdBy: own.key.id };
+  return isPerson(caller) ? { createdBy: caller.keyId } : {};
 }
 
 interface Revocation {

@@ -1,7 +1,7 @@
 /**
  * Seeing limits with what is used of them, and setting them. Tenants see their team's, and a user its own; admins see all and set them.
  */
-import { isApiError } from "#kube/api-error.ts";
+import { ifFound, isApiError } from "#kube/api-error.ts";
 import type { Informer } from "#kube/informer/informer.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -240,12 +240,7 @@ async function write(deps: LimitServiceDeps, whose: LimitsOf, change: Readonly<R
 }
 
 async function presentLimits({ client, namespace }: LimitServiceDeps): Promise<ConfigMap | undefined> {
-  try {
-    return await client.get(ConfigMaps, { namespace, name: limitsConfigMapName });
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  return ifFound(client.get(ConfigMaps, { namespace, name: limitsConfigMapName }));
 }
 
 function changed(table: LimitTable, whose: LimitsOf, change: Readonly<Record<string, number | null>>): LimitTable {

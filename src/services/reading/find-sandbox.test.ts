@@ -4,7 +4,7 @@ import type { ListOptions, ObjectClient } from "#kube/object-client.ts";
 import { Pods } from "#model/pod.ts";
 import { resourceName } from "#model/resource.ts";
 import { ann, type ClaimProcess, type ClaimScene } from "../../../test/world/claim-scene.ts";
-import { embeddedClaimScene } from "../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../test/world/embedded-scenes.ts";
 import { failureOf, wordsOf } from "../../../test/world/service-scene.ts";
 import { findSandbox, livePod } from "./find-sandbox.ts";
 import { getSandbox } from "./get-sandbox.ts";

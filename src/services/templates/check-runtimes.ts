@@ -1,5 +1,5 @@
 import type { EmbeddedSandboxTemplate } from "#model/sandbox-runtime.ts";
-import { runtimeProblem } from "#sandbox/runtimes/known-runtimes.ts";
+import { runtimeProblem } from "#sandbox/runtimes/runtime-problem.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 /** Settings of runtimes are in a form of their own, which no schema has. Throws invalid_request. */

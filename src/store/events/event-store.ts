@@ -27,8 +27,8 @@ export interface Delivery {
 
 export interface DeliveryView extends Delivery {
   readonly state: "pending" | "dead";
-  /** When it is tried next; of a dead one, when it was given up. ISO 8601. */
-  readonly dueAt: string;
+  /** When it is tried next, left out where others of its sandbox come before it; of a dead one, when it was given up. ISO 8601. */
+  readonly dueAt?: string;
   readonly lastError?: string;
 }
 
@@ -40,24 +40,37 @@ export interface FailedDelivery {
   readonly isDead: boolean;
 }
 
+export interface Begun {
+  /** Those of them that have no event of their end. */
+  readonly unended: readonly string[];
+  /** The last one that was looked at; undefined: there are no more. */
+  readonly last: string | undefined;
+}
+
 /** Every method may throw a HistoryError. */
 export interface EventStore {
   /** Stores the event and a delivery for each webhook, but for those of which very many wait. What is there already stays as it is. Resolves when it outlives this process. */
   append(event: SandboxEvent, webhooks: readonly string[]): Promise<void>;
   /** The newest events of one sandbox, newest first. */
   newestOf(sandboxId: string, limit: number): Promise<readonly SandboxEvent[]>;
-  /** Ids of sandboxes that have an event and none of their end, in order, behind `after`. */
-  unended(after: string, limit: number): Promise<readonly string[]>;
+  /** Looks at so many sandboxes that have an event of their beginning, in the order of their ids, behind `after`. */
+  begun(after: string, limit: number): Promise<Begun>;
   list(query: EventQuery): Promise<readonly SandboxEvent[]>;
-  /** Deliveries whose time has come, without those of some webhooks. */
-  due(nowMs: number, limit: number, without?: readonly string[]): Promise<readonly Delivery[]>;
-  /** When the next delivery is due, of all that are not given up; undefined: there is none. */
-  nextDueMs(): Promise<number | undefined>;
+  /** Deliveries of one webhook whose time has come. */
+  due(webhook: string, nowMs: number, limit: number): Promise<readonly Delivery[]>;
+  /** When the next delivery of one webhook is due, of those that come later than `afterMs`; undefined: there is none. */
+  nextDueMs(webhook: string, afterMs: number): Promise<number | undefined>;
   delivered(id: number): Promise<void>;
   failed(id: number, failure: FailedDelivery): Promise<void>;
   /** What is not delivered of a webhook, oldest first. */
   undelivered(webhook: string, limit: number): Promise<readonly DeliveryView[]>;
   dropWebhook(webhook: string): Promise<void>;
+  /** Those that have deliveries, also given up ones. */
+  webhooks(): Promise<readonly string[]>;
+  /** Makes the oldest delivery of each sandbox due that waits for one that a process removed before it died. */
+  repair(webhook: string): Promise<void>;
   /** Forgets events from before this moment that are delivered or given up; resolves with how many. */
   prune(olderThanMs: number, limit: number): Promise<number>;
+  /** Forgets the oldest events of teams that have more than `most`, but for those that are still to be delivered; resolves with how many. */
+  trim(most: number, limit: number): Promise<number>;
 }

@@ -2,46 +2,15 @@
 import type { SandboxEvent } from "#model/sandbox-event.ts";
 import { checkedScope } from "../checked-query.ts";
 import type { HistoryScope } from "../history-store.ts";
-import type { Delivery, DeliveryView, EventQuery, EventStore, FailedDelivery } from "./event-store.ts";
+import type { Begun, Delivery, DeliveryView, EventQuery, EventStore, FailedDelivery } from "./event-store.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Runs one statement with `?` for its parameters. */
 export type RunSql = (sql: string, params: readonly (string | number)[]) => Promise<readonly Row[]>;
 
-/** The same in both databases but for the type of the number that counts up. */
-export function eventTables(counting: string): string {
-  return `
-    CREATE TABLE agentbox_event (
-      seq ${counting},
-      id TEXT NOT NULL UNIQUE,
-      sandbox_id TEXT NOT NULL,
-      team TEXT NOT NULL,
-      owner TEXT NOT NULL,
-      type TEXT NOT NULL,
-      at_ms BIGINT NOT NULL,
-      body TEXT NOT NULL
-    );
-    CREATE INDEX agentbox_event_of_sandbox ON agentbox_event (sandbox_id, seq);
-    CREATE INDEX agentbox_event_of_team ON agentbox_event (team, seq);
-    CREATE INDEX agentbox_event_by_age ON agentbox_event (at_ms);
-    CREATE INDEX agentbox_event_by_type ON agentbox_event (type, sandbox_id);
-    CREATE TABLE agentbox_delivery (
-      id ${counting},
-      webhook TEXT NOT NULL,
-      seq BIGINT NOT NULL,
-      sandbox_id TEXT NOT NULL,
-      attempts INTEGER NOT NULL,
-      due_ms BIGINT NOT NULL,
-      dead INTEGER NOT NULL,
-      last_error TEXT NOT NULL,
-      UNIQUE (webhook, seq)
-    );
-    CREATE INDEX agentbox_delivery_by_time ON agentbox_delivery (dead, due_ms);
-    CREATE INDEX agentbox_delivery_of_sandbox ON agentbox_delivery (webhook, sandbox_id, seq);
-    CREATE INDEX agentbox_delivery_of_event ON agentbox_delivery (seq);
-  `;
-}
+/** The time of those that wait for another one. Older versions gave them a time of their own, so it is not all that says whether one is due. */
+const behindAnother = 9e15;
 
 /** Of one webhook: a receiver that is not there must not fill the disk. */
 const mostWaiting = 10_000;
@@ -49,6 +18,10 @@ const mostWaiting = 10_000;
 export class SqlEventStore implements EventStore {
   readonly #run: RunSql;
   readonly #mostOfWebhook: number;
+  /** By webhook: so many more may be stored before they are counted anew, which costs as much as there is. 0: none, until one of them ends. */
+  readonly #room = new Map<string, number>();
+  /** The newest event when no team had too many. */
+  #trimmedAt = -Infinity;
 
   constructor(run: RunSql, mostOfWebhook = mostWaiting) {
     this.#run = run;
@@ -61,15 +34,7 @@ export class SqlEventStore implements EventStore {
     // It has its name, and is seen, once all of its deliveries are there.
     const seq = await this.#reserve(values);
     if (seq === undefined) return;
-    for (const webhook of webhooks) {
-      await this.#run(
-        `INSERT INTO agentbox_delivery (webhook, seq, sandbox_id, attempts, due_ms, dead, last_error)
-         SELECT CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), 0, 0, 0, ''
-         WHERE (SELECT count(*) FROM (SELECT 1 FROM agentbox_delivery WHERE webhook = ? AND dead = 0 LIMIT ?) AS waiting) < ?
-         ON CONFLICT DO NOTHING`,
-        [webhook, seq, sandboxId, webhook, this.#mostOfWebhook, this.#mostOfWebhook],
-      );
-    }
+    for (const webhook of webhooks) if (await this.#hasRoom(webhook)) await this.#insert(webhook, sandboxId, seq);
     await this.#run("UPDATE agentbox_event SET id = ? WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM agentbox_event WHERE id = ?)", [
       id,
       seq,
@@ -78,10 +43,36 @@ export class SqlEventStore implements EventStore {
     await this.#dropUnfinished(seq);
   }
 
+  async #hasRoom(webhook: string): Promise<boolean> {
+    const room = this.#room.get(webhook) ?? (await this.#counted(webhook));
+    if (room === 1) this.#room.delete(webhook);
+    else this.#room.set(webhook, Math.max(room - 1, 0));
+    return room > 0;
+  }
+
+  async #counted(webhook: string): Promise<number> {
+    const sql = "SELECT count(*) AS n FROM (SELECT 1 FROM agentbox_delivery WHERE webhook = ? AND dead = 0 LIMIT ?) AS waiting";
+    const [row] = await this.#run(sql, [webhook, this.#mostOfWebhook]);
+    return this.#mostOfWebhook - Number(row?.["n"]);
+  }
+
+  async #insert(webhook: string, sandboxId: string, seq: number): Promise<void> {
+    await this.#run(
+      `INSERT INTO agentbox_delivery (webhook, seq, sandbox_id, attempts, due_ms, dead, last_error)
+       SELECT CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), 0,
+         CASE WHEN EXISTS (SELECT 1 FROM agentbox_delivery b WHERE b.webhook = ? AND b.sandbox_id = ? AND b.dead = 0 AND b.seq < ?)
+           THEN ${behindAnother} ELSE 0 END, 0, ''
+       ON CONFLICT DO NOTHING`,
+      [webhook, seq, sandboxId, webhook, sandboxId, seq],
+    );
+  }
+
   /** Another process told the same event meanwhile, and its row is the event. */
   async #dropUnfinished(seq: number): Promise<void> {
     const gone = await this.#run(`DELETE FROM agentbox_event WHERE seq = ? AND NOT (${finished}) RETURNING seq`, [seq]);
-    if (gone.length > 0) await this.#run("DELETE FROM agentbox_delivery WHERE seq = ?", [seq]);
+    if (gone.length === 0) return;
+    const rows = await this.#run("DELETE FROM agentbox_delivery WHERE seq = ? RETURNING webhook, sandbox_id", [seq]);
+    for (const row of rows) await this.#nextInTurn(row);
   }
 
   /** A row under a name that is not the event's yet: what is left of a process that died is taken over. Undefined: the event is there. */
@@ -105,14 +96,14 @@ export class SqlEventStore implements EventStore {
     return rows.map(eventIn);
   }
 
-  async unended(after: string, limit: number): Promise<readonly string[]> {
+  async begun(after: string, limit: number): Promise<Begun> {
     const rows = await this.#run(
-      `SELECT e.sandbox_id FROM agentbox_event e WHERE e.type = 'created' AND e.sandbox_id > ? AND NOT EXISTS
-         (SELECT 1 FROM agentbox_event k WHERE k.type = 'killed' AND k.sandbox_id = e.sandbox_id AND k.${finished})
-       ORDER BY e.sandbox_id LIMIT ?`,
+      `SELECT c.sandbox_id, EXISTS (SELECT 1 FROM agentbox_event k WHERE k.type = 'killed' AND k.sandbox_id = c.sandbox_id AND k.${finished}) AS ended
+       FROM (SELECT sandbox_id FROM agentbox_event WHERE type = 'created' AND sandbox_id > ? ORDER BY sandbox_id LIMIT ?) c ORDER BY c.sandbox_id`,
       [after, limit],
     );
-    return rows.map((row) => String(row["sandbox_id"]));
+    const unended = rows.filter(({ ended }) => !Number(ended)).map((row) => String(row["sandbox_id"]));
+    return { unended, last: rows.length < limit ? undefined : String(rows.at(-1)?.["sandbox_id"]) };
   }
 
   async list({ scope, sandboxId, types, offset, limit, order }: EventQuery): Promise<readonly SandboxEvent[]> {
@@ -131,33 +122,49 @@ export class SqlEventStore implements EventStore {
     return rows.map(eventIn);
   }
 
-  async due(nowMs: number, limit: number, without: readonly string[] = []): Promise<readonly Delivery[]> {
-    const others = without.length === 0 ? "" : `AND d.webhook NOT IN (${without.map(() => "?").join(", ")})`;
+  async due(webhook: string, nowMs: number, limit: number): Promise<readonly Delivery[]> {
     const rows = await this.#run(
       `SELECT d.id, d.webhook, d.attempts, e.body FROM agentbox_delivery d JOIN agentbox_event e ON e.seq = d.seq
-       WHERE d.dead = 0 AND d.due_ms <= ? ${others} AND e.${finished} AND NOT EXISTS
-         (SELECT 1 FROM agentbox_delivery b WHERE b.webhook = d.webhook AND b.sandbox_id = d.sandbox_id AND b.dead = 0 AND b.seq < d.seq)
-       ORDER BY d.due_ms, d.seq LIMIT ?`,
-      [nowMs, ...without, limit],
+       WHERE d.webhook = ? AND d.dead = 0 AND d.due_ms <= ? AND e.${finished} AND ${isInTurn} ORDER BY d.due_ms, d.seq LIMIT ?`,
+      [webhook, nowMs, limit],
     );
     return rows.map(deliveryIn);
   }
 
-  async nextDueMs(): Promise<number | undefined> {
+  async nextDueMs(webhook: string, afterMs: number): Promise<number | undefined> {
     const [row] = await this.#run(
-      `SELECT min(d.due_ms) AS due FROM agentbox_delivery d JOIN agentbox_event e ON e.seq = d.seq WHERE d.dead = 0 AND e.${finished}`,
-      [],
+      "SELECT due_ms FROM agentbox_delivery WHERE webhook = ? AND dead = 0 AND due_ms > ? ORDER BY due_ms LIMIT 1",
+      [webhook, afterMs],
     );
-    return row === undefined || row["due"] === null ? undefined : Number(row["due"]);
+    return row === undefined || Number(row["due_ms"]) === behindAnother ? undefined : Number(row["due_ms"]);
   }
 
   async delivered(id: number): Promise<void> {
-    await this.#run("DELETE FROM agentbox_delivery WHERE id = ?", [id]);
+    await this.#ends(id, () => this.#run("DELETE FROM agentbox_delivery WHERE id = ?", [id]));
   }
 
   async failed(id: number, { attempts, dueMs, error, isDead }: FailedDelivery): Promise<void> {
     const values = [attempts, dueMs, error, isDead ? 1 : 0, id];
-    await this.#run("UPDATE agentbox_delivery SET attempts = ?, due_ms = ?, last_error = ?, dead = ? WHERE id = ?", values);
+    const change = () => this.#run("UPDATE agentbox_delivery SET attempts = ?, due_ms = ?, last_error = ?, dead = ? WHERE id = ?", values);
+    await (isDead ? this.#ends(id, change) : change());
+  }
+
+  /** The one behind it is made due before it ends, so that none is forgotten if this process dies in between; and after it, for one that came meanwhile. */
+  async #ends(id: number, change: () => Promise<unknown>): Promise<void> {
+    const [row] = await this.#run("SELECT webhook, sandbox_id FROM agentbox_delivery WHERE id = ?", [id]);
+    if (row === undefined) return;
+    await this.#nextInTurn(row, id);
+    await change();
+    await this.#nextInTurn(row);
+    this.#room.delete(String(row["webhook"]));
+  }
+
+  async #nextInTurn({ webhook, sandbox_id: sandboxId }: Row, without = 0): Promise<void> {
+    await this.#run(
+      `UPDATE agentbox_delivery SET due_ms = 0 WHERE due_ms = ${behindAnother} AND id =
+         (SELECT id FROM agentbox_delivery WHERE webhook = ? AND sandbox_id = ? AND dead = 0 AND id <> ? ORDER BY seq LIMIT 1)`,
+      [String(webhook), String(sandboxId), without],
+    );
   }
 
   async undelivered(webhook: string, limit: number): Promise<readonly DeliveryView[]> {
@@ -169,29 +176,73 @@ export class SqlEventStore implements EventStore {
     return rows.map((row) => ({
       ...deliveryIn(row),
       state: Number(row["dead"]) === 1 ? "dead" : "pending",
-      dueAt: new Date(Number(row["due_ms"])).toISOString(),
+      ...(Number(row["due_ms"]) === behindAnother ? {} : { dueAt: new Date(Number(row["due_ms"])).toISOString() }),
       ...(row["last_error"] === "" ? {} : { lastError: String(row["last_error"]) }),
     }));
   }
 
   async dropWebhook(webhook: string): Promise<void> {
     await this.#run("DELETE FROM agentbox_delivery WHERE webhook = ?", [webhook]);
+    this.#room.delete(webhook);
+  }
+
+  async webhooks(): Promise<readonly string[]> {
+    // From one to the next, because a plain DISTINCT reads all rows.
+    const rows = await this.#run(
+      `WITH RECURSIVE w (webhook) AS (SELECT min(webhook) FROM agentbox_delivery UNION ALL
+         SELECT (SELECT min(d.webhook) FROM agentbox_delivery d WHERE d.webhook > w.webhook) FROM w WHERE w.webhook IS NOT NULL)
+       SELECT webhook FROM w WHERE webhook IS NOT NULL`,
+      [],
+    );
+    return rows.map((row) => String(row["webhook"]));
+  }
+
+  async repair(webhook: string): Promise<void> {
+    const sql = `UPDATE agentbox_delivery AS d SET due_ms = 0 WHERE d.webhook = ? AND d.dead = 0 AND d.due_ms = ${behindAnother} AND ${isInTurn}`;
+    await this.#run(sql, [webhook]);
   }
 
   async prune(olderThanMs: number, limit: number): Promise<number> {
     const gone = await this.#run(
-      `DELETE FROM agentbox_event WHERE seq IN (SELECT e.seq FROM agentbox_event e WHERE e.at_ms < ? AND (NOT (e.${finished}) OR NOT EXISTS
-         (SELECT 1 FROM agentbox_delivery d WHERE d.seq = e.seq AND d.dead = 0)) ORDER BY e.at_ms LIMIT ?) RETURNING seq`,
+      `DELETE FROM agentbox_event WHERE seq IN (SELECT e.seq FROM agentbox_event e WHERE e.at_ms < ? AND (NOT (e.${finished}) OR ${isDelivered}) ORDER BY e.at_ms LIMIT ?) RETURNING seq`,
       [olderThanMs, limit],
     );
-    for (const { seq } of gone) await this.#run("DELETE FROM agentbox_delivery WHERE seq = ?", [Number(seq)]);
-    return gone.length;
+    return await this.#forgotten(gone);
+  }
+
+  async trim(most: number, limit: number): Promise<number> {
+    const [row] = await this.#run("SELECT max(seq) AS newest FROM agentbox_event", []);
+    const newest = Number(row?.["newest"]);
+    // Counting reads every event's place, so it waits until there are a good few more.
+    if (newest - this.#trimmedAt < most / 10) return 0;
+    const teams = await this.#run("SELECT team, count(*) AS n FROM agentbox_event GROUP BY team HAVING count(*) > ?", [most]);
+    let count = 0;
+    for (const { team, n } of teams) {
+      const gone = await this.#run(
+        `DELETE FROM agentbox_event WHERE seq IN (SELECT e.seq FROM agentbox_event e WHERE e.team = ? AND e.${finished} AND ${isDelivered}
+           ORDER BY e.seq LIMIT ?) RETURNING seq`,
+        [String(team), Math.min(limit, Number(n) - most)],
+      );
+      count += await this.#forgotten(gone);
+    }
+    if (count < limit) this.#trimmedAt = newest;
+    return count;
+  }
+
+  async #forgotten(events: readonly Row[]): Promise<number> {
+    for (const { seq } of events) await this.#run("DELETE FROM agentbox_delivery WHERE seq = ?", [Number(seq)]);
+    return events.length;
   }
 }
 
 const mark = "making ";
 /** Only those whose deliveries are all there. */
 const finished = "id NOT LIKE 'making %'";
+/** Of an event `e`: nothing of it is still to be delivered. */
+const isDelivered = "NOT EXISTS (SELECT 1 FROM agentbox_delivery d WHERE d.seq = e.seq AND d.dead = 0)";
+/** Of a delivery `d`: no other of its webhook and sandbox comes before it. */
+const isInTurn = `NOT EXISTS
+         (SELECT 1 FROM agentbox_delivery b WHERE b.webhook = d.webhook AND b.sandbox_id = d.sandbox_id AND b.dead = 0 AND b.seq < d.seq)`;
 
 function unfinished(id: string | number): string {
   return `${mark}${id}`;

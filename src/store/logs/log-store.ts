@@ -36,7 +36,7 @@ export interface LogStore {
 
 /** A row takes a page at least, however little it holds. */
 const leastBytes = 4096;
-/** Far above what is kept; a row that someone else wrote must not fill the memory. */
+/** Far above what is kept: a row that another program wrote must not fill the memory. */
 const mostBytes = 256 * 1024 * 1024;
 
 export async function packed(text: Buffer): Promise<{ readonly data: Buffer; readonly bytes: number }> {

@@ -1,4 +1,4 @@
-import { eventTables } from "../events/sql-event-store.ts";
+import { eventTables, turnIndexes } from "../events/event-tables.ts";
 import type { Migration } from "../migrations.ts";
 
 /**
@@ -97,4 +97,5 @@ export const migrations: readonly Migration[] = [
     `,
   },
   { name: "events", sql: eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") },
+  { name: "turns of deliveries", sql: turnIndexes },
 ];

@@ -1,11 +1,11 @@
 /** Usage over time in PostgreSQL, counted by any of the processes. */
 import type { PoolClient } from "pg";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
-import type { Connections, Row } from "../postgres/connection.ts";
+import type { Connections } from "../postgres/connection.ts";
 import { numbered } from "../postgres/search.ts";
 import { usageConditions } from "./usage-conditions.ts";
 import { UsageRows } from "./usage-rows.ts";
-import { hourMs, summedShares, usageShares } from "./usage-shares.ts";
+import { hourMs, storedShare, summedShares, usageShares } from "./usage-shares.ts";
 import type { UsageQuery, UsageRow, UsageStore } from "./usage-store.ts";
 
 export function postgresUsage(connections: Connections): UsageStore {
@@ -69,18 +69,6 @@ async function report(connections: Connections, query: UsageQuery): Promise<read
   // The owners are chosen by the statement already.
   const { user: _, ...asked } = query;
   const rows = new UsageRows({ ...asked, scope: { kind: "admin" } });
-  for (const row of found) rows.add(shareOf(row));
+  for (const row of found) rows.add(storedShare(row));
   return rows.all();
-}
-
-function shareOf(row: Row) {
-  return {
-    hour: Number(row["hour"]),
-    team: String(row["team"]),
-    user: String(row["owner"]),
-    creates: Number(row["creates"]),
-    sandboxSeconds: Number(row["sandbox_seconds"]),
-    cpuSeconds: Number(row["cpu_seconds"]),
-    memoryGibSeconds: Number(row["memory_seconds"]),
-  };
 }

@@ -6,7 +6,7 @@ import type { Run } from "../audit/sqlite-audit.ts";
 import { inTransaction } from "../sqlite/connection.ts";
 import { usageConditions } from "./usage-conditions.ts";
 import { UsageRows } from "./usage-rows.ts";
-import { hourMs, summedShares, type UsageShare, usageShares } from "./usage-shares.ts";
+import { hourMs, storedShare, summedShares, type UsageShare, usageShares } from "./usage-shares.ts";
 import type { UsageQuery, UsageRow, UsageStore } from "./usage-store.ts";
 
 /** Hours that one statement adds up. */
@@ -60,20 +60,8 @@ async function report(db: DatabaseSync, query: UsageQuery): Promise<readonly Usa
   const read = db.prepare(`SELECT * FROM usage u WHERE u.hour >= ? AND u.hour < ? AND ${sql}`);
   const last = Math.ceil(query.toMs / hourMs);
   for (let hour = Math.floor(query.fromMs / hourMs); hour < last; hour += stretchHours) {
-    for (const row of read.all(hour, Math.min(last, hour + stretchHours), ...params)) rows.add(shareOf(row));
+    for (const row of read.all(hour, Math.min(last, hour + stretchHours), ...params)) rows.add(storedShare(row));
     await setImmediate();
   }
   return rows.all();
-}
-
-function shareOf(row: Readonly<Record<string, unknown>>): UsageShare {
-  return {
-    hour: Number(row["hour"]),
-    team: String(row["team"]),
-    user: String(row["owner"]),
-    creates: Number(row["creates"]),
-    sandboxSeconds: Number(row["sandbox_seconds"]),
-    cpuSeconds: Number(row["cpu_seconds"]),
-    memoryGibSeconds: Number(row["memory_seconds"]),
-  };
 }

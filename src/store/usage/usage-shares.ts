@@ -14,6 +14,19 @@ export interface UsageShare extends UsageAmounts {
   readonly user: string;
 }
 
+/** A share as both databases name its columns. PostgreSQL gives large numbers as text. */
+export function storedShare(row: Readonly<Record<string, unknown>>): UsageShare {
+  return {
+    hour: Number(row["hour"]),
+    team: String(row["team"]),
+    user: String(row["owner"]),
+    creates: Number(row["creates"]),
+    sandboxSeconds: Number(row["sandbox_seconds"]),
+    cpuSeconds: Number(row["cpu_seconds"]),
+    memoryGibSeconds: Number(row["memory_seconds"]),
+  };
+}
+
 export type UsedSandbox = Pick<SandboxRecord, "team" | "user" | "claimedAt" | "terminatedAt" | "cpu" | "memory">;
 
 /** Until `endMs`, for a sandbox that has not ended. Never throws: a record that cannot be counted would be tried for ever. */

@@ -1,4 +1,4 @@
-# A program in a sandbox that says a number twice a second, the same to everybody: as a chunked answer, or to a WebSocket.
+# A program in a sandbox that says a number twice a second, the same to every client: as a chunked answer, or to a WebSocket.
 import asyncio
 import base64
 import hashlib

@@ -330,20 +330,28 @@ export const accessMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/controllers/events/lifecycle-recorder.ts",
+    ["src/controllers/events/events.test.ts"],
+    [["a sandbox that changes all the time has all turns", "      this.#waiting.delete(sandboxId);\n      if", "      if"]],
+  ),
+  bugsIn(
     "src/controllers/events/deliverer.ts",
     ["src/controllers/events/events.test.ts"],
     [
       [
         "a slow receiver takes the places of all teams",
-        "this.#underWay.size >= atOnce || this.#isBusy(owner)",
-        "this.#underWay.size >= atOnce",
+        "const places = Math.min(atOnce - this.#underWay.size, atOnceOfTeam - this.#underWayOf(ownerOf(webhook)));",
+        "const places = atOnce - this.#underWay.size;",
       ],
     ],
   ),
   bugsIn(
     "src/store/events/sql-event-store.ts",
     ["src/store/events/sql-event-store.test.ts"],
-    [["any number of deliveries waits for a webhook", "LIMIT ?) AS waiting) < ?", "LIMIT ?) AS waiting) <= 1000000 + ?"]],
+    [
+      ["any number of deliveries waits for a webhook", "return room > 0;", 'return room > 0 || webhook !== "";'],
+      ["what waits for another delivery of its sandbox is looked at each time", "THEN ${behindAnother} ELSE 0 END", "THEN 0 ELSE 0 END"],
+    ],
   ),
   bugsIn(
     "src/controllers/events/send-webhook.ts",

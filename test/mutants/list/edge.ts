@@ -55,6 +55,22 @@ export const edgeMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/gateway/headers.ts",
+    ["src/gateway/headers.test.ts", "src/gateway/gateway.test.ts"],
+    [
+      [
+        "sandboxes are sent the session of the console",
+        'const kept = isForSandbox && lower === "cookie" ? withoutSession(value) : value;',
+        "const kept = value;",
+      ],
+      [
+        "sandboxes sign browsers in to the console",
+        'const isForbidden = isOfSandbox && lower === "set-cookie" && isSession(value);',
+        "const isForbidden = false as boolean;",
+      ],
+    ],
+  ),
+  bugsIn(
     "src/gateway/route.ts",
     ["src/gateway/route.test.ts", "src/gateway/gateway-refusals.test.ts"],
     [

@@ -70,7 +70,7 @@ export class Outside {
     this.#process = child;
     await new Promise<void>((resolve, reject) => {
       child.stdout.once("data", () => resolve());
-      child.once("exit", () => reject(new Error("nobody listens outside")));
+      child.once("exit", () => reject(new Error("no program listens outside")));
     });
   }
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ExecActivity } from "#services/inside/exec-activity.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
 import { openSandboxService } from "#services/open-sandbox-service.ts";
-import { embeddedClaimScene } from "../../../../test/world/embedded-claim-scene.ts";
+import { embeddedClaimScene } from "../../../../test/world/embedded-scenes.ts";
 import { eventually } from "../../../../test/world/eventually.ts";
 import { FakePodAccess } from "../../../../test/world/fake-pod-access.ts";
 import { type CallerName, NativeApi, only } from "../../../../test/world/native-api.ts";

@@ -7,7 +7,7 @@ import { isTerminalStatus } from "#model/sandbox-record.ts";
 import { text } from "#model/schema-builders.ts";
 import type { SandboxDetail, SandboxService } from "#services/sandbox-service.ts";
 import { streamSignal } from "#api/http/request-signal.ts";
-import { eventText, heartbeat, quietFor, retryLine } from "#api/native/event-stream.ts";
+import { eventText, retryLine, withHeartbeats } from "#api/native/event-stream.ts";
 import { type Route, route } from "#api/native/route.ts";
 import { sandboxBody } from "./sandbox-body.ts";
 import { optional } from "#api/native/schemas/builders.ts";
@@ -61,24 +61,13 @@ interface Watched {
   readonly seen: string | undefined;
 }
 
-/** Asks for the next state when the last one has been taken; states in between may be skipped. */
+/** States between the one that was taken last and the newest may be skipped. */
 async function* eventsOf({ first, states, seen }: Watched, clock: Clock): AsyncGenerator<string, void> {
   try {
     yield retryLine;
     if (first.done === true) return;
     if (idOf(first.value) !== seen) yield eventOf(first.value);
-    for (let next = states.next(); ;) {
-      // The client may have left before this fails; then it must not count as unhandled.
-      next.catch(() => {});
-      const turn = await quietFor(next, clock);
-      if (turn === undefined) {
-        yield heartbeat;
-        continue;
-      }
-      if (turn.done === true) return;
-      yield eventOf(turn.value);
-      next = states.next();
-    }
+    yield* withHeartbeats(states, eventOf, clock);
   } finally {
     await states.return?.();
   }

@@ -1,6 +1,6 @@
 /** Requests for one object, or for the status or scale of one. */
 import { type ObjectKey, type Scale, Scales, type JsonPatchOperation, type Patch } from "#kube/object-client.ts";
-import { isApiError, ApiError } from "#kube/api-error.ts";
+import { ApiError, ifFound } from "#kube/api-error.ts";
 import type { ApiObject, Json } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
 import type { ResourceType } from "#model/resource.ts";
@@ -75,12 +75,7 @@ async function remove(call: Call, { type, key }: Item): Promise<Answer> {
 }
 
 async function find(call: Call, type: ResourceType, key: ObjectKey): Promise<ApiObject | undefined> {
-  try {
-    return await call.client.get(type, key, { signal: call.signal });
-  } catch (error) {
-    if (isApiError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  return ifFound(call.client.get(type, key, { signal: call.signal }));
 }
 
 function named<T extends ApiObject>(object: T, key: ObjectKey): T {

@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ConfigMaps, Namespaces } from "#model/core-kinds.ts";
-import type { ApiObject } from "#model/meta.ts";
+import { ConfigMaps } from "#model/core-kinds.ts";
 import { Pods } from "#model/pod.ts";
 import { Pools } from "../../../../test/world/bare-kinds.ts";
-import { aMap, aPod, openTestStore, type TestStore } from "../../../../test/world/bare-store.ts";
+import { aMap, aPod, everything, openTestStore } from "../../../../test/world/bare-store.ts";
 
 const at = (name: string) => ({ namespace: "default", name });
 const label = (color: string) => ({ type: "merge", body: { metadata: { labels: { color } } } }) as const;
@@ -21,11 +20,6 @@ beforeEach(() => {
   file = join(folder, "objects.db");
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-async function everything(store: TestStore): Promise<readonly ApiObject[]> {
-  const lists = await Promise.all([Namespaces, ConfigMaps, Pools, Pods].map((type) => store.list(type)));
-  return lists.flatMap((list) => list.items);
-}
 
 describe("a crash", () => {
   test("at any byte of the write-ahead log leaves a state that was once true, never half of a write", async () => {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ConfigMaps, Namespaces } from "#model/core-kinds.ts";
-import type { ApiObject } from "#model/meta.ts";
 import { Pods } from "#model/pod.ts";
 import { Pools, bareKinds } from "../../../../test/world/bare-kinds.ts";
 import {
@@ -12,6 +11,7 @@ import {
   aPod,
   aPool,
   backgroundDone,
+  everything,
   openTestStore,
   ownedBy,
   refusal,
@@ -35,11 +35,6 @@ function restarted(store: TestStore, options: Parameters<typeof openTestStore>[0
   const { clock } = store;
   store.close();
   return openTestStore({ file, clock, ...options });
-}
-
-async function everything(store: TestStore): Promise<readonly ApiObject[]> {
-  const lists = await Promise.all([Namespaces, ConfigMaps, Pools, Pods].map((type) => store.list(type)));
-  return lists.flatMap((list) => list.items);
 }
 
 describe("a restart", () => {

@@ -22,8 +22,8 @@ async function end(world: NodeWorld): Promise<void> {
   await world.patchPod("a", { metadata: { labels: { [labelKeys.sandboxPhase]: "stopping" }, annotations } });
 }
 
-/** As the controller of renewals writes it. */
-async function renew(world: NodeWorld): Promise<void> {
+/** As the recycle loop writes it. */
+async function recycle(world: NodeWorld): Promise<void> {
   const operations = [
     { op: "remove", path: `/metadata/annotations/${annotationKeys.restsSince.replace("/", "~1")}` },
     { op: "replace", path: "/spec/containers/0/image", value: "registry.invalid/app:2" },
@@ -69,7 +69,7 @@ test("a pod that rests stays frozen for as long as it takes, over a new agent to
 test("an exchange kills what is frozen before it is thawed: it gets no time to stop, and the new container runs", async () => {
   await using world = await restingWorld();
   world.runtime.delay("signalContainer", 5_000);
-  await renew(world);
+  await recycle(world);
   await world.step(4_000);
   expect([frozen(world), signals(world)]).toEqual([true, []]);
   await world.step(2_000);
@@ -83,7 +83,7 @@ test("an exchange kills what is frozen before it is thawed: it gets no time to s
 test("an exchange that another agent has to do also kills first", async () => {
   await using world = await restingWorld();
   world.crashAgent();
-  await renew(world);
+  await recycle(world);
   await world.startAgent();
   await world.step(100);
   expect(signals(world)).toEqual(["SIGKILL"]);
@@ -106,7 +106,7 @@ test("a pod that cannot be frozen says so, so that its container goes at once", 
   expect(restAnswer(await world.thePod("a"))).toBe("failed");
   expect(await world.condition("a", podConditions.atRest)).toMatchObject({ reason: "FreezeFailed", message: "no freezer" });
   expect(await world.events("FreezeFailed")).toMatchObject([{ count: 1, message: "The pod cannot be frozen while it rests: no freezer" }]);
-  await renew(world);
+  await recycle(world);
   await world.step(60_000);
   expect(await world.containerStatus("a")).toMatchObject({ image: "registry.invalid/app:2", ready: true });
   expect(restAnswer(await world.thePod("a"))).toBeUndefined();

@@ -1,12 +1,23 @@
-/** Signs in with an API key, which is sent once and not kept on the page. */
+/** Signs in with an API key, which is sent once and not kept on the page, or at an OpenID Connect provider. */
 import { useState } from "preact/hooks";
-import { messageOf } from "./api.ts";
-import { BrandMark } from "./parts/icon.tsx";
-import { signIn } from "./session.ts";
+import { api, messageOf } from "../api.ts";
+import { BrandMark } from "../parts/icon.tsx";
+import { useLoaded } from "../parts/use-loaded.ts";
+import { signIn, startOidc } from "./session.ts";
 
 export function SignIn({ why }: { readonly why: string | undefined }) {
   const [error, setError] = useState(why);
   const [isBusy, setBusy] = useState(false);
+  const { value: ways } = useLoaded((signal) => api.session.ways(signal), { of: [] });
+  const leave = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await startOidc();
+    } catch (failure) {
+      setError(messageOf(failure));
+      setBusy(false);
+    }
+  };
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
@@ -26,6 +37,14 @@ export function SignIn({ why }: { readonly why: string | undefined }) {
         <h1 class="brand">
           <BrandMark /> AgentBox
         </h1>
+        {ways?.oidc !== undefined && (
+          <>
+            <button type="button" class="button primary" disabled={isBusy} onClick={() => void leave()}>
+              Sign in with {ways.oidc.name}
+            </button>
+            <p class="hint">Or with an API key:</p>
+          </>
+        )}
         <label class="field">
           API key
           <input
@@ -47,7 +66,7 @@ export function SignIn({ why }: { readonly why: string | undefined }) {
             {error}
           </p>
         )}
-        <button type="submit" class="button primary" disabled={isBusy}>
+        <button type="submit" class={ways?.oidc === undefined ? "button primary" : "button"} disabled={isBusy}>
           Sign in
         </button>
       </form>
