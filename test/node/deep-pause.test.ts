@@ -1,4 +1,4 @@
-/** Sandboxes that are paused without memory: real containers and images of a real server, killed where it hurts. */
+/** Sandboxes that are paused without memory: real containers and images of a real server. `make crash-test-checkpoints` kills it where it hurts. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -60,7 +60,7 @@ describe("a sandbox that is paused without memory", () => {
       expect((await ask("POST", `/sandboxes/${id}/resume`)).status).toBe(200);
     }
     expect(await sh(id, "cat ~/note")).toBe("kept\ntwo\nthree\n");
-    expect((await ask("DELETE", `/sandboxes/${id}`)).status).toBe(204);
+    expect((await ask("DELETE", `/sandboxes/${id}`)).status).toBe(202);
   });
 
   test("outlives its server, and leaves nothing when it is ended", async () => {
@@ -76,31 +76,8 @@ describe("a sandbox that is paused without memory", () => {
     expect((await ask("POST", `/sandboxes/${id}/resume`)).body.sandbox).toMatchObject({ sandboxId: id, status: "Running" });
     expect(await sh(id, "cat ~/note")).toBe("kept\n");
     await ask("POST", `/sandboxes/${id}/pause`, { memory: false });
-    expect((await ask("DELETE", `/sandboxes/${id}`)).status).toBe(204);
+    expect((await ask("DELETE", `/sandboxes/${id}`)).status).toBe(202);
     expect(await statusOf(id)).toBe("Completed");
     await expect.poll(() => readdir(join(up.home, "images/names")), { timeout: 60_000 }).toEqual([]);
-  });
-
-  test("is there once, running or paused, when the server is killed while it is paused or resumed", async () => {
-    const id = await sandbox();
-    await sh(id, "echo kept > ~/note; head -c 50M /dev/urandom > ~/large");
-    for (const [index, afterMs] of [10, 60, 120, 200, 300, 450].entries()) {
-      const acting = (
-        index % 2 === 0 ? ask("POST", `/sandboxes/${id}/pause`, { memory: false }) : ask("POST", `/sandboxes/${id}/resume`)
-      ).catch(() => {});
-      await new Promise((resolve) => setTimeout(resolve, afterMs));
-      await up.process.kill();
-      await acting;
-      await up.start();
-      api = await up.access();
-      expect(["Running", "Paused", "Starting"]).toContain(await statusOf(id));
-      await expect.poll(async () => (await ask("POST", `/sandboxes/${id}/resume`)).status, { timeout: 60_000 }).toBe(200);
-      expect(await sh(id, "cat ~/note")).toBe("kept\n");
-    }
-    const { sandboxes = [] } = (await ask("GET", "/sandboxes?limit=100")).body;
-    expect(sandboxes.filter(({ sandboxId }) => sandboxId === id)).toHaveLength(1);
-    await ask("DELETE", `/sandboxes/${id}`);
-    const left = (folder: string): Promise<string[]> => readdir(join(up.home, "images", folder));
-    await expect.poll(async () => [...(await left("names")), ...(await left("layers"))], { timeout: 60_000 }).toEqual([]);
   });
 });
