@@ -34,7 +34,8 @@ export type PoolDaemonDelivery = (typeof poolDaemonDeliveries)[number];
 export const poolImageForms = ["Digest"] as const;
 export type PoolImageForm = (typeof poolImageForms)[number];
 
-const deepPauseSchema = Type.Object(
+/** Also what an Env says for its members. */
+export const deepPauseSchema = Type.Object(
   {
     after: Type.Optional(
       duration("How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out."),
