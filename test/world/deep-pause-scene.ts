@@ -104,7 +104,10 @@ export class DeepPauseScene implements AsyncDisposable {
 
   /** The node of the sandbox freezes and thaws as it is wished to, and reports it. */
   async node(id: string): Promise<void> {
-    const number = await this.at(id);
+    await this.nodeAt(await this.at(id));
+  }
+
+  async nodeAt(number: number): Promise<void> {
     const frozen = pauseWish(await this.scene.pod(number)) !== undefined;
     const paused = frozen ? [{ type: podConditions.paused, status: "True" as const }] : [];
     await this.scene.nodeReports(number, { conditions: [{ type: "Ready", status: "True" }, ...paused] });
@@ -118,6 +121,12 @@ export class DeepPauseScene implements AsyncDisposable {
     await this.clock.step(500);
     await this.scene.nodeReports(number);
     await this.clock.step(1000);
+  }
+
+  /** What its node reports is not what the pod says that it is to run. */
+  async needsExchange(number: number): Promise<boolean> {
+    const { spec, status } = await this.scene.pod(number);
+    return status?.containerStatuses?.[0]?.image !== spec.containers[0]?.image;
   }
 
   /** The pod's containers are new, and it is idle. */

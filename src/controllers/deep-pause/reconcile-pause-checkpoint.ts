@@ -5,10 +5,10 @@ import { changesOf } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import { type AskDaemonDeps, askServedSandbox } from "#life/arm/ask-daemon.ts";
+import { type EndDeps, endSandbox } from "#life/end/write-end.ts";
 import { patchPodAsSeen } from "#life/patch-pod.ts";
-import type { PodDeps } from "#life/pod-deps.ts";
 import { byServer, giveUpAsSeen, recordEnd } from "#life/record/deep-pauses.ts";
-import { sandboxIdOf } from "#model/claimed-pod.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { isPauseCheckpoint } from "#model/deep-pause.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
@@ -17,13 +17,17 @@ import { podPatch } from "#sandbox/pod-patch.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 import { planPauseCheckpoint } from "./plan-pause-checkpoint.ts";
 
-export interface PauseCheckpointDeps extends AskDaemonDeps, Pick<PodDeps, "client" | "log"> {
+export interface PauseCheckpointDeps extends AskDaemonDeps, EndDeps {
   readonly cache: SandboxCache;
   readonly history: Pick<HistoryStore, "put">;
+  /** How often the daemons of pods were found unarmed, one time after the other. */
+  readonly unarmed: Map<string, number>;
 }
 
 /** How often the daemon of a sandbox that is being resumed is asked. The process that resumes it is mostly faster. */
 const askEveryMs = 10_000;
+/** How often it is asked before a resume is taken for one that nothing goes on with. */
+const mostUnarmed = 3;
 const askAgainMs = 200;
 
 /** May run at any time, any number of times. */
@@ -49,12 +53,24 @@ export async function reconcilePauseCheckpoint(deps: PauseCheckpointDeps, key: K
   return undefined;
 }
 
-/** The process that began the resume may have ended after it armed the sandbox. */
+/**
+ * The process that began the resume may have ended after it armed the sandbox: then it runs. Or before: then nothing arms it any more, and it is in its checkpoint as
+ * before. A process that lives arms a sandbox in moments once its container runs.
+ */
 async function finishResume(deps: PauseCheckpointDeps, pod: Pod, signal: AbortSignal): Promise<Requeue> {
-  if ((await askServedSandbox(deps, pod, signal)) !== sandboxIdOf(pod)) return { afterMs: askEveryMs };
+  const { uid = "" } = pod.metadata;
+  const sandboxId = sandboxIdOf(pod) ?? "";
+  const served = sandboxPhaseOf(pod) === "running" ? await askServedSandbox(deps, pod, signal) : undefined;
+  const unarmed = served === "" ? (deps.unarmed.get(uid) ?? 0) + 1 : 0;
+  if (unarmed === 0) deps.unarmed.delete(uid);
+  else deps.unarmed.set(uid, unarmed);
   // The checkpoint is given up when the change of the pod is heard of.
-  await patchPodAsSeen(deps, pod, podPatch(pod, { removeAnnotations: [annotationKeys.resumedFrom] }), signal);
-  return { afterMs: askEveryMs };
+  if (served === sandboxId) await patchPodAsSeen(deps, pod, podPatch(pod, { removeAnnotations: [annotationKeys.resumedFrom] }), signal);
+  if (unarmed < mostUnarmed) return { afterMs: askEveryMs };
+  deps.unarmed.delete(uid);
+  await endSandbox(deps, pod, { sandboxId, stopReason: "Canceled", asSeen: true }, signal);
+  deps.log.warn({ sandboxId, pod: pod.metadata.name }, "a resume was begun by a process that has ended: the sandbox is paused as before");
+  return undefined;
 }
 
 function podsOf(cache: SandboxCache, sandboxId: string): readonly Pod[] {
@@ -73,7 +89,8 @@ function isOnServer({ deepPaused }: SandboxCache): (pod: Pod) => boolean {
   return (pod) => deepPaused.get(keyOf(pod)) === undefined;
 }
 
-export function startPauseCheckpointController(deps: PauseCheckpointDeps & ControllerDeps): Controller {
+export function startPauseCheckpointController(given: Omit<PauseCheckpointDeps, "unarmed"> & ControllerDeps): Controller {
+  const deps = { ...given, unarmed: new Map<string, number>() };
   const { cache } = deps;
   const ofSandbox = (pod: Pod): Key[] => cache.deepPaused.checkpointsOf(sandboxIdOf(pod) ?? "").map(keyOf);
   return startController(deps, {

@@ -21,7 +21,7 @@ import { viewSandbox } from "#services/reading/get-sandbox.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { changeSandbox } from "./change-sandbox.ts";
-import type { PauseDeps } from "./pause-sandbox.ts";
+import { checkResumed, type PauseDeps } from "./pause-sandbox.ts";
 import { asWaitFailure } from "./wait-failure.ts";
 
 export interface DeepPauseDeps extends PauseDeps {
@@ -75,6 +75,7 @@ function planWish(deps: DeepPauseDeps, pod: Pod): PodChange | undefined {
   checkPausing(deps.abilities, { nodeName });
   checkDeepPausing(deps.abilities, { nodeName, field: "memory" });
   if (sandboxPhaseOf(pod) !== "running") throw new ServiceError("conflict", "the sandbox is starting: it can be paused once it runs");
+  checkResumed(pod);
   if (annotations[annotationKeys.pauseDeep] === "true") return undefined;
   const wish = pauseWish(pod) ?? formatTime(deps.clock.now());
   return {

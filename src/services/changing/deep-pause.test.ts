@@ -130,6 +130,24 @@ test("I7: a resume whose pod never starts falls back to the checkpoint without a
   expect(await resuming).toMatchObject({ status: "Running" });
 });
 
+test("I7: a sandbox that a process has claimed a pod for, and not armed before it ended, is paused as before, and soon", async () => {
+  await using world = await DeepPauseScene.open();
+  const id = await sandbox(world);
+  await world.asleep(id);
+  world.scene.daemons.fail("init", ...Array.from({ length: 1000 }, () => "unreachable" as const));
+  const resuming = world.resume(id).catch(() => undefined);
+  const number = await world.at(id);
+  await world.clock.step(500);
+  await world.scene.nodeStarts(number);
+  await world.scene.nodeReports(number);
+  expect(await failureOf(world.deepPause(id))).toMatchObject({ code: "conflict" });
+  await world.clock.step(45_000);
+  expect(await viewSandbox(world.process.deps, ann, id)).toMatchObject({ status: "Paused" });
+  expect(await world.scene.history.get(id, admin)).toBeUndefined();
+  await world.clock.step(120_000);
+  await resuming;
+});
+
 test("one that is ended while no pod carries it has its record, and its checkpoint goes", async () => {
   await using world = await DeepPauseScene.open();
   const id = await sandbox(world);

@@ -12,7 +12,7 @@ import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isWaitError } from "#kube/wait/wait-error.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { isDeepPaused } from "#model/deep-pause.ts";
+import { isDeepPaused, resumedFrom } from "#model/deep-pause.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { freezeFailure, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
@@ -93,7 +93,14 @@ function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
   if (sandboxPhaseOf(pod) !== "running") {
     throw new ServiceError("conflict", "the sandbox is starting: it can be paused once it runs");
   }
+  checkResumed(pod);
   return pauseWish(pod) === undefined ? { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()) } } : undefined;
+}
+
+/** Until then an end of its pod leads back to its checkpoint, and a pause would last for good. */
+export function checkResumed(pod: Pod): void {
+  if (resumedFrom(pod) === undefined) return;
+  throw new ServiceError("conflict", "pause is not possible now: resume of this sandbox is under way", { retryAfterSeconds: 1 });
 }
 
 function planResume(pod: Pod, now: number): PodChange | undefined {
