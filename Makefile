@@ -113,6 +113,10 @@ test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a ne
 	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
 	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS)) $(if $(BOOTS),--boots=$(BOOTS))
 
+.PHONY: test-mcp
+test-mcp: $(STAMP) ## Run the Model Context Protocol's conformance suite against /mcp (installs it the first time; half a minute)
+	@node test/mcp/run.ts
+
 .PHONY: test-templates
 test-templates: $(STAMP) ## Build the templates of `agentbox template add` and use them with E2B's SDKs (TEMPLATES="base node" for some; ten minutes; needs root)
 	@$(NODE_PACKAGES)
@@ -130,6 +134,15 @@ CLUSTER_WITHOUT := egress
 .PHONY: conformance-cluster
 conformance-cluster: cluster ## The same against AgentBox on that cluster (needs `make images`)
 	@AGENTBOX_CONFORMANCE_ENGINE=kubernetes AGENTBOX_CONFORMANCE_WITHOUT=$(CLUSTER_WITHOUT) vitest run --project conformance
+
+.PHONY: packages
+packages: $(STAMP) ## Build the SDKs' packages, an npm tarball and a Python wheel, into build/packages (docs/sdks.md)
+	@node tools/build-packages.ts
+
+.PHONY: test-sdks
+test-sdks: $(STAMP) ## Install these packages into clean environments and run their pages' examples against a real server (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@vitest run --project sdks
 
 .PHONY: explore
 explore: $(STAMP) ## Try all properties on many new cases, where `make test` has the same few in every run
@@ -243,10 +256,11 @@ images: $(STAMP) ## Build the container images and push them: REGISTRY=host:port
 	@node tools/build-images.ts $(if $(REGISTRY),--registry="$(REGISTRY)") $(if $(TAG),--tag="$(TAG)") $(if $(IMAGES),--images="$(IMAGES)") $(if $(OUTPUT),--output="$(OUTPUT)") $(if $(CREDENTIALS),--credentials="$(CREDENTIALS)") $(if $(REGISTRIES),--registries="$(REGISTRIES)") $(if $(BASE_PACKAGES),--base-packages="$(BASE_PACKAGES)")
 
 .PHONY: generate
-generate: $(STAMP) ## Write deploy/crds and docs/openapi.json from src, the shapes of Kubernetes' kinds, and the Grafana dashboard
+generate: $(STAMP) ## Write deploy/crds, docs/openapi.json and the SDKs from src, the shapes of Kubernetes' kinds, and the Grafana dashboard
 	@node tools/generate-kubernetes-shapes.ts
 	@node tools/generate-crds.ts
 	@node tools/generate-openapi.ts
+	@node tools/generate-sdks.ts
 	@node tools/generate-dashboard.ts
 
 .PHONY: kubernetes-shapes

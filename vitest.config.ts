@@ -6,6 +6,7 @@ const nodeEndurance = ["agent", "chaos", "endurance", "runtime"].map((folder) =>
 const onlyByName: ReadonlySet<string> = new Set([
   "browser",
   "conformance",
+  "sdks",
   "fuzz",
   "many",
   "upgrade",
@@ -35,7 +36,16 @@ export default defineConfig({
     projects: chosenProjects([
       {
         extends: true,
-        test: { name: "unit", include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/world/**/*.test.ts", "test/mutants/**/*.test.ts"] },
+        test: {
+          name: "unit",
+          include: [
+            "src/**/*.test.ts",
+            "tools/**/*.test.ts",
+            "test/world/**/*.test.ts",
+            "test/mutants/**/*.test.ts",
+            "test/faults/**/*.test.ts",
+          ],
+        },
       },
       {
         extends: true,
@@ -91,6 +101,17 @@ export default defineConfig({
           name: "conformance",
           include: ["test/conformance/**/*.test.ts"],
           globalSetup: ["test/conformance/global-setup.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        // The packages of our own SDKs in clean environments, against a server with real sandboxes: needs root, and the registries.
+        test: {
+          name: "sdks",
+          include: ["test/sdks/**/*.test.ts"],
+          globalSetup: ["test/sdks/global-setup.ts"],
           fileParallelism: false,
           testTimeout: 60_000,
         },

@@ -10,6 +10,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { systemClock } from "#lib/clock.ts";
 import { openLog } from "#lib/log.ts";
+import { sandboxStopReasons } from "#model/keys.ts";
 import type { HistoryQuery, HistoryStore } from "#store/history-store.ts";
 import { openHistory } from "#store/open-history.ts";
 import { keyOf } from "#store/record-key.ts";
@@ -115,7 +116,7 @@ async function searches(history: HistoryStore): Promise<Record<string, HistoryQu
     "common and rare pair, admin": { ...admin, metadata: { stage: one.metadata["stage"] ?? "", run } },
     "one pool": { ...big, pool: "pool-7" },
     "rare status": { ...big, status: ["Canceled"] },
-    "all ended": { ...big, status: ["Completed", "Canceled", "Released", "Failed"] },
+    "all ended": { ...big, status: sandboxStopReasons },
     "beginning of an id": { ...big, idPrefix: one.sandboxId.slice(0, 10) },
     "no match, two common filters": { ...admin, pool: "pool-7", env: "env-9" },
     "no match, ended before it began": { ...big, endedBefore: new Date(firstDay).toISOString() },

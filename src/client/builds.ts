@@ -2,41 +2,9 @@
 import { unreachable } from "./http-caller.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import { errorFromAnswer } from "./client-error.ts";
+import type { RequestBuild as BuildWish, StartBuild as BuildStart, Build, BuildLogEntry } from "./generated/api-types.generated.ts";
 
-export interface BuildWish {
-  readonly name: string;
-  readonly tags?: readonly string[];
-  readonly cpuCount?: number;
-  readonly memoryMB?: number;
-}
-
-export interface BuildStart {
-  readonly fromImage?: string;
-  readonly fromTemplate?: string;
-  readonly steps: readonly { readonly type: string; readonly args: readonly string[]; readonly filesHash?: string }[];
-  readonly force?: boolean;
-  readonly startCmd?: string;
-  readonly readyCmd?: string;
-}
-
-export interface Build {
-  readonly buildId: string;
-  readonly templateId: string;
-  readonly name: string;
-  readonly tags: readonly string[];
-  readonly status: "waiting" | "building" | "ready" | "error";
-  readonly createdAt: string;
-  readonly startedAt?: string;
-  readonly finishedAt?: string;
-  readonly reason?: { readonly step?: string; readonly message: string };
-}
-
-export interface BuildLogEntry {
-  readonly timestamp: string;
-  readonly level: string;
-  readonly message: string;
-  readonly step?: string;
-}
+export type { BuildWish, BuildStart, Build, BuildLogEntry };
 
 export interface BuildFiles {
   /** 64 lower-case hexadecimal digits. */
@@ -78,6 +46,11 @@ export class BuildsClient {
 
   async get(buildId: string, signal?: AbortSignal): Promise<Build> {
     return (await this.#http.json<OneBuild>({ method: "GET", path: pathOf(buildId), signal })).build;
+  }
+
+  /** Newest first. */
+  async list(signal?: AbortSignal): Promise<readonly Build[]> {
+    return (await this.#http.json<{ readonly builds: readonly Build[] }>({ method: "GET", path: "/v1/builds", signal })).builds;
   }
 
   async logs(buildId: string, offset: number, signal?: AbortSignal): Promise<readonly BuildLogEntry[]> {

@@ -1,41 +1,10 @@
 import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
-import type { CreatedSandbox } from "./sandbox-types.ts";
+import type { Checkpoint, TakeCheckpoint as CheckpointWish, ForkSandbox as ForkWish } from "./generated/api-types.generated.ts";
+import type { AnswerOf } from "./answers.ts";
 
-export interface Checkpoint {
-  readonly id: string;
-  readonly alias?: string;
-  readonly purpose: string;
-  readonly sandboxId: string;
-  readonly phase: string;
-  readonly image?: string;
-  readonly baseImage?: string;
-  readonly parent?: string;
-  readonly poolName?: string;
-  readonly envName?: string;
-  readonly team: string;
-  readonly user: string;
-  readonly sizeBytes?: number;
-  readonly message?: string;
-  readonly createdAt: string;
-  readonly completedAt?: string;
-}
-
-export interface CheckpointWish {
-  readonly alias?: string;
-  readonly keepRunning?: boolean;
-  readonly ttl?: string;
-}
-
-export interface ForkWish {
-  readonly count?: number;
-  readonly lifetime?: string;
-}
-
-export interface Forked {
-  readonly sandboxes: readonly CreatedSandbox[];
-  readonly failures: readonly { readonly code: string; readonly message: string }[];
-}
+export type { Checkpoint, CheckpointWish, ForkWish };
+export type Forked = AnswerOf<"forkSandbox">;
 
 /** All throw ClientError. */
 export class CheckpointsClient {

@@ -1,100 +1,29 @@
 /** Envs as the native API sends and receives them. A test compares these types with those of the services. */
 import type { EnvAutoscalingGroup } from "#model/env-autoscaling.ts";
-import type { EnvClusterMemberConfig } from "#model/env-member.ts";
-import type { EnvObservedMember } from "#model/env-status.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
-import type { PoolAutoScalingStatus } from "#model/sandbox-pool.ts";
 import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
+import type {
+  CreateEnv,
+  EnvMemberWish,
+  ImagePullCredentials as RegistryCredentials,
+  EnvMember,
+  EnvGroupMember,
+  EnvGroup,
+  EnvAutoscaling,
+  EnvEvent,
+  EnvRefresh,
+  Cluster,
+} from "./generated/api-types.generated.ts";
+
+export type { EnvMemberWish, RegistryCredentials, EnvMember, EnvGroupMember, EnvGroup, EnvAutoscaling, EnvEvent, EnvRefresh, Cluster };
+
+export type EnvBody = SandboxEnv & Pick<CreateEnv, "members" | "imagePullSecret">;
 
 /** Without a namespace: the only Env of that name visible to the caller. */
 export interface EnvName {
   readonly name: string;
   readonly namespace?: string | undefined;
-}
-
-export interface EnvMemberWish {
-  readonly name?: string;
-  readonly config?: EnvClusterMemberConfig;
-  readonly replicas?: number;
-}
-
-export interface RegistryCredentials {
-  readonly registry: string;
-  readonly username: string;
-  readonly password: string;
-}
-
-export interface EnvBody extends SandboxEnv {
-  /** Only for a new Env. */
-  readonly members?: readonly EnvMemberWish[];
-  readonly imagePullSecret?: RegistryCredentials | null;
-}
-
-export interface EnvMember {
-  readonly name: string;
-  readonly clusterID: string;
-  readonly isLocal: boolean;
-  readonly config: EnvClusterMemberConfig;
-  readonly replicas: number;
-  readonly replicasSetBy: "autoscaler" | "hand";
-  readonly observed?: EnvObservedMember;
-}
-
-export interface EnvGroupMember {
-  readonly name: string;
-  readonly clusterID: string;
-  readonly replicas: number;
-  readonly minReplicas?: number;
-  readonly maxReplicas?: number;
-  readonly state?: string;
-  readonly message?: string;
-  readonly idle?: number;
-  readonly running?: number;
-  readonly autoscaling?: PoolAutoScalingStatus;
-}
-
-export interface EnvGroup {
-  readonly name: string;
-  readonly enabled: boolean;
-  readonly policy?: EnvAutoscalingGroup;
-  readonly idle: number;
-  readonly running: number;
-  readonly desired: number;
-  readonly waiting: number;
-  readonly decision?: string;
-  readonly members: readonly EnvGroupMember[];
-}
-
-export interface EnvAutoscaling {
-  readonly active?: { readonly status: string; readonly reason: string; readonly message: string };
-  readonly groups: readonly EnvGroup[];
-}
-
-export interface EnvEvent {
-  readonly kind: string;
-  readonly name: string;
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly count: number;
-  readonly firstTime?: string;
-  readonly lastTime: string;
-}
-
-export interface EnvRefresh {
-  readonly dryRun: boolean;
-  readonly members: readonly {
-    readonly name: string;
-    readonly templateVersion: { readonly from?: string; readonly to?: string };
-    readonly changes: readonly { readonly field: string; readonly from?: unknown; readonly to?: unknown }[];
-  }[];
-}
-
-export interface Cluster {
-  readonly id?: string;
-  readonly engine?: string;
-  readonly isLocal: boolean;
 }
 
 /** A policy without its name. */

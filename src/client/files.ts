@@ -1,11 +1,8 @@
 /** Files of a running sandbox. */
 import type { HttpCaller } from "./http-caller.ts";
+import type { FileEntry } from "./generated/api-types.generated.ts";
 
-export interface FileEntry {
-  readonly path: string;
-  readonly type: "file" | "folder" | "link" | "other";
-  readonly size: number;
-}
+export type { FileEntry };
 
 /** All throw ClientError. */
 export class FilesClient {

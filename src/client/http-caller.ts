@@ -2,6 +2,9 @@
 import type { WebSocket as StreamSocket } from "ws";
 import { ClientError, errorFromAnswer } from "./client-error.ts";
 import { networkFailure } from "./network-failure.ts";
+import type { ClientRequest, Transport } from "./transport.ts";
+
+export type { ClientRequest };
 
 export interface ClientOptions {
   /** Such as http://127.0.0.1:8099. */
@@ -14,20 +17,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-export interface ClientRequest {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The path from /v1 on, already escaped. */
-  readonly path: string;
-  /** Undefined values are left out; each item of a list is sent. */
-  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  readonly body?: unknown;
-  /** Raw bytes instead of a JSON body. */
-  readonly bytes?: Blob | Uint8Array<ArrayBuffer>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export class HttpCaller {
+export class HttpCaller implements Transport {
   readonly #options: ClientOptions;
 
   constructor(options: ClientOptions) {

@@ -1,31 +1,7 @@
 import type { HttpCaller } from "./http-caller.ts";
+import type { Key as ApiKeyInfo, CreatedKey as NewApiKey, CreateKey as ApiKeyWish } from "./generated/api-types.generated.ts";
 
-export interface ApiKeyInfo {
-  readonly id: string;
-  readonly role: "admin" | "tenant";
-  readonly team?: string;
-  readonly user?: string;
-  readonly name: string;
-  readonly createdAt: string;
-  readonly expiresAt?: string;
-  /** Id of the key that created it. */
-  readonly createdBy?: string;
-  /** Managed by a hub, and revoked there. */
-  readonly source?: "global";
-}
-
-export interface NewApiKey extends ApiKeyInfo {
-  /** Shown only here. */
-  readonly key: string;
-}
-
-export interface ApiKeyWish {
-  readonly role?: "admin" | "tenant";
-  readonly team?: string;
-  readonly user?: string;
-  readonly name?: string;
-  readonly expiresAt?: string;
-}
+export type { ApiKeyInfo, NewApiKey, ApiKeyWish };
 
 export class KeysClient {
   readonly #http: HttpCaller;

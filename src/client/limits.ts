@@ -1,21 +1,7 @@
 import type { HttpCaller } from "./http-caller.ts";
+import type { Limit, LimitSet } from "./generated/api-types.generated.ts";
 
-export interface Limit {
-  readonly name: string;
-  /** Left out: no limit. */
-  readonly limit?: number;
-  readonly used?: number;
-  /** True if it was set here. */
-  readonly isSet: boolean;
-  readonly about: string;
-}
-
-export interface LimitSet {
-  readonly of: "server" | "teams" | "team" | "user";
-  readonly team?: string;
-  readonly user?: string;
-  readonly limits: readonly Limit[];
-}
+export type { Limit, LimitSet };
 
 /** Limits of the server, of all teams, of one team, or of one user of a team. */
 export type LimitsOf = "server" | "teams" | { readonly team: string; readonly user?: string };

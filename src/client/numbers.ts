@@ -1,45 +1,10 @@
 /** Numbers over time. */
 import type { HttpCaller } from "./http-caller.ts";
+import type { AnswerOf } from "./answers.ts";
 
-export interface UsageSample {
-  readonly at: string;
-  readonly cpuPercent: number;
-  readonly memoryBytes: number;
-  readonly cacheBytes: number;
-  readonly diskBytes: number;
-}
-
-export interface Usage {
-  readonly limits: { readonly cpus: number; readonly memoryBytes: number; readonly diskBytes: number };
-  readonly samples: readonly UsageSample[];
-}
-
-export interface CreateReport {
-  readonly seconds: number;
-  readonly created: number;
-  readonly failed: number;
-  readonly missed?: number;
-  readonly p50Ms?: number;
-  readonly p99Ms?: number;
-  readonly failures: readonly { readonly code: string; readonly count: number }[];
-  readonly parts: readonly { readonly start: string; readonly created: number; readonly failed: number }[];
-}
-
-export interface Counted {
-  readonly key: string;
-  readonly count: number;
-}
-
-export interface SandboxStatistics {
-  readonly live: { readonly total: number; readonly byStatus: readonly Counted[]; readonly byPool: readonly Counted[] };
-  readonly since: string;
-  readonly ended: {
-    readonly total: number;
-    readonly byStatus: readonly Counted[];
-    readonly byPool: readonly Counted[];
-    readonly byDay: readonly Counted[];
-  };
-}
+export type Usage = AnswerOf<"getUsage">;
+export type CreateReport = AnswerOf<"reportCreates">;
+export type SandboxStatistics = AnswerOf<"countSandboxes">;
 
 /** All throw ClientError. */
 export class NumbersClient {

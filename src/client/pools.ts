@@ -1,29 +1,16 @@
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
+import type { Event as PoolEvent } from "./generated/api-types.generated.ts";
+import type { AnswerOf, ItemOf } from "./answers.ts";
+
+export type { PoolEvent };
+export type PoolSize = ItemOf<AnswerOf<"listPoolSizes">["sizes"]>;
 
 /** Without a namespace: the only pool of that name visible to the caller. */
 export interface PoolName {
   readonly name: string;
   readonly namespace?: string | undefined;
-}
-
-export interface PoolEvent {
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly count: number;
-  readonly firstTime?: string;
-  readonly lastTime: string;
-}
-
-export interface PoolSize {
-  readonly at: string;
-  readonly wanted: number;
-  readonly idle: number;
-  readonly inUse: number;
-  readonly waiting: number;
-  readonly decision?: string;
 }
 
 /** All throw ClientError. */

@@ -16,6 +16,7 @@ import type {
   TerminalWish,
   TimeoutWish,
 } from "./sandbox-types.ts";
+import type { Terminal as KeptTerminal } from "./generated/api-types.generated.ts";
 import { ClientTerminal, type TerminalEvents } from "./terminal.ts";
 
 export interface CreateCall {
@@ -122,10 +123,7 @@ export class SandboxesClient {
   }
 }
 
-export interface KeptTerminal {
-  readonly pid: number;
-  readonly command: readonly string[];
-}
+export type { KeptTerminal };
 
 export interface JoinWish {
   readonly pid: number;

@@ -1,10 +1,9 @@
 import type { SandboxTemplate } from "#model/sandbox-template.ts";
 import { everyPage } from "./every-page.ts";
 import type { HttpCaller } from "./http-caller.ts";
+import type { TemplateDocs } from "./generated/api-types.generated.ts";
 
-export interface TemplateDocs {
-  readonly markdown: string;
-}
+export type { TemplateDocs };
 
 /** All throw ClientError. */
 export class TemplatesClient {

@@ -1,28 +1,7 @@
 import type { HttpCaller } from "./http-caller.ts";
+import type { Volume, VolumeWithToken, CreateVolume as VolumeWish } from "./generated/api-types.generated.ts";
 
-export interface Volume {
-  readonly id: string;
-  readonly name: string;
-  readonly sizeMiB: number;
-  readonly usedMiB?: number;
-  readonly phase: "Pending" | "Ready" | "Failed" | "Deleting";
-  readonly message?: string;
-  readonly team?: string;
-  readonly user?: string;
-  readonly createdAt: string;
-  /** Ids of the sandboxes that have it mounted. */
-  readonly mountedBy: readonly string[];
-}
-
-export interface VolumeWithToken extends Volume {
-  /** For its files. */
-  readonly token: string;
-}
-
-export interface VolumeWish {
-  readonly name: string;
-  readonly sizeMiB?: number;
-}
+export type { Volume, VolumeWithToken, VolumeWish };
 
 export class VolumesClient {
   readonly #http: HttpCaller;

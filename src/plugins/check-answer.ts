@@ -8,8 +8,8 @@ import type { Refusal, RefusalKind } from "./plugin.ts";
 
 const refusalKinds: readonly RefusalKind[] = ["InsufficientResources", "InvalidSpec", "Internal"];
 const longestMessage = 2000;
-/** A plugin that says more is asked again after this: its mistake must not keep a member away for ever. */
-const longestRetryMs = 3_600_000;
+/** A plugin that says more, or less, is asked again after this: its mistake must neither keep a member away for ever nor have it asked without a rest. */
+const [shortestRetryMs, longestRetryMs] = [1000, 3_600_000];
 
 /** What is wrong with the answer, to be put behind the name of the hook; undefined: nothing. */
 export function answerFault(given: Pod | SandboxPool, answer: unknown): string | undefined {
@@ -94,7 +94,7 @@ export function readRefusal(hook: string, refusal: unknown): Refusal {
     kind,
     message: said,
     ...(isCount(wouldFit) && { wouldFit: Math.floor(wouldFit) }),
-    ...(isCount(retryAfterMs) && { retryAfterMs: Math.min(retryAfterMs, longestRetryMs) }),
+    ...(isCount(retryAfterMs) && { retryAfterMs: Math.min(Math.max(retryAfterMs, shortestRetryMs), longestRetryMs) }),
   };
 }
 

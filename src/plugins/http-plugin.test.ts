@@ -82,7 +82,7 @@ test("a pod is sent with its pool", async () => {
 });
 
 test("a refusal comes with what would fit", async () => {
-  const refusal = { kind: "InsufficientResources", message: "full", wouldFit: 2, retryAfterMs: 100 };
+  const refusal = { kind: "InsufficientResources", message: "full", wouldFit: 2, retryAfterMs: 2500 };
   await using at = await endpoint((_, response) => json(response, { refusal }));
   expect(await at.chain.preUpdatePool(pool, signal)).toEqual({ refusal: { ...refusal, plugin: "remote" } });
 });

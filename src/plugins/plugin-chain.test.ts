@@ -164,6 +164,11 @@ test("a plugin that says to wait for weeks is asked again after an hour", async 
   expect(await chain.preUpdatePool(pool, signal)).toMatchObject({ refusal: { plugin: "slow", retryAfterMs: 3_600_000 } });
 });
 
+test("a plugin that says to come back at once is asked again after a second", async () => {
+  const { chain } = scene([refusing("hasty", { kind: "InsufficientResources", message: "full", retryAfterMs: 0 })]);
+  expect(await chain.preUpdatePool(pool, signal)).toMatchObject({ refusal: { plugin: "hasty", retryAfterMs: 1000 } });
+});
+
 test("a refusal of growth has the smallest number that fits and the longest wait of all plugins", async () => {
   const { chain } = scene([
     refusing("a", { kind: "InsufficientResources", message: "a is full", wouldFit: 9, retryAfterMs: 1000 }),

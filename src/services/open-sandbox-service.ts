@@ -44,7 +44,7 @@ export interface SandboxServiceDeps {
   readonly daemons?: ExecDeps["daemons"];
   readonly variables?: ExecDeps["variables"];
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "checkpoint">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "deepPause">;
   readonly guard?: Pick<LimitGuard, "reserve"> | undefined;
   /** Left out where no sandbox is ever without its pod. */
   readonly deepResumes?: Pick<DeepResumes, "resume"> | undefined;

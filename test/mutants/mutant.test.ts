@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Mutant, planted, sampled } from "./mutant.ts";
+import { mutants } from "./mutants.ts";
 
 const aMutant = (find: string, replace = "x"): Mutant => ({ bug: "it is wrong", file: "a.ts", find, replace, tests: ["a.test.ts"] });
 
@@ -19,6 +22,19 @@ describe("a bug is planted", () => {
   ])("not in a place %s: the list is out of date", (_, find, replace) => {
     expect(() => planted(aMutant(find, replace), "a b a")).toThrow(/a\.ts/);
   });
+});
+
+test("every bug of the list has its place in the code as it is now", async () => {
+  const root = join(import.meta.dirname, "../..");
+  const outOfDate: string[] = [];
+  for (const mutant of mutants) {
+    try {
+      planted(mutant, await readFile(join(root, mutant.file), "utf8"));
+    } catch (error) {
+      outOfDate.push(String(error));
+    }
+  }
+  expect(outOfDate).toEqual([]);
 });
 
 describe("a sample", () => {

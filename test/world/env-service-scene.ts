@@ -5,6 +5,7 @@ import { type SandboxTemplate, SandboxTemplates } from "#model/sandbox-template.
 import type { PluginChain } from "#plugins/plugin.ts";
 import type { EnvBody, EnvDeps, LocalCluster } from "#services/envs/env-deps.ts";
 import { type EnvService, envService } from "#services/envs/env-service.ts";
+import { AdmissionPace } from "#services/limits/admission-pace.ts";
 import { countUse } from "#services/limits/count-use.ts";
 import { LimitGuard } from "#services/limits/limit-guard.ts";
 import { ServiceScene } from "./service-scene.ts";
@@ -31,7 +32,11 @@ export class EnvScene implements AsyncDisposable {
     const scene = await ServiceScene.open();
     const { cache, namespace } = scene;
     const limits = new LimitGuard({ cache, use: countUse(cache) });
-    const opened = new EnvScene(scene, envService({ client: client?.(scene) ?? scene.client, cache, namespace, cluster, plugins, limits }));
+    const pace = new AdmissionPace({ limits, clock: scene.clock });
+    const opened = new EnvScene(
+      scene,
+      envService({ client: client?.(scene) ?? scene.client, cache, namespace, cluster, plugins, limits, pace }),
+    );
     await opened.template({ name: "base" }, {});
     return opened;
   }

@@ -5,7 +5,7 @@ import { type ContextFile, filesOf } from "./context-files.ts";
 import { hashOf, type Packed } from "./pack-context.ts";
 
 export interface PlannedStep {
-  readonly type: string;
+  readonly type: DockerStep["type"];
   readonly args: readonly string[];
   /** In the Dockerfile. */
   readonly line: number;

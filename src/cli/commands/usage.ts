@@ -55,8 +55,9 @@ function queryOf({ clock }: CliContext, args: Arguments): UsageQuery {
   return withoutUndefined({
     from: since === undefined ? timeOf(args, "from") : new Date(clock.now() - parseDuration(since)).toISOString(),
     to: timeOf(args, "to"),
-    step: args.text("step"),
-    by: args.text("by"),
+    // The server checks both, and names the choices.
+    step: args.text("step") as UsageQuery["step"],
+    by: args.text("by") as UsageQuery["by"],
     team: args.text("team"),
     user: args.text("user"),
   });

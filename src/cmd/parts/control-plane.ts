@@ -58,7 +58,7 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes" | "checkpoint">;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes" | "checkpoint" | "deepPause">;
   /** Objects of volumes, run and stopped by the caller; nothing acts on them when left out. */
   readonly volumes?: VolumeCache | undefined;
   /** Where the engine has volumes. */

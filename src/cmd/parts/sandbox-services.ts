@@ -40,6 +40,7 @@ import { type CheckpointService, openCheckpointService } from "#services/checkpo
 import type { KeyService } from "#services/keys/key-service.ts";
 import { countSandboxes, countTaken } from "#services/limits/count-use.ts";
 import { createSources } from "#services/creating/create-sources.ts";
+import { AdmissionPace } from "#services/limits/admission-pace.ts";
 import { CreateRate } from "#services/limits/create-rate.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { openSandboxInside } from "#services/inside/sandbox-inside.ts";
@@ -116,7 +117,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly tellsEvents?: boolean;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "deepPause" | "memoryCheckpoint">;
   /** Where the engine has volumes: their objects, run and stopped by the caller, and their data. */
   readonly volumes?: VolumeCache | undefined;
   readonly volumeData?: Volumes | undefined;
@@ -200,7 +201,8 @@ function openParts(options: SandboxServicesOptions) {
   const checkpoints = openCheckpointService({ ...options, claims, variables });
   const ofVolumes = volumeParts(options);
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });
-  const fleet = { ...fleetServices({ ...options, live, limits: guard }), volumes };
+  const pace = new AdmissionPace({ limits: guard, clock: options.clock });
+  const fleet = { ...fleetServices({ ...options, live, limits: guard, pace }), volumes };
   const sampler = usageSampler(options, live, tokens);
   const sources = createSources(options);
   const inside = openSandboxInside({ ...options, tokens, openStream: openPodStream });
@@ -245,7 +247,7 @@ function facesOf(
   const maxTimeoutSeconds = Math.floor(maxTimeoutMs / 1000);
   return [
     nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
-    fleetFace({ ...fleet, builds }),
+    fleetFace({ ...fleet, builds, webhooks: parts.webhooks }),
     liveFace({ ...parts, pools: fleet.pools, clock, log, joinTokens, ...reports }),
     ...consoleFaces(options, { sessions, domain, sandboxUrl }),
     e2bFace({ ...parts, ...parts.tokens, builds, statistics: fleet.statistics, sizeOf, domain, maxTimeoutSeconds }),

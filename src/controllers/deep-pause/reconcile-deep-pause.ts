@@ -34,7 +34,7 @@ import { type DeepPausePlan, isPausedInPlace, planDeepPause } from "./plan-deep-
 
 export interface DeepPauseControllerDeps extends EndDeps {
   readonly cache: SandboxCache;
-  readonly abilities: Pick<EngineAbilities, "checkpoint">;
+  readonly abilities: Pick<EngineAbilities, "deepPause">;
   /** Left out: no create is known to wait. */
   readonly pressure?: Pick<ClaimPressure, "waiting" | "onWaiting"> | undefined;
 }
@@ -47,7 +47,7 @@ export async function reconcileDeepPause(deps: DeepPauseControllerDeps, key: Key
   const plan = planDeepPause(pod, {
     pool: poolOfPod(deps, pod),
     checkpoints: checkpointsOf(cache, sandboxIdOf(pod) ?? ""),
-    able: abilities.checkpoint(pod.spec.nodeName).able,
+    able: abilities.deepPause(pod.spec.nodeName).able,
     isNeeded: isNeeded(deps, pod),
     now: clock.now(),
   });

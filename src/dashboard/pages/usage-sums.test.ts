@@ -23,7 +23,7 @@ test("owners are added up over all steps, the largest first", () => {
 
 test("steps without usage are 0 in the chart", () => {
   const rows = [row("01", "red", 10), row("03", "red", 20), row("03", "blue", 1)];
-  const report = { from: "2026-03-01T00:00:00.000Z", to: "2026-03-03T05:00:00.000Z", step: "day", by: "team", rows };
+  const report = { from: "2026-03-01T00:00:00.000Z", to: "2026-03-03T05:00:00.000Z", step: "day", by: "team", rows } as const;
   expect(overTime(report, ({ sandboxSeconds }) => sandboxSeconds)).toEqual({
     times: [1, 2, 3].map((day) => Date.UTC(2026, 2, day) / 1000),
     values: [10, 0, 21],

@@ -1,6 +1,6 @@
 /**
  * One of several processes leads, by holding a Lease. Siblings: lease-observer.ts (when may it be taken), tenure.ts (how long
- * may we lead on it), lease-client.ts and lease-record.ts (how it is written, and what), timing.ts (the numbers).
+ * may we lead on it), lease-client.ts (how it is written, and what), timing.ts (the numbers).
  *
  * L1 The lease is written only on the version that was seen; losing that race is an outcome, not a failure.
  * L2 A candidate takes a held lease only when it has not seen it change for the lease's whole duration, by its own clock.
@@ -16,9 +16,8 @@ import { type MonotonicClock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Lease } from "#model/core-kinds.ts";
-import { type Held, LeaseClient } from "./lease-client.ts";
+import { claimed, type Held, LeaseClient, released } from "./lease-client.ts";
 import { LeaseObserver } from "./lease-observer.ts";
-import { claimed, released } from "./lease-record.ts";
 import { Tenure } from "./tenure.ts";
 import { checkTiming, defaultTiming, type LeaderTiming, retrySpread } from "./timing.ts";
 

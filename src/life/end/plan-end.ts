@@ -53,6 +53,7 @@ const operationalKeys: readonly string[] = [
   annotationKeys.paused,
   annotationKeys.pauseDeep,
   annotationKeys.deepPauseFailure,
+  annotationKeys.layerWish,
   annotationKeys.postStartHooks,
   annotationKeys.chosenToGo,
   annotationKeys.sandboxStatusDetail,

@@ -1,6 +1,6 @@
 /** Why a pod ended and took its sandbox with it. */
 import { podCondition } from "#model/claimed-pod.ts";
-import { failureReasons } from "#model/keys.ts";
+import { failureReasons, type SandboxStopReason } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 
 /** As a release and a record have it. */
@@ -70,6 +70,6 @@ function own(map: Readonly<Record<string, string>>, key: string | undefined): st
 }
 
 /** Ended on purpose by the operator of the machine; every other end of a container is a failure. */
-export function stopReasonOf({ failureReason }: Pick<Failure, "failureReason">): "Released" | "Failed" {
+export function stopReasonOf({ failureReason }: Pick<Failure, "failureReason">): SandboxStopReason {
   return failureReason === failureReasons.serverDown ? "Released" : "Failed";
 }

@@ -13,7 +13,7 @@ import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { formatTime } from "#sandbox/annotation-values.ts";
 import type { PodChange } from "#sandbox/pod-patch.ts";
 import type { Caller } from "#services/caller.ts";
-import { checkDeepPausing, checkPausing } from "#services/creating/check-pausing.ts";
+import { checkDeepPausing, checkPausing } from "#services/creating/check-abilities.ts";
 import type { Wanted } from "#services/inside/carried-pod.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { findPod, livePod } from "#services/reading/find-sandbox.ts";
@@ -26,7 +26,7 @@ import { asWaitFailure } from "./wait-failure.ts";
 
 export interface DeepPauseDeps extends PauseDeps {
   readonly cache: PauseDeps["cache"] & Pick<SandboxCache, "deepPauseTask">;
-  readonly abilities: Pick<EngineAbilities, "pause" | "checkpoint">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "deepPause">;
   readonly guard?: Pick<LimitGuard, "reserve"> | undefined;
 }
 

@@ -24,7 +24,7 @@ import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
 import type { DeepResumes } from "./resume-deep-paused.ts";
 import { timeLeft } from "./time-left.ts";
 import { asWaitFailure } from "./wait-failure.ts";
-import { checkPausing } from "#services/creating/check-pausing.ts";
+import { checkPausing } from "#services/creating/check-abilities.ts";
 import { findPod, livePod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { viewOf } from "#services/reading/sandbox-view.ts";

@@ -13,7 +13,7 @@ import type { PodChange } from "#sandbox/pod-patch.ts";
 import type { Caller } from "#services/caller.ts";
 import type { Wanted } from "#services/inside/carried-pod.ts";
 import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
-import { checkEgress } from "#services/creating/check-egress.ts";
+import { checkEgress } from "#services/creating/check-abilities.ts";
 import { findPod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import type { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
 import type { EgressChange, SandboxView } from "#services/sandbox-service.ts";

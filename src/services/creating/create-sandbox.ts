@@ -173,7 +173,7 @@ class Create {
     const { labels, annotations, metadata, lifetimeMs, onTimeout, autoResume, egress, privateTraffic, maskHost } = command;
     const { postStartHooks: hooks = [] } = command;
     const sealed = hooks.length === 0 ? undefined : this.#deps.hookSeal.seal(this.#sandboxId, hooks);
-    const startOrder = this.#deps.abilities.checkpoint().able ? this.#deps.startOrders.textOf(this.#sandboxId, command) : undefined;
+    const startOrder = this.#deps.abilities.deepPause().able ? this.#deps.startOrders.textOf(this.#sandboxId, command) : undefined;
     return {
       sandboxId: this.#sandboxId,
       volumeMounts,

@@ -2,7 +2,7 @@
  * Creating and ending sandboxes, put together for one process.
  *
  * - `sandbox-claims.ts`, `claim-deps.ts`  what it offers and what it is made from; `claim-context.ts` what its steps share
- * - `check-create.ts`, `resolve-create.ts`  whether a request is right, and what it means; `create-source.ts` which Env or pool it names,
+ * - `check-create.ts`, `check-abilities.ts`, `resolve-create.ts`  whether a request is right, can be fulfilled here, and what it means; `create-source.ts` which Env or pool it names,
  *   `env-members.ts` what an Env says of its member pools
  * - `create-sandbox.ts`  the loop of a create; `create-time.ts` how long it may take; `create-failure.ts` how it is told that it failed
  * - `take-turn.ts`  the turn in the queue; `pool-standing.ts`, `pool-shortage.ts` how pools stand and why none has a pod
@@ -22,8 +22,7 @@ import { BackgroundWork } from "./background-work.ts";
 import { BootIds, deleteArmedIdle } from "#life/arm/boot-ids.ts";
 import type { Caller } from "#services/caller.ts";
 import { checkCreate } from "./check-create.ts";
-import { checkEgress } from "./check-egress.ts";
-import { checkTimeoutAction } from "./check-pausing.ts";
+import { checkEgress, checkTimeoutAction } from "./check-abilities.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { SandboxClaimsDeps } from "./claim-deps.ts";
 import { claimMetrics } from "./claim-metrics.ts";

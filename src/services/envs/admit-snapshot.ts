@@ -9,11 +9,13 @@ import { envImagePullSecretName } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import { planRefresh, type RefreshPlan } from "#sandbox/envs/refresh-member.ts";
+import type { Caller } from "../caller.ts";
 import { ServiceError } from "../service-error.ts";
 import { asServiceError } from "../service-failure.ts";
 import type { EnvDeps } from "./env-deps.ts";
 
 export interface AdmissionRequest {
+  readonly caller: Caller;
   readonly env: SandboxEnv;
   readonly member: EnvClusterMember;
   /** Whether the Env is going to have registry credentials; undefined: as it is stored. */
@@ -37,11 +39,12 @@ export async function refreshed(deps: EnvDeps, asked: AdmissionRequest, signal: 
 
 async function planned(
   deps: EnvDeps,
-  { env, member, hasPullSecret }: AdmissionRequest,
+  { caller, env, member, hasPullSecret }: AdmissionRequest,
   signal: AbortSignal,
   render: typeof admitMember | typeof renderMember,
 ): Promise<RefreshPlan> {
   checkPinned(deps, env);
+  if (render === admitMember && deps.plugins !== undefined) deps.pace?.take(caller);
   const client = hasPullSecret === undefined ? deps.client : withPullSecret(deps.client, env, hasPullSecret);
   const parts: AdmitDeps = { client, cache: deps.cache, plugins: deps.plugins };
   const answer = await render(parts, env, member, signal).catch((error: unknown) => {

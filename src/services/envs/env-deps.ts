@@ -4,6 +4,7 @@ import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { EnvClusterMemberConfig } from "#model/env-member.ts";
 import type { SandboxEnv } from "#model/sandbox-env.ts";
 import type { PluginChain } from "#plugins/plugin.ts";
+import type { AdmissionPace } from "../limits/admission-pace.ts";
 import type { LimitGuard } from "../limits/limit-guard.ts";
 
 export interface EnvDeps {
@@ -13,6 +14,8 @@ export interface EnvDeps {
   readonly plugins?: Pick<PluginChain, "preCreatePool"> | undefined;
   /** No limits when left out. */
   readonly limits?: Pick<LimitGuard, "reserve" | "checkPoolSize"> | undefined;
+  /** How often plugins are asked; without end when left out. */
+  readonly pace?: Pick<AdmissionPace, "take"> | undefined;
   /** Where Envs are made when the caller names no namespace; the only place for tenants. */
   readonly namespace: string;
   readonly cluster: LocalCluster;

@@ -121,6 +121,30 @@ test("plugins are not asked for the members of an Env that its team's limits ref
   expect(asked).toHaveLength(3);
 });
 
+test("a team has plugins asked twice its pools in a minute, whatever it asks for; others and admins go on", async () => {
+  let asked = 0;
+  const preCreatePool: PluginChain["preCreatePool"] = async (pool) => {
+    asked += 1;
+    return { object: pool };
+  };
+  await using at = await EnvScene.open({ plugins: { preCreatePool } });
+  await setLimits(at, { pools: 10 });
+  const members = [{ name: "a" }, { name: "b" }];
+  const { metadata } = await at.envs.create(ann, anEnvBody("one", { members }), never);
+  // The same name again asks no plugin.
+  expect(await failureOf(at.envs.create(ann, anEnvBody("one", { members }), never))).toMatchObject({ code: "conflict" });
+  expect(asked).toBe(2);
+  const refresh = (caller = ann) => at.envs.refresh(caller, { wanted: { name: metadata.name ?? "" }, dryRun: false }, never);
+  for (let round = 0; round < 9; round++) await refresh();
+  expect(asked).toBe(20);
+  expect(await failureOf(refresh())).toMatchObject({ code: "rate_limited", details: { retryAfterSeconds: 3 } });
+  expect(asked).toBe(20);
+  await refresh(admin);
+  await at.envs.create(eve, anEnvBody("one"), never);
+  await at.scene.clock.step(6000);
+  await refresh();
+});
+
 test("many members at once do not pass the limit together", async () => {
   await using at = await EnvScene.open();
   await setLimits(at, { pools: 3 });

@@ -43,13 +43,13 @@ export async function writePrepared(
 }
 
 async function withSnapshots(deps: EnvDeps, asked: PrepareRequest, signal: AbortSignal): Promise<SandboxEnv> {
-  const { next, present, hasPullSecret } = asked;
+  const { caller, next, present, hasPullSecret } = asked;
   const clusterID = localCluster(deps);
   const known = new Map((present === undefined ? [] : membersHere(present, clusterID)).map((member) => [member.name, member]));
   let env = next;
   for (const member of membersHere(next, clusterID)) {
     if (!needsAdmission(asked, member, known.get(member.name))) continue;
-    env = withMember(env, clusterID, member.name, await admitted(deps, { env: next, member, hasPullSecret }, signal));
+    env = withMember(env, clusterID, member.name, await admitted(deps, { caller, env: next, member, hasPullSecret }, signal));
   }
   return env;
 }

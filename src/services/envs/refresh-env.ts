@@ -74,7 +74,7 @@ async function plansFor(deps: EnvDeps, { caller, env, asked }: PlanRequest, sign
   checkEnvOf(deps, caller, env);
   const plans: Plan[] = [];
   for (const before of chosen(env, asked, localCluster(deps))) {
-    plans.push({ before, ...(await plan(deps, { env, member: before }, signal)) });
+    plans.push({ before, ...(await plan(deps, { caller, env, member: before }, signal)) });
   }
   return plans;
 }

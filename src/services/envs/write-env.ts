@@ -28,6 +28,8 @@ export async function createEnv(deps: EnvDeps, caller: Caller, body: EnvBody, si
   const metadata = { ...withoutVersion(body.metadata), name, namespace };
   const next = storedEnv({ caller, body: { ...body, metadata }, present: undefined, clusterID });
   const hasPullSecret = credentials !== undefined && credentials !== null;
+  // Known before the plugins are asked, which may reserve something.
+  if (await isTaken(deps, { namespace, name })) throw nameTaken(name);
   return await writePrepared(deps, { caller, next, present: undefined, hasPullSecret }, signal, async (env) => {
     const made = await created(deps, env);
     try {
@@ -61,13 +63,27 @@ async function created(deps: EnvDeps, env: SandboxEnv): Promise<SandboxEnv> {
     return remembered(deps, await deps.client.create(SandboxEnvs, env, strict));
   } catch (error) {
     const { name = "", namespace = "" } = env.metadata;
-    if (isApiError(error, "AlreadyExists")) {
-      throw new ServiceError("conflict", `there is an Env ${JSON.stringify(name)} already`, { field: "metadata.name", cause: error });
-    }
+    if (isApiError(error, "AlreadyExists")) throw nameTaken(name, error);
     if (!isApiError(error, "NotFound")) throw asServiceError(error);
     const message = `there is no namespace ${JSON.stringify(namespace)}`;
     throw new ServiceError("invalid_request", message, { field: "metadata.namespace", cause: error });
   }
+}
+
+/** The cache may be late about one that was deleted. */
+async function isTaken({ client, cache }: EnvDeps, key: { readonly namespace: string; readonly name: string }): Promise<boolean> {
+  if (cache.envs.objects.get(key) === undefined) return false;
+  try {
+    await client.get(SandboxEnvs, key);
+    return true;
+  } catch (error) {
+    if (isApiError(error, "NotFound")) return false;
+    throw asServiceError(error);
+  }
+}
+
+function nameTaken(name: string, cause?: unknown): ServiceError {
+  return new ServiceError("conflict", `there is an Env ${JSON.stringify(name)} already`, { field: "metadata.name", cause });
 }
 
 export interface ReplaceEnv {

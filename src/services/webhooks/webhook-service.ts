@@ -14,7 +14,6 @@ import { ServiceError } from "#services/service-error.ts";
 import { asServiceError } from "#services/service-failure.ts";
 import type { DeliveryView, EventQuery } from "#store/events/event-store.ts";
 import type { HistoryStore } from "#store/history-store.ts";
-import { checkWebhook } from "./check-webhook.ts";
 
 export type { DeliveryView } from "#store/events/event-store.ts";
 
@@ -49,6 +48,8 @@ export interface WebhookDeps {
 }
 
 const shownDeliveries = 100;
+/** Characters. */
+const longest = { name: 128, url: 2048, secret: 256 } as const;
 
 export function webhookService(deps: WebhookDeps): WebhookService {
   const { history } = deps;
@@ -159,4 +160,21 @@ function maySee(caller: Caller, { team, user }: Webhook): boolean {
 function viewOf(webhook: Webhook): WebhookView {
   const { secret: _, ...view } = webhook;
   return view;
+}
+
+/** Which machine the address leads to is checked with each delivery, because names change. Throws invalid_request. */
+function checkWebhook({ name, url, events, secret }: WebhookWish): void {
+  for (const [field, text] of Object.entries({ name, url, secret }) as [keyof typeof longest, string][]) {
+    if (text.length < 1 || text.length > longest[field]) throw invalid(field, `must have 1 to ${longest[field]} characters`);
+  }
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !["http:", "https:"].includes(parsed.protocol))
+    throw invalid("url", "must be an address such as https://example.com/hook");
+  if (parsed.username !== "" || parsed.password !== "") throw invalid("url", "must not hold a user or a password");
+  if (events.length === 0) throw invalid("events", "must name at least one type of event");
+}
+
+function invalid(field: keyof typeof longest | "events", why: string): ServiceError {
+  const named = field === "secret" ? "signatureSecret" : field;
+  return new ServiceError("invalid_request", `${named}: ${why}`, { field: named });
 }

@@ -55,6 +55,11 @@ export const edgeMutants: readonly Mutant[] = [
     ],
   ),
   bugsIn(
+    "src/services/envs/admit-snapshot.ts",
+    ["src/services/envs/env-extras.test.ts"],
+    [["a team has plugins asked without end", "if (render === admitMember && deps.plugins !== undefined) deps.pace?.take(caller);", ""]],
+  ),
+  bugsIn(
     "src/gateway/headers.ts",
     ["src/gateway/headers.test.ts", "src/gateway/gateway.test.ts"],
     [
@@ -251,7 +256,13 @@ export const edgeMutants: readonly Mutant[] = [
   bugsIn(
     "src/plugins/check-answer.ts",
     ["src/plugins/plugin-chain.test.ts"],
-    [["a plugin keeps a member away for ever", "Math.min(retryAfterMs, longestRetryMs)", "retryAfterMs"]],
+    [
+      [
+        "a plugin keeps a member away for ever",
+        "Math.min(Math.max(retryAfterMs, shortestRetryMs), longestRetryMs)",
+        "Math.max(retryAfterMs, shortestRetryMs)",
+      ],
+    ],
   ),
   bugsIn(
     "src/images/kept-answers.ts",

@@ -6,6 +6,7 @@ import { eventually } from "../../../../../../test/world/eventually.ts";
 import { recordedLog } from "../../../../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
 import { ContainerLogs, type OpenLog } from "./container-logs.ts";
+import { type WatchFolder, watchedFolder } from "./growing-logs.ts";
 import type { LogLimits } from "./rotate-log.ts";
 
 const pod = { namespace: "ns", name: "box", uid: "uid-1" };
@@ -15,9 +16,17 @@ class Scene implements AsyncDisposable {
   readonly home: string;
   readonly logs: ContainerLogs;
 
+  /** Changes in folders of logs that were quiet. */
+  changes = 0;
+
   constructor(home: string, limits = { maxBytes: 100, maxFiles: 3 }) {
     this.home = home;
-    this.logs = new ContainerLogs({ home, clock: this.clock, log: recordedLog().log, limits });
+    const watchFolder: WatchFolder = (folder, onChange) =>
+      watchedFolder(folder, () => {
+        onChange();
+        this.changes += 1;
+      });
+    this.logs = new ContainerLogs({ home, clock: this.clock, log: recordedLog().log, limits, watchFolder });
   }
 
   async read(request: Partial<OpenLog> = {}): Promise<string> {
@@ -78,6 +87,18 @@ describe("files", () => {
     // Of more than fits the end is kept.
     expect(await readFile(`${file}.1`, "utf8")).toBe(`${"d".repeat(99)}\n`);
     expect(await world.read()).toBe(`${"c".repeat(99)}\n${"d".repeat(99)}\nnow\n`);
+  });
+
+  test("in which nothing was written for minutes are kept short when something is", async () => {
+    await using world = await scene();
+    const file = world.logs.prepare(pod, "main", 0);
+    await writeFile(file, "begins\n");
+    for (let seconds = 0; seconds < 180; seconds++) await world.clock.step(1_000);
+    await appendFile(file, "x".repeat(200));
+    await eventually(() => expect(world.changes).toBeGreaterThan(0));
+    await world.clock.step(1_000);
+    await eventually(async () => expect((await stat(file)).size).toBe(0));
+    expect(await readFile(`${file}.1`, "utf8")).toBe("x".repeat(100));
   });
 
   test("that an earlier agent left are kept short too", async () => {

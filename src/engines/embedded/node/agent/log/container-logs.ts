@@ -3,6 +3,7 @@
  *
  * - `container-logs.ts`  limits their size, removes them with their pods, opens them for readers
  * - `log-files.ts`       where they are
+ * - `growing-logs.ts`    which of them may have grown
  * - `rotate-log.ts`      cuts one
  * - `log-times.ts`       when each part was written
  * - `read-log.ts`, `last-lines.ts`   read one
@@ -15,6 +16,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
+import { GrowingLogs, type WatchFolder } from "./growing-logs.ts";
 import { attemptOf, logName, type LoggedPod, namesIn, newestLogs, podFolder, uidOfFolder } from "./log-files.ts";
 import { LogTimes } from "./log-times.ts";
 import { followLog, type LogCuts, type LogRange, readLog } from "./read-log.ts";
@@ -26,6 +28,7 @@ export interface ContainerLogsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits?: LogLimits | undefined;
+  readonly watchFolder?: WatchFolder | undefined;
 }
 
 export interface OpenLog extends LogRange {
@@ -54,13 +57,15 @@ export class ContainerLogs {
   readonly #limits: LogLimits;
   /** By folder of the pod, then by folder of the container: logs that may still grow. */
   readonly #watched = new Map<string, Map<string, Watched>>();
+  readonly #growing: GrowingLogs<Watched>;
   /** What goes on in the background; waited for at the end. */
   readonly #removals = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #looking: Promise<void> | undefined;
   #stopped = false;
 
-  constructor({ home, clock, log, limits = defaultLogLimits }: ContainerLogsOptions) {
+  constructor({ home, clock, log, limits = defaultLogLimits, watchFolder }: ContainerLogsOptions) {
+    this.#growing = new GrowingLogs(watchFolder);
     this.#root = join(home, "logs", "pods");
     this.#clock = clock;
     this.#log = log;
@@ -110,6 +115,7 @@ export class ContainerLogs {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#looking;
+    this.#growing.stop();
     await Promise.all(this.#removals);
   }
 
@@ -118,7 +124,10 @@ export class ContainerLogs {
     const ofPod = this.#watched.get(dirname(folder)) ?? new Map<string, Watched>();
     this.#watched.set(dirname(folder), ofPod);
     const before = ofPod.get(folder);
-    ofPod.set(folder, { file, times: new LogTimes(), cuts: uncut, former: before && formerOf(before) });
+    if (before !== undefined) this.#growing.remove(before);
+    const watched: Watched = { file, times: new LogTimes(), cuts: uncut, former: before && formerOf(before) };
+    ofPod.set(folder, watched);
+    this.#growing.add(watched, this.#clock.now());
   }
 
   #schedule(): void {
@@ -129,28 +138,36 @@ export class ContainerLogs {
   }
 
   async #lookAtAll(): Promise<void> {
-    for (const ofPod of this.#watched.values()) {
+    for (const watched of this.#growing.due(this.#clock.now())) {
       await this.#clock.turns?.next();
-      for (const watched of ofPod.values()) {
-        try {
-          await this.#look(watched);
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#log.warn({ error, file: watched.file }, "log not rotated");
-        }
+      if (!this.#isWatched(watched)) continue;
+      try {
+        const again = this.#growing.looked(watched, await this.#look(watched), this.#clock.now());
+        if (again && (await this.#look(watched))) this.#growing.looked(watched, true, this.#clock.now());
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#log.warn({ error, file: watched.file }, "log not rotated");
       }
     }
   }
 
-  async #look(watched: Watched): Promise<void> {
+  /** It may have gone while others were looked at. */
+  #isWatched(watched: Watched): boolean {
+    const folder = dirname(watched.file);
+    return this.#watched.get(dirname(folder))?.get(folder) === watched;
+  }
+
+  /** Whether something was written since the last look. */
+  async #look(watched: Watched): Promise<boolean> {
     const { file } = watched;
-    // Synchronous: asked every second for every container, the way through another thread would cost twenty times as much.
+    // Synchronous: the way through another thread would cost twenty times as much.
     const size = statSync(file, { throwIfNoEntry: false })?.size;
-    if (size === undefined) return;
-    watched.times.mark(this.#clock.now(), size);
-    if (size <= this.#limits.maxBytes) return;
+    if (size === undefined) return false;
+    const hasGrown = watched.times.mark(this.#clock.now(), size);
+    if (size <= this.#limits.maxBytes) return hasGrown;
     const { leftOut } = await rotateLog(file, size, this.#limits);
     watched.cuts = { count: watched.cuts.count + 1, leftOut };
     watched.times.clear();
+    return true;
   }
 
   async #removeBefore(folder: string, attempt: number): Promise<void> {
@@ -161,6 +178,7 @@ export class ContainerLogs {
   }
 
   #remove(folder: string): void {
+    for (const watched of this.#watched.get(folder)?.values() ?? []) this.#growing.remove(watched);
     this.#watched.delete(folder);
     this.#inBackground(rm(folder, { recursive: true, force: true }));
   }

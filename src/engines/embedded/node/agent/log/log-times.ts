@@ -2,12 +2,13 @@
 export class LogTimes {
   readonly #marks: { readonly at: number; readonly size: number }[] = [];
 
-  /** The file had this size now. */
-  mark(at: number, size: number): void {
-    if (this.#marks.at(-1)?.size === size) return;
+  /** The file had this size now. True if it is another one than before. */
+  mark(at: number, size: number): boolean {
+    if (this.#marks.at(-1)?.size === size) return false;
     this.#marks.push({ at, size });
     // Long ago may be told less exactly than just now.
     if (this.#marks.length > maxMarks) for (let index = 1; index < this.#marks.length / 2; index++) this.#marks.splice(index, 1);
+    return true;
   }
 
   /** The file begins anew. */
