@@ -95,9 +95,9 @@ class KillRun {
   }
 
   async #check(action: KilledAction): Promise<void> {
-    const live = ["Running", "Paused", "Starting"];
+    const live = new Set(["Running", "Paused", "Starting"]);
     const { sandboxes = [] } = (await this.#ask("GET", "/sandboxes?limit=1000")).body;
-    const own = sandboxes.filter(({ sandboxId, status }) => sandboxId === this.#sandbox && live.includes(status));
+    const own = sandboxes.filter(({ sandboxId, status }) => sandboxId === this.#sandbox && live.has(status));
     if (own.length !== 1) this.problems.push(`after a ${action} the sandbox is there ${own.length} times`);
     if (!(await this.#until(async () => (await this.#ask("POST", `/sandboxes/${this.#sandbox}/resume`)).status === 200))) {
       this.problems.push(`after a ${action} the sandbox cannot be resumed`);
@@ -108,7 +108,7 @@ class KillRun {
       this.problems.push(`after a ${action} its file says ${JSON.stringify(note)}, not ${JSON.stringify(this.#note)}`);
     // Children whose caller got no answer run until they are ended.
     for (const { sandboxId, status } of sandboxes) {
-      if (sandboxId !== this.#sandbox && live.includes(status)) await this.#ask("DELETE", `/sandboxes/${sandboxId}`);
+      if (sandboxId !== this.#sandbox && live.has(status)) await this.#ask("DELETE", `/sandboxes/${sandboxId}`);
     }
     const finished = async (): Promise<boolean> => {
       const { checkpoints = [] } = (await this.#ask("GET", "/checkpoints")).body;
