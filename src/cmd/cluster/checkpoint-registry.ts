@@ -4,23 +4,19 @@ import type { ServePartsRequest } from "#cli/context.ts";
 import { CliError } from "#cli/failure.ts";
 import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
 import { type CheckpointRepository, checkpointRepository } from "#engines/kubernetes/checkpoints/checkpoint-repository.ts";
-import type { WishedPods } from "#engines/kubernetes/checkpoints/ask-node.ts";
 import { clusterCheckpoints } from "#engines/kubernetes/checkpoints/cluster-checkpoints.ts";
 import { isImageError } from "#images/image-error.ts";
 import { RegistryClient } from "#images/registry/client.ts";
 import { readRegistryFile } from "#images/registry/settings-file.ts";
-import { ApiError } from "#kube/api-error.ts";
-import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import { annotationKeys, labelKeys } from "#model/keys.ts";
+import { labelKeys } from "#model/keys.ts";
 import { teamLimit } from "#model/limits.ts";
-import { Pods } from "#model/pod.ts";
-import { type PodChange, podPatch } from "#sandbox/pod-patch.ts";
 import { PullSecrets } from "#pools/pull-secrets.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
+import { wishedPods } from "./wished-pods.ts";
 
 export interface RegistriesOptions {
   readonly home: HomeFolder;
@@ -68,30 +64,6 @@ export function openClusterCheckpoints({ client, registries, repository, cache, 
       secrets.of({ namespace, ...(serviceAccountName && { serviceAccountName }), ...(imagePullSecrets && { imagePullSecrets }) }),
     room: (team) => ({ used: bytesOf(cache, team), most: teamLimit(cache.limitTable(), team, "imageMiB") * mib }),
   });
-}
-
-const writeTries = 10;
-
-/** A claim that stands on a Lease is written with the wish: what a node does is decided by the pod alone. */
-function wishedPods({ client, cache }: Pick<ClusterCheckpointOptions, "client" | "cache">): WishedPods {
-  const change = (wish: string | null): PodChange =>
-    wish === null ? { removeAnnotations: [annotationKeys.layerWish] } : { annotations: { [annotationKeys.layerWish]: wish } };
-  return {
-    read: ({ namespace, name }, signal) => cache.readPod(client, { namespace, name }, signal),
-    annotate: async ({ uid, namespace, name }, wish) => {
-      for (let tries = 1; ; tries++) {
-        const pod = await cache.readPod(client, { namespace, name });
-        if (pod.metadata.uid !== uid) throw new ApiError("NotFound", `pod ${name} is another one by now`);
-        try {
-          cache.pods.remember(await client.patch(Pods, { namespace, name }, podPatch(pod, change(wish))));
-          return;
-        } catch (error) {
-          // Another write was first, such as that of its traffic.
-          if (!isLostRace(error) || tries === writeTries) throw error;
-        }
-      }
-    },
-  };
 }
 
 /** Also of those that are being deleted: their images are there as long. */
