@@ -16,8 +16,6 @@ export interface WishedPodsDeps {
 }
 
 export function wishedPods({ client, cache }: WishedPodsDeps): WishedPods {
-  const change = (wish: string | null): PodChange =>
-    wish === null ? { removeAnnotations: [annotationKeys.layerWish] } : { annotations: { [annotationKeys.layerWish]: wish } };
   return {
     read: ({ namespace, name }, signal) => cache.readPod(client, { namespace, name }, signal),
     annotate: async ({ uid, namespace, name }, wish) => {
@@ -25,7 +23,7 @@ export function wishedPods({ client, cache }: WishedPodsDeps): WishedPods {
         const pod = await cache.readPod(client, { namespace, name });
         if (pod.metadata.uid !== uid) throw new ApiError("NotFound", `pod ${name} is another one by now`);
         try {
-          cache.pods.remember(await client.patch(Pods, { namespace, name }, podPatch(pod, change(wish))));
+          cache.pods.remember(await client.patch(Pods, { namespace, name }, podPatch(pod, changeOf(wish))));
           return;
         } catch (error) {
           // Another write was first, such as that of its traffic.
@@ -34,4 +32,8 @@ export function wishedPods({ client, cache }: WishedPodsDeps): WishedPods {
       }
     },
   };
+}
+
+function changeOf(wish: string | null): PodChange {
+  return wish === null ? { removeAnnotations: [annotationKeys.layerWish] } : { annotations: { [annotationKeys.layerWish]: wish } };
 }
