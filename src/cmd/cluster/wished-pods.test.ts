@@ -19,7 +19,7 @@ test.each([false, true])(
     const stored = () => scene.client.get(Pods, key);
     const ref = { ...key, uid: (await stored()).metadata.uid ?? "" };
     expect(sandboxPhaseOf(await stored())).toBe(claimsOnLeases ? "idle" : "running");
-  expect(sandboxPhaseOf(await pods.read(ref))).toBe("running");
+    expect(sandboxPhaseOf(await pods.read(ref))).toBe("running");
     await pods.annotate(ref, layerWishText(wish));
     const seen = await stored();
     expect([sandboxPhaseOf(seen), sandboxIdOf(seen), layerWish(seen)]).toEqual(["running", sandbox.sandboxId, wish]);
