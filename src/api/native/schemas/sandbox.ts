@@ -278,6 +278,21 @@ export const listQuery = closed(
   "Which sandboxes.",
 );
 
+export const pauseSchema = named(
+  "PauseSandbox",
+  closed(
+    {
+      memory: optional(
+        Type.Boolean({
+          description:
+            "False: the sandbox becomes a checkpoint and gives back its pod. It keeps its id and its files; its processes end. True when left out.",
+        }),
+      ),
+    },
+    "How to pause the sandbox.",
+  ),
+);
+
 export const timeoutSchema = named(
   "ChangeTimeouts",
   closed(
