@@ -158,7 +158,11 @@ export const decisionMutants: readonly Mutant[] = [
       ["a sandbox that was never armed lives on", "return [...unarmed, ...hooksLimit(", "return [...hooksLimit("],
       ["a sandbox whose hooks never ran lives on", "return [...unarmed, ...hooksLimit(snapshot), ", "return [...unarmed, "],
       ["a sandbox is ended before late activity can be known", "+ timeout + refreshIntervalMs,", "+ timeout,"],
-      ["a sandbox that wants to be paused is killed", '=== "pause" ? "pause" : "kill";', '=== "pause" ? "kill" : "kill";'],
+      [
+        "a sandbox that wants to be paused is killed",
+        'timeoutActions.find((one) => one === wanted) ?? "kill";',
+        '"kill" as TimeoutAction;',
+      ],
       ["a sandbox is ended a moment late", "now >= first.dueMs", "now > first.dueMs"],
     ],
   ),
