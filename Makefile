@@ -140,6 +140,11 @@ test-sdks: $(STAMP) ## Install these packages into clean environments and run th
 	@$(NODE_PACKAGES)
 	@vitest run --project sdks
 
+.PHONY: test-frameworks
+test-frameworks: $(STAMP) ## Install the frameworks of docs/frameworks.md, run their blocks and their own suites on a real server (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@vitest run --project frameworks
+
 .PHONY: explore
 explore: $(STAMP) ## Try all properties on many new cases, where `make test` has the same few in every run
 	@AGENTBOX_PROPERTY_SEED=random AGENTBOX_PROPERTY_RUNS=3000 node tools/run-tests.ts unit contract -- --testTimeout=600000

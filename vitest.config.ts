@@ -7,6 +7,7 @@ const onlyByName: ReadonlySet<string> = new Set([
   "browser",
   "conformance",
   "sdks",
+  "frameworks",
   "fuzz",
   "many",
   "upgrade",
@@ -114,6 +115,16 @@ export default defineConfig({
           globalSetup: ["test/sdks/global-setup.ts"],
           fileParallelism: false,
           testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        // Frameworks with their own suites, in environments of their own, against such a server.
+        test: {
+          name: "frameworks",
+          include: ["test/frameworks/**/*.test.ts"],
+          globalSetup: ["test/sdks/global-setup.ts"],
+          fileParallelism: false,
         },
       },
       {
