@@ -113,6 +113,10 @@ test-vm: $(STAMP) ## Boot stock Debian 12 and 13 in QEMU and run there what a ne
 	@$(if $(AS_ROOT),tools/setup.sh packages qemu-system-x86_64=qemu-system-x86 debootstrap=debootstrap mke2fs=e2fsprogs,true)
 	@node test/vm/run.ts $(if $(SUITE),--suite=$(SUITE)) $(if $(QUICK),--quick) $(if $(STEPS),--only=$(STEPS)) $(if $(BOOTS),--boots=$(BOOTS))
 
+.PHONY: test-mcp
+test-mcp: $(STAMP) ## Run the Model Context Protocol's conformance suite against /mcp (installs it the first time; half a minute)
+	@node test/mcp/run.ts
+
 .PHONY: test-templates
 test-templates: $(STAMP) ## Build the templates of `agentbox template add` and use them with E2B's SDKs (TEMPLATES="base node" for some; ten minutes; needs root)
 	@$(NODE_PACKAGES)

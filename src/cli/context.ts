@@ -159,6 +159,8 @@ export interface ServePartsRequest extends ServeLimits {
   readonly databaseUrl: string | undefined;
   /** For the part `node`: the name of the node, and where its control groups are mounted. */
   readonly node?: { readonly name: string; readonly cgroupRoot: string } | undefined;
+  /** Where images of checkpoints are kept; left out: none are taken. */
+  readonly checkpoints?: { readonly repository: string; readonly credentialsFile: string | undefined } | undefined;
 }
 
 /** Settings that are left out have the server's defaults. */

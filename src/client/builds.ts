@@ -48,6 +48,11 @@ export class BuildsClient {
     return (await this.#http.json<OneBuild>({ method: "GET", path: pathOf(buildId), signal })).build;
   }
 
+  /** Newest first. */
+  async list(signal?: AbortSignal): Promise<readonly Build[]> {
+    return (await this.#http.json<{ readonly builds: readonly Build[] }>({ method: "GET", path: "/v1/builds", signal })).builds;
+  }
+
   async logs(buildId: string, offset: number, signal?: AbortSignal): Promise<readonly BuildLogEntry[]> {
     const path = `${pathOf(buildId)}/logs`;
     return (await this.#http.json<{ readonly entries: readonly BuildLogEntry[] }>({ method: "GET", path, query: { offset }, signal }))

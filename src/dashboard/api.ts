@@ -1,4 +1,6 @@
 /** The native API for the console, with the session of the browser. */
+import { BuildsClient } from "#client/builds.ts";
+import { CheckpointsClient } from "#client/checkpoints.ts";
 import { ConsoleSessionClient } from "#client/console-session.ts";
 import { EnvsClient } from "#client/envs.ts";
 import { FilesClient } from "#client/files.ts";
@@ -11,6 +13,8 @@ import { PoolsClient } from "#client/pools.ts";
 import { ReportsClient } from "#client/reports.ts";
 import { SandboxesClient } from "#client/sandboxes.ts";
 import { TemplatesClient } from "#client/templates.ts";
+import { VolumesClient } from "#client/volumes.ts";
+import { WebhooksClient } from "#client/webhooks.ts";
 import { actingHeaders } from "./session/acting.ts";
 
 export const http = new HttpCaller({ url: window.location.origin, headers: actingHeaders });
@@ -23,6 +27,10 @@ export const api = {
   pools: new PoolsClient(http),
   envs: new EnvsClient(http),
   templates: new TemplatesClient(http),
+  builds: new BuildsClient(http),
+  checkpoints: new CheckpointsClient(http),
+  volumes: new VolumesClient(http),
+  webhooks: new WebhooksClient(http),
   keys: new KeysClient(http),
   limits: new LimitsClient(http),
   reports: new ReportsClient(http),

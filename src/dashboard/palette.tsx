@@ -2,10 +2,10 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { askWhomToActAs } from "./session/acting-banner.tsx";
-import { envs, pools, sandboxes } from "./live/live-state.ts";
+import { envs, known, pools, sandboxes } from "./live/live-state.ts";
 import { entries, hrefOfEntry } from "./nav-entries.ts";
 import { useModal } from "./parts/dialog.tsx";
-import { go, hrefOf } from "./route.ts";
+import { go, hrefOf, place, setQuery } from "./route.ts";
 import { signedIn, signOut, stopActing } from "./session/session.ts";
 import { switchTheme } from "./theme.ts";
 import { bestMatches, type Choice } from "./best-matches.ts";
@@ -24,6 +24,7 @@ function commands(): readonly Command[] {
   const to = (href: string) => () => go(href);
   return [
     ...entries.map((entry) => ({ name: entry.name, about: "page", run: to(hrefOfEntry(entry)) })),
+    ...ofThisSandbox(),
     { name: "Switch theme", about: "command", run: switchTheme },
     ...(signedIn().caller.role === "admin" ? [{ name: "Act as a team", about: "command", run: askWhomToActAs }] : []),
     ...(signedIn().isActing ? [{ name: "Be admin again", about: "command", run: () => void stopActing() }] : []),
@@ -43,6 +44,18 @@ function commands(): readonly Command[] {
       about: `${status}, ${poolName}`,
       run: to(hrefOf(["sandboxes", sandboxId])),
     })),
+  ];
+}
+
+/** What can be made of the sandbox whose page this is. */
+function ofThisSandbox(): readonly Command[] {
+  const [first, sandboxId, ...more] = place.value.parts;
+  const live = known.value.sandboxes.get(sandboxId ?? "");
+  if (first !== "sandboxes" || more.length > 0 || live === undefined) return [];
+  const about = "this sandbox";
+  return [
+    { name: "Take a snapshot", about, run: () => setQuery({ make: "snapshot" }) },
+    ...(live.status === "Running" ? [{ name: "Fork", about, run: () => setQuery({ make: "fork" }) }] : []),
   ];
 }
 

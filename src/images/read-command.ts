@@ -2,7 +2,7 @@
  * What an image runs by itself, read from its config without pulling it. What a digest means never changes, so it is asked for once; an
  * image that this machine has is not asked for at all.
  */
-import { type Digest, digestOf, parseDigest } from "./digest.ts";
+import { parseDigest } from "./digest.ts";
 import { checkConfigSize, fetchManifest } from "./fetch-manifest.ts";
 import { type ImageCommand, type ImageConfig, parseConfig } from "./image-config.ts";
 import { ImageError } from "./image-error.ts";
@@ -10,7 +10,7 @@ import { KeptAnswers } from "./kept-answers.ts";
 import { type Descriptor, type ImageIndex, manifestFor } from "./manifest.ts";
 import { choosePlatform, machinePlatform, type Platform } from "./platform.ts";
 import { formatReference, type ImageReference, parseReference, repositoryName } from "./reference.ts";
-import { type BlobSink, downloadBlob } from "./registry/download.ts";
+import { BlobInMemory, downloadBlob } from "./registry/download.ts";
 import type { RegistryClient } from "./registry/client.ts";
 import type { PullSecret } from "./registry/pull-secret.ts";
 import type { RetryDeps } from "./registry/retry.ts";
@@ -71,34 +71,4 @@ export class CachingCommandReader implements CommandReader {
 function likelyManifest(index: ImageIndex, platform: Platform, what: string): Descriptor {
   const other = index.manifests.find((item) => item.platform?.os === platform.os);
   return choosePlatform(index.manifests, platform) ?? other ?? manifestFor(index, platform, what);
-}
-
-class BlobInMemory implements BlobSink {
-  #chunks: Uint8Array[] = [];
-  #written = 0;
-
-  get written(): number {
-    return this.#written;
-  }
-
-  get content(): Buffer {
-    return Buffer.concat(this.#chunks);
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    this.#chunks.push(chunk);
-    this.#written += chunk.length;
-  }
-
-  async reset(): Promise<void> {
-    this.#chunks = [];
-    this.#written = 0;
-  }
-
-  async commit(promised: Digest): Promise<void> {
-    const digest = digestOf(this.content);
-    if (digest !== promised) {
-      throw new ImageError("digest_mismatch", `what came as ${promised} is ${digest}: damaged on its way, or tampered with`);
-    }
-  }
 }

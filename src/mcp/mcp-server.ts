@@ -13,6 +13,7 @@ import {
   fromJsonSchema,
   McpServer,
   type ServerContext,
+  type ServerOptions,
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "#lib/clock.ts";
@@ -49,8 +50,9 @@ function schemaOf({ name, input }: Tool): StandardSchemaWithJSON<never, never> {
   return known;
 }
 
-export function mcpServer(deps: McpServerDeps): McpServer {
-  const server = new McpServer({ name: "agentbox", title: "AgentBox", version: deps.version }, { instructions });
+/** `options`: of the protocol's library, for tools beside ours. */
+export function mcpServer(deps: McpServerDeps, options: ServerOptions = {}): McpServer {
+  const server = new McpServer({ name: "agentbox", title: "AgentBox", version: deps.version }, { instructions, ...options });
   for (const one of tools) if (one.readOnly || !deps.session.readOnly) addTool(server, one, deps);
   addResources(server, deps);
   return server;

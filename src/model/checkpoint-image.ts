@@ -1,7 +1,8 @@
 /**
  * What checkpoints and their images are called. A checkpoint that an API made is an object `cp-…` and has that as its id; one that was made with
- * another name gets an id from its uid. The image has the id in its name, below a registry name that no registry can have, so an image that is
- * named by a request leads to the object that says which team may use it.
+ * another name gets an id from its uid. The image has the id as the last part of its name, so an image that is named by a request leads to the
+ * object that says which team may use it. On one machine it stands below a registry name that no registry can have; on a cluster below the
+ * repository of the installation, where nodes pull it from.
  */
 import { createHash, randomInt } from "node:crypto";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -11,7 +12,7 @@ const registry = "checkpoints.agentbox.internal";
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
 const idLength = 20;
 const idPattern = /^cp-[a-z0-9]{20}$/;
-const imagePattern = /^checkpoints\.agentbox\.internal\/(?<id>cp-[a-z0-9]{20})(?:[:@].*)?$/;
+const imagePattern = /(?:^|\/)(?<id>cp-[a-z0-9]{20})(?:[:@].*)?$/;
 
 /** On the image of a checkpoint: what its lowest layer stands on. `host`: the machine itself; else the image, with its digest. */
 export const baseLabel = "agentbox.navix.sh/base";
@@ -35,12 +36,12 @@ export function checkpointImage(id: string): string {
   return `${registry}/${id}`;
 }
 
-/** True for every name that only a checkpoint can have, also one that is malformed. */
+/** True for every name that only a checkpoint of one machine can have, also one that is malformed. */
 export function isCheckpointImage(image: string): boolean {
   return image === registry || image.startsWith(`${registry}/`) || image.startsWith(`${registry}:`);
 }
 
-/** Undefined if the image is not that of a checkpoint. */
+/** By the last part of its name, whatever the registry. Undefined if the image is not that of a checkpoint. */
 export function checkpointIn(image: string | undefined): string | undefined {
   return imagePattern.exec(image ?? "")?.groups?.["id"];
 }

@@ -69,6 +69,8 @@ export const annotationKeys = {
   maskHost: "agentbox.navix.sh/mask-request-host",
   /** JSON EgressPolicy (egress-policy.ts): where the sandbox may connect to. Stays until the pod is recycled. */
   egressPolicy: "agentbox.navix.sh/egress-policy",
+  /** JSON LayerWish (layer-wish.ts): a checkpoint of the sandbox is being taken on a cluster. The node answers with podConditions.layer. */
+  layerWish: "agentbox.navix.sh/layer-wish",
   /** JSON list of VolumeMount (volume-mounts.ts): written by a claim. A pod that has it is not used again. */
   volumeMounts: "agentbox.navix.sh/volume-mounts",
   /** On a volume that was deleted by force: its files are gone for all but the sandboxes that still have it mounted. */
@@ -265,6 +267,8 @@ export const podConditions = {
   egressPolicy: "agentbox.navix.sh/EgressPolicy",
   /** What annotationKeys.volumeMounts asks for is mounted. */
   volumeMounts: "agentbox.navix.sh/VolumeMounts",
+  /** The layer that annotationKeys.layerWish asks for is in the registry. */
+  layer: "agentbox.navix.sh/Layer",
 } as const;
 
 export const podConditionReasons = {
@@ -274,6 +278,9 @@ export const podConditionReasons = {
   invalidPolicy: "InvalidPolicy",
   /** With podConditions.volumeMounts False: the node could not mount what annotationKeys.volumeMounts names. */
   mountFailed: "MountFailed",
+  /** With podConditions.layer: it is in the registry, or why it is not stands in the message. */
+  layerPushed: "LayerPushed",
+  layerFailed: "LayerFailed",
 } as const;
 
 export const templateConditions = {

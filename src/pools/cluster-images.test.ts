@@ -25,6 +25,9 @@ function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
+const redCheckpoint = "cp-rrrrrrrrrrrrrrrrrrrr";
+const openCheckpoint = "cp-oooooooooooooooooooo";
+
 interface Bench {
   readonly objects: Map<string, Secret | ServiceAccount | ApiError>;
   /** What the registry wants to be shown. */
@@ -53,13 +56,15 @@ function bench(objects: Record<string, Secret | ServiceAccount | ApiError>, more
     return { digest };
   };
   // It gives service accounts and secrets, and nothing of another kind is asked for.
+  const checkpointTeam = (id: string): string | undefined => ({ [redCheckpoint]: "red", [openCheckpoint]: "" })[id];
   const client = { get } as unknown as Pick<ObjectClient, "get">;
   const command = { entrypoint: ["/entry"], cmd: [] };
   const commandOf = async (image: string, _digest: string, options: CommandOptions = {}) => (await resolve(image, options), command);
-  const images = clusterImages({ ...more, client, clock, log, resolver: { resolve }, reader: { commandOf } });
+  const images = clusterImages({ ...more, checkpointTeam, client, clock, log, resolver: { resolve }, reader: { commandOf } });
   const ask = (puller?: ImagePuller) => images.resolve("registry.invalid/team/app:1", { signal, puller });
   const askCommand = (puller?: ImagePuller) => images.commandOf("registry.invalid/team/app:1", digest, { signal, puller });
-  return { clock, state, reads, shown, lines, ask, askCommand };
+  const askImage = (image: string, puller?: ImagePuller) => images.resolve(image, { signal, puller });
+  return { clock, state, reads, shown, lines, ask, askCommand, askImage };
 }
 
 test("registries are shown the secrets that the pod names, and not those of its account", async () => {
@@ -158,4 +163,18 @@ test("a server that does not answer is not taken for one without secrets", async
   await expect(ask(puller)).rejects.toThrow("no answer");
   state.objects.set("secrets/ns/mine", dockerConfig("mine"));
   await expect(ask(puller)).resolves.toEqual({ digest });
+});
+
+test("the image of a checkpoint is there for its team alone, whatever names it, and no registry is asked for anyone else", async () => {
+  const { askImage, shown } = bench({});
+  const image = (id: string): string => `registry.invalid/checkpoints/${id}@${digest}`;
+  await expect(askImage(image(redCheckpoint), { namespace: "ns", teams: ["blue", "red"] })).resolves.toEqual({ digest });
+  await expect(askImage(image(openCheckpoint), { namespace: "ns" })).resolves.toEqual({ digest });
+  const asked = shown.length;
+  const refused = { code: "not_found", message: expect.stringContaining("there is no image") };
+  await expect(askImage(image(redCheckpoint), { namespace: "ns", teams: ["blue"] })).rejects.toMatchObject(refused);
+  await expect(askImage(image(redCheckpoint), { namespace: "ns" })).rejects.toMatchObject(refused);
+  await expect(askImage(image(redCheckpoint))).rejects.toMatchObject(refused);
+  await expect(askImage(image("cp-nnnnnnnnnnnnnnnnnnnn"), { namespace: "ns", teams: ["red"] })).rejects.toMatchObject(refused);
+  expect(shown).toHaveLength(asked);
 });

@@ -3,6 +3,7 @@ import { ImageError, isImageError } from "#images/image-error.ts";
 import type { CommandReader } from "#images/read-command.ts";
 import type { PullSecret } from "#images/registry/pull-secret.ts";
 import type { DigestResolver } from "#images/resolve-digest.ts";
+import { checkpointIn } from "#model/checkpoint-image.ts";
 import { abortable } from "#lib/abortable.ts";
 import type { DigestOptions, ImageCommands, ImageDigests } from "./pool-images.ts";
 import { PullSecrets, type PullSecretsDeps } from "./pull-secrets.ts";
@@ -10,15 +11,36 @@ import { PullSecrets, type PullSecretsDeps } from "./pull-secrets.ts";
 export interface ClusterImagesDeps extends PullSecretsDeps {
   readonly resolver: DigestResolver;
   readonly reader: CommandReader;
+  /** The team that a checkpoint belongs to, "" for none; undefined when there is no such checkpoint. Left out: nodes look themselves. */
+  readonly checkpointTeam?: ((id: string) => string | undefined) | undefined;
 }
 
 export function clusterImages(deps: ClusterImagesDeps): ImageDigests & ImageCommands {
   const { resolver, reader } = deps;
   const secrets = new PullSecrets(deps);
   return {
-    resolve: (image, options) => withSecrets(secrets, options, (shown) => resolver.resolve(image, shown)),
-    commandOf: (image, digest, options) => withSecrets(secrets, options, (shown) => reader.commandOf(image, digest, shown)),
+    resolve: async (image, options) => {
+      checkCheckpoint(deps, image, options);
+      return withSecrets(secrets, options, (shown) => resolver.resolve(image, shown));
+    },
+    commandOf: async (image, digest, options) => {
+      checkCheckpoint(deps, image, options);
+      return withSecrets(secrets, options, (shown) => reader.commandOf(image, digest, shown));
+    },
   };
+}
+
+/**
+ * Every image is asked for here before a pod gets it, and nodes pull whatever a pod names: so this is where a checkpoint of another team ends, whatever
+ * names it. What is foreign does not exist (I8).
+ */
+function checkCheckpoint({ checkpointTeam }: ClusterImagesDeps, image: string, { puller }: DigestOptions): void {
+  const id = checkpointIn(image);
+  if (id === undefined || checkpointTeam === undefined) return;
+  const team = checkpointTeam(id);
+  if (team === undefined || (team !== "" && puller?.teams?.includes(team) !== true)) {
+    throw new ImageError("not_found", `there is no image ${image}`);
+  }
 }
 
 interface Shown {

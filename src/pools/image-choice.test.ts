@@ -67,10 +67,19 @@ test("the idle image of a tenant's pool is a tenant's choice, and makes nothing 
   expect(choice(pool, "registry.example/team/app:1")).toBe("own");
 });
 
+test("a checkpoint is pulled with the pool's credentials, for the pool's team and that of the caller", () => {
+  const image = "registry.example/checkpoints/cp-aaaaaaaaaaaaaaaaaaaa@sha256:x";
+  expect(choice(aPool(), image)).toBe("access");
+  const resolved = resolveTemplate(aPool({ team: "red" }), undefined);
+  if (resolved.kind !== "template") throw new Error("the pool has a template of its own");
+  expect(pullersOf(aPool({ team: "red" }), resolved.template)("x").teams).toEqual(["red"]);
+  expect(pullersOf(aPool({ team: "red" }), resolved.template, { isAdmin: false, team: "blue" })("x").teams).toEqual(["red", "blue"]);
+});
+
 test("an admin's choice is the pool's own", () => {
   const resolved = resolveTemplate(aPool(), undefined);
   if (resolved.kind !== "template") throw new Error("the pool has a template of its own");
   const puller = { namespace: "ns", imagePullSecrets: [{ name: "mine" }] };
-  expect(pullersOf(aPool(), resolved.template, true)("other.example/x:1")).toEqual(puller);
+  expect(pullersOf(aPool(), resolved.template, { isAdmin: true })("other.example/x:1")).toEqual(puller);
   expect(pullersOf(aPool(), resolved.template)("other.example/x:1")).toEqual({ ...puller, choice: "public" });
 });

@@ -1,9 +1,10 @@
 /**
  * Images that the admin of a pool did not choose: a tenant names them in a create, or as the idle image of a pool of its own. The pool's
  * pull secrets open more than the pool is for, so they serve the repositories of the pool's own images and those that the annotation
- * agentbox.navix.sh/image-repositories on the pod template adds. All others must be public.
+ * agentbox.navix.sh/image-repositories on the pod template adds, and images of checkpoints. All others must be public.
  */
 import { type ImageReference, parseReference, repositoryName } from "#images/reference.ts";
+import { checkpointIn } from "#model/checkpoint-image.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { imagesToResolve } from "#sandbox/images/images.ts";
@@ -19,6 +20,8 @@ export type ForeignChoice = "access" | "public";
 export function foreignChoice(pool: SandboxPool, template: PoolTemplate, image: string): ForeignChoice | undefined {
   const own = ownImages(pool, template);
   if (own.includes(image)) return undefined;
+  // Whose it is was asked already (cluster-images.ts), and nobody outside the installation has it.
+  if (checkpointIn(image) !== undefined) return "access";
   const wanted = parsed(image);
   if (wanted === undefined) return "public";
   const name = repositoryName(wanted);

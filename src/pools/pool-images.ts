@@ -2,6 +2,7 @@
 import type { ImageCommand } from "#images/image-config.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
+import { labelKeys } from "#model/keys.ts";
 import type { SandboxPool } from "#model/sandbox-pool.ts";
 import { type ContainerImages, idleContainerImages, type TargetImages, targetsOf } from "#sandbox/images/images.ts";
 import { type PoolTemplate, type ResolvedTemplate, resolveTemplate } from "#sandbox/pools/resolve-template.ts";
@@ -14,6 +15,8 @@ export interface ImagePuller {
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
   /** Left out for images that the pool's admin chose (image-choice.ts). */
   readonly choice?: ForeignChoice;
+  /** Whose checkpoints it may have: the pool's team, and that of a caller. */
+  readonly teams?: readonly string[];
 }
 
 /** What a tag means today. Answers are kept for a while, so asking again costs nothing. */
@@ -43,17 +46,29 @@ export function templateOf({ cache }: Pick<PoolImagesDeps, "cache">, pool: Sandb
 }
 
 /** The credentials for images that the admin of a pool chose. */
-export function pullerOf({ metadata: { namespace = "" } }: SandboxPool, { template }: Pick<PoolTemplate, "template">): ImagePuller {
+export function pullerOf({ metadata: { namespace = "", labels } }: SandboxPool, { template }: Pick<PoolTemplate, "template">): ImagePuller {
   const { serviceAccountName, imagePullSecrets } = template?.spec ?? {};
-  return { namespace, ...withoutUndefined({ serviceAccountName, imagePullSecrets }) };
+  const team = labels?.[labelKeys.team];
+  return { namespace, ...withoutUndefined({ serviceAccountName, imagePullSecrets, teams: team === undefined ? undefined : [team] }) };
 }
 
 /** The credentials with which each image of one pool is pulled. */
 export type ImagePullers = (image: string) => ImagePuller;
 
-/** `asAdmin`: an admin chooses the images, and may have everything that the pool's credentials open. */
-export function pullersOf(pool: SandboxPool, template: PoolTemplate, asAdmin = false): ImagePullers {
-  const puller = pullerOf(pool, template);
+/** A caller that chooses images; an admin may have everything that the pool's credentials open. */
+export interface ImageChooser {
+  readonly isAdmin: boolean;
+  readonly team?: string | undefined;
+}
+
+/** Without a caller: the pool's own images. */
+export function pullersOf(
+  pool: SandboxPool,
+  template: PoolTemplate,
+  { isAdmin: asAdmin, team }: ImageChooser = { isAdmin: false },
+): ImagePullers {
+  const own = pullerOf(pool, template);
+  const puller = team === undefined ? own : { ...own, teams: [...(own.teams ?? []), team] };
   return (image) => ({ ...puller, ...withoutUndefined({ choice: asAdmin ? undefined : foreignChoice(pool, template, image) }) });
 }
 

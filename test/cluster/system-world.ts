@@ -74,6 +74,8 @@ interface Parts {
   readonly home: string;
   readonly daemonImage: string;
   readonly flags: readonly string[];
+  /** Of the agent too. */
+  readonly checkpointRepository: string | undefined;
 }
 
 export class SystemWorld implements AsyncDisposable {
@@ -88,7 +90,7 @@ export class SystemWorld implements AsyncDisposable {
   /** Of all Envs. */
   readonly #members = new Set<string>();
 
-  private constructor({ cluster, client, namespace, home, daemonImage, flags }: Parts) {
+  private constructor({ cluster, client, namespace, home, daemonImage, flags, checkpointRepository }: Parts) {
     this.cluster = cluster;
     this.client = client;
     this.namespace = namespace;
@@ -97,7 +99,11 @@ export class SystemWorld implements AsyncDisposable {
     const ports = ["--listen", "127.0.0.1", "--port", "0", "--gateway-port", "0", "--health-port", "0"];
     const image = ["--daemon-image", daemonImage];
     // A benchmark asks as fast as it can, with one key.
-    const env = { AGENTBOX_HOME: home, DATABASE_URL: "" };
+    const env = {
+      AGENTBOX_HOME: home,
+      DATABASE_URL: "",
+      ...(checkpointRepository && { AGENTBOX_CHECKPOINT_REPOSITORY: checkpointRepository }),
+    };
     const envs = ["--cluster-id", localClusterID];
     const args = ["api", "controllers", "gateway", ...where, ...ports, ...image, ...envs, "--rate-limit", "0", ...flags];
     this.process = new SystemProcess(args, env);
@@ -105,7 +111,11 @@ export class SystemWorld implements AsyncDisposable {
   }
 
   /** Not started yet, and without a pool. Flags are those of `agentbox serve`, beside its own. */
-  static async open(cluster: ClusterDescription, flags: readonly string[] = []): Promise<SystemWorld> {
+  static async open(
+    cluster: ClusterDescription,
+    flags: readonly string[] = [],
+    { checkpointRepository }: Partial<Pick<Parts, "checkpointRepository">> = {},
+  ): Promise<SystemWorld> {
     const client = await kubernetesClient({ kubeconfig: cluster.kubeconfig });
     try {
       await haveKinds(cluster);
@@ -116,7 +126,7 @@ export class SystemWorld implements AsyncDisposable {
       const home = await mkdtemp(join(tmpdir(), "agentbox-system-"));
       const registries = { private: [cluster.registry, cluster.podRegistry] };
       await writeFile(join(home, "registries.json"), JSON.stringify(registries));
-      return new SystemWorld({ cluster, client, namespace, home, daemonImage, flags });
+      return new SystemWorld({ cluster, client, namespace, home, daemonImage, flags, checkpointRepository });
     } catch (error) {
       await client.close();
       throw error;

@@ -18,6 +18,8 @@ export const interpreterVersions = { js: "2.8.0", python: "2.11.5" } as const;
 
 const desktopVersion = "2.7.2";
 const desktopFolder = `e2b-desktop-python-${desktopVersion}`;
+const conformanceVersion = "0.2.0-alpha.12";
+const conformanceFolder = `mcp-conformance-${conformanceVersion}`;
 const cliVersion = "2.19.0";
 /** With what its client needs and does not ask for. */
 const swerexPackages = ["swe-rex==1.4.0", "aiohttp"];
@@ -74,6 +76,16 @@ export async function installDesktop(): Promise<void> {
   const { python } = interpreterVersions;
   const packages = [`e2b-desktop==${desktopVersion}`, `e2b-code-interpreter==${python}`, `e2b==${pythonVersions[0]}`];
   await once(desktopFolder, (into) => installPython(into, ...packages));
+}
+
+/** The Model Context Protocol's conformance suite. */
+export function conformanceProgram(): string {
+  return join(folder, conformanceFolder, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js");
+}
+
+export async function installConformance(): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await once(conformanceFolder, (into) => installJs(into, `@modelcontextprotocol/conformance@${conformanceVersion}`));
 }
 
 export async function installSdks(): Promise<void> {

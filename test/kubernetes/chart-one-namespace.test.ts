@@ -65,7 +65,7 @@ describe("what belongs to others is refused", () => {
     ["events", ["list", "create", "patch"]],
     ["sandboxpools.agents.navix.sh", ["get", "list", "watch", "create", "update", "patch", "delete"]],
     ["sandboxpools.agents.navix.sh/status", ["patch"]],
-    ["checkpoints.agents.navix.sh", ["list", "watch", "patch", "delete"]],
+    ["checkpoints.agents.navix.sh", ["get", "list", "watch", "create", "patch", "delete"]],
   ];
   const rights: readonly Right[] = verbs.flatMap(([of, each]) => each.map((verb) => ({ verb, of, namespace: others })));
   // Its status tells of all pools that use a template, and this installation does not see all.

@@ -94,6 +94,42 @@ describe("what is rendered", () => {
     ]);
   });
 
+  test("agents that take checkpoints have one capability and two folders of the node more, and the account that pushes reaches controllers and agents alone", async () => {
+    const objects = await rendered(
+      "nodeAgent.enabled=true",
+      "checkpoints.repository=registry.invalid/platform/checkpoints",
+      "checkpoints.pushSecret=push",
+      "registries.private[0]=registry.invalid",
+    );
+    const podOf = (name: string): Pod["spec"] => {
+      const owner = objects.find(({ kind, metadata }) => (kind === "Deployment" || kind === "DaemonSet") && metadata.name === name);
+      return (owner as unknown as { readonly spec: { readonly template: Pod } }).spec.template.spec;
+    };
+    const agent = podOf("agentbox-node");
+    expect(agent.volumes?.filter((volume) => "hostPath" in volume).map(({ name }) => name)).toEqual(["cgroup", "tasks", "snapshots"]);
+    expect(agent.containers).toMatchObject([
+      {
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"], add: ["DAC_READ_SEARCH"] },
+        },
+      },
+    ]);
+    const secretsOf = (name: string): unknown[] =>
+      (podOf(name).volumes ?? []).flatMap(({ secret }) => (secret === undefined ? [] : [secret]));
+    expect(["agentbox-node", "agentbox-controllers", "agentbox-api", "agentbox-gateway"].map((name) => secretsOf(name).length)).toEqual([
+      1, 1, 0, 0,
+    ]);
+    const repositories = ["agentbox-node", "agentbox-controllers", "agentbox-api", "agentbox-gateway"].map((name) =>
+      JSON.stringify(podOf(name).containers).includes("AGENTBOX_CHECKPOINT_REPOSITORY"),
+    );
+    expect(repositories).toEqual([true, true, true, false]);
+    expect(await refused("images.registry=registry.invalid", "database.existingSecret=db", "checkpoints.repository=r.invalid/a")).toContain(
+      "checkpoints are taken by the agents of nodes",
+    );
+  });
+
   test("a part with one replica has no budget, which would block every drain", async () => {
     expect(named(await rendered("replicas.controllers=1"), "PodDisruptionBudget")).toEqual(["agentbox-api", "agentbox-gateway"]);
   });

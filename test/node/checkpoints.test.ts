@@ -1,169 +1,34 @@
-/** Checkpoints of real sandboxes: what is in them, what is not, and what is left behind. */
+/** Checkpoints of real sandboxes of one machine: the stories of all engines, and what is left behind when the server is killed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { CheckpointApi, describeCheckpointStories } from "../world/checkpoint-stories.ts";
 import { UpProcess } from "../world/up-process.ts";
 
-/** Everything that a folder can hold, made by root of the sandbox; and what a layer says of the files below it. */
-const oddTree = `
-import os, socket
-os.makedirs("/opt/odd/deep/er", exist_ok=True)
-os.chdir("/opt/odd")
-def put(name, text="x", mode=0o644, uid=0, gid=0):
-    with open(name, "w") as file: file.write(text)
-    os.chown(name, uid, gid); os.chmod(name, mode)
-put("plain", "plain"); put("setuid", "s", 0o4755); put("sticky", "t", 0o1600, 1000, 1000); put("foreign", "f", 0o640, 12345, 54321)
-put("deep/er/\\u00fc\\u4e2d file", "unicode"); put("empty", "")
-os.link("plain", "hard"); os.symlink("plain", "soft"); os.symlink("/no/where", "dangling")
-os.lchown("soft", 1000, 1000)
-os.mkfifo("fifo", 0o620)
-listening = socket.socket(socket.AF_UNIX); listening.bind("socket")
-os.setxattr("plain", "user.note", b"kept \\x00 bytes")
-try: os.setxattr("setuid", "security.capability", bytes.fromhex("0100000202040000000000000000000000000000"))
-except OSError as error: print("no capability:", error)
-with open("sparse", "wb") as file:
-    file.seek(1 << 30); file.write(b"end")
-os.utime("plain", ns=(1_500_000_000_123_456_789, 1_500_000_000_987_654_321))
-os.mkdir("closed", 0o711); os.utime("closed", (1, 1))
-os.remove("/etc/hostname.old") if os.path.exists("/etc/hostname.old") else None
-os.remove("/etc/skel/.bashrc") if os.path.exists("/etc/skel/.bashrc") else None
-import shutil
-shutil.rmtree("/etc/skel", ignore_errors=True); os.mkdir("/etc/skel"); put("/etc/skel/mine", "mine")
-for name in ("/usr/bin/apt", "/usr/bin/who"):
-    if os.path.exists(name): os.remove(name)
-put("/usr/local/bin/added", "#!/bin/sh\\necho added\\n", 0o755)
-put("/home/user/note", "of the user", 0o600, 1000, 1000)
-`;
-
-const fingerprint = `
-import hashlib, json, os, stat
-def describe(path):
-    s = os.lstat(path)
-    kind = stat.S_IFMT(s.st_mode)
-    facts = [path, oct(s.st_mode), s.st_uid, s.st_gid, s.st_mtime_ns]
-    if not stat.S_ISDIR(kind): facts.append(s.st_nlink)
-    if stat.S_ISLNK(kind): facts.append(os.readlink(path))
-    if stat.S_ISREG(kind):
-        facts += [s.st_size, s.st_blocks * 512 < s.st_size + 4096]
-        if s.st_size < 1 << 20: facts.append(hashlib.sha256(open(path, "rb").read()).hexdigest())
-    facts += [[name, os.getxattr(path, name, follow_symlinks=False).hex()] for name in sorted(os.listxattr(path, follow_symlinks=False))]
-    return facts
-found = []
-for root in ("/opt", "/etc/skel", "/home", "/usr/local/bin", "/root"):
-    found.append(describe(root))
-    for folder, folders, files in os.walk(root):
-        found += [describe(os.path.join(folder, name)) for name in sorted(folders + files)]
-print(json.dumps([found, os.path.exists("/usr/bin/apt"), os.path.exists("/usr/bin/who"), sorted(os.listdir("/etc"))]))
-`;
-
-interface Taken {
-  readonly id: string;
-  readonly phase: string;
+async function openUp(): Promise<UpProcess> {
+  const up = await UpProcess.onNewFolder();
+  await up.start();
+  return up;
 }
 
-/** As much of every answer as the cases read. */
-interface Answer {
-  readonly sandbox?: { readonly sandboxId: string; readonly containerImages: object };
-  readonly checkpoint?: Taken;
-  readonly checkpoints?: readonly Taken[];
-  /** Of a list, or of a fork. */
-  readonly sandboxes?: readonly { readonly sandboxId?: string; readonly sandbox?: { readonly sandboxId: string } }[];
-  readonly failures?: readonly object[];
-  readonly field?: string;
-}
-
-const none: Taken = { id: "", phase: "" };
+describeCheckpointStories({
+  open: openUp,
+  keepsAll: true,
+  images: async (up) => (await readdir(join(up.home, "images/names"))).length,
+});
 
 describe("a checkpoint", () => {
   let up: UpProcess;
-  let api: { readonly url: string; readonly apiKey: string };
+  let api: CheckpointApi;
   beforeAll(async () => {
-    up = await UpProcess.onNewFolder();
-    await up.start();
-    api = await up.access();
+    up = await openUp();
+    api = new CheckpointApi(up);
   });
   afterAll(() => up[Symbol.asyncDispose]());
-
-  async function ask(method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: Answer }> {
-    const headers = { "x-api-key": api.apiKey, ...(body === undefined ? {} : { "content-type": "application/json" }) };
-    const answer = await fetch(`${api.url}/v1${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-    const text = await answer.text();
-    return { status: answer.status, body: text === "" ? {} : (JSON.parse(text) as Answer) };
-  }
-
-  async function sandboxFrom(poolName: string): Promise<string> {
-    const { status, body } = await ask("POST", "/sandboxes", { poolName, lifetime: "10m" });
-    expect(body).toMatchObject({ sandbox: expect.anything() });
-    expect(status).toBe(201);
-    return body.sandbox?.sandboxId ?? "";
-  }
-
-  const python = (id: string, program: string) => up.agentbox("exec", id, "--user", "root", "--", "python3", "-c", program);
-
-  test("holds every odd file as it was, and a sandbox made from it has them", async () => {
-    const id = await sandboxFrom("base");
-    expect(await python(id, oddTree)).toMatchObject({ code: 0, stderr: "" });
-    const before = await python(id, fingerprint);
-    const { status, body } = await ask("POST", `/sandboxes/${id}/checkpoints`, { alias: "odd:v1" });
-    expect(body).toMatchObject({ checkpoint: { phase: "Succeeded", sandboxId: id, alias: "odd:v1" } });
-    expect(status).toBe(201);
-    expect((await python(id, fingerprint)).stdout, "the sandbox goes on as it was").toBe(before.stdout);
-
-    for (const from of [body.checkpoint?.id ?? "", "odd:v1", "odd"]) {
-      const child = await sandboxFrom(from);
-      const after = await python(child, fingerprint);
-      expect(JSON.parse(after.stdout)).toEqual(JSON.parse(before.stdout));
-      expect((await up.agentbox("exec", child, "--", "added")).stdout).toBe("added\n");
-      await ask("DELETE", `/sandboxes/${child}`);
-    }
-    expect(await ask("DELETE", "/checkpoints/odd")).toMatchObject({ status: 204 });
-    expect(await ask("DELETE", "/checkpoints/odd")).toMatchObject({ status: 404 });
-    await expect.poll(async () => (await readdir(join(up.home, "images/names"))).length).toBe(0);
-  });
-
-  test("of a sandbox made from a checkpoint says so, and holds what both changed", async () => {
-    const id = await sandboxFrom("base");
-    await up.agentbox("exec", id, "--", "sh", "-c", "echo one > ~/one; echo gone > ~/gone");
-    const first = (await ask("POST", `/sandboxes/${id}/checkpoints`, {})).body.checkpoint ?? none;
-    const child = await sandboxFrom(first.id);
-    await up.agentbox("exec", child, "--", "sh", "-c", "echo two > ~/two; rm ~/gone");
-    const second = (await ask("POST", `/sandboxes/${child}/checkpoints`, {})).body.checkpoint ?? none;
-    expect(second).toMatchObject({ phase: "Succeeded", parent: first.id });
-    // Its files are in the second one.
-    expect(await ask("DELETE", `/checkpoints/${first.id}`)).toMatchObject({ status: 204 });
-    const grandchild = await sandboxFrom(second.id);
-    expect((await up.agentbox("exec", grandchild, "--", "sh", "-c", "cd; cat one two; ls")).stdout).toBe("one\ntwo\none\ntwo\n");
-    expect((await ask("GET", `/sandboxes/${grandchild}`)).body.sandbox?.containerImages).toMatchObject({
-      sandbox: expect.stringContaining(second.id),
-    });
-  });
-
-  test("of several children at once is one image; each child has the files, and none sees another's", async () => {
-    const id = await sandboxFrom("base");
-    await up.agentbox("exec", id, "--", "sh", "-c", "echo parent > ~/note");
-    const { status, body } = await ask("POST", `/sandboxes/${id}/fork`, { count: 3 });
-    expect([status, body.sandboxes?.length, body.failures]).toEqual([201, 3, []]);
-    const ids = (body.sandboxes ?? []).map(({ sandbox }) => sandbox?.sandboxId ?? "");
-    expect(new Set([id, ...ids]).size).toBe(4);
-    for (const child of ids) {
-      expect((await up.agentbox("exec", child, "--", "sh", "-c", "cat ~/note; echo child > ~/note")).stdout).toBe("parent\n");
-    }
-    expect((await up.agentbox("exec", id, "--", "sh", "-c", "cat ~/note")).stdout).toBe("parent\n");
-    expect((await ask("GET", "/checkpoints?purpose=fork")).body.checkpoints).toEqual([]);
-  });
-
-  test("is not taken with memory, and the answer says why", async () => {
-    const id = await sandboxFrom("base");
-    const { status, body } = await ask("POST", `/sandboxes/${id}/checkpoints`, { memory: true });
-    expect([status, body.field]).toEqual([501, "memory"]);
-  });
+  const ask: CheckpointApi["ask"] = (...args) => api.ask(...args);
 
   test("leaves nothing when the server is killed while it is taken, and the sandbox runs", async () => {
-    // What earlier cases left runs from images, which stay as long.
-    const { sandboxes: running = [] } = (await ask("GET", "/sandboxes?status=Running")).body;
-    for (const one of running) await ask("DELETE", `/sandboxes/${one.sandboxId ?? ""}`);
-    for (const one of (await ask("GET", "/checkpoints")).body.checkpoints ?? []) await ask("DELETE", `/checkpoints/${one.id}`);
-    const id = await sandboxFrom("base");
+    const id = await api.sandboxFrom("base");
     await up.agentbox("exec", id, "--", "sh", "-c", "head -c 300M /dev/urandom > ~/large");
     const killed = [5, 60, 150, 400];
     for (const afterMs of killed) {
@@ -172,7 +37,6 @@ describe("a checkpoint", () => {
       await up.process.kill();
       await taking;
       await up.start();
-      api = await up.access();
       expect((await up.agentbox("exec", id, "--", "echo", "alive")).stdout).toBe("alive\n");
       await expect.poll(async () => (await phasesOf(id)).filter((phase) => phase !== "Succeeded"), { timeout: 60_000 }).toEqual([]);
     }

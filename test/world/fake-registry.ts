@@ -43,6 +43,13 @@ export interface FakeRegistryOptions {
   readonly hidesDigest?: boolean;
 }
 
+interface BeginOfUpload {
+  readonly repository: string;
+  readonly pathname: string;
+  readonly wanted: URLSearchParams;
+  readonly fault: Fault | undefined;
+}
+
 export class FakeRegistry implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
   readonly #options: FakeRegistryOptions;
@@ -128,6 +135,7 @@ export class FakeRegistry implements AsyncDisposable {
 
   #serve(request: IncomingMessage, response: ServerResponse, { seen, fault }: { seen: SeenRequest; fault: Fault | undefined }): void {
     if (seen.method === "POST" || seen.method === "PUT") this.#take(request, response, fault);
+    else if (seen.method === "DELETE") this.#remove(seen.path, response);
     else this.#giveContent(seen, response, fault);
   }
 
@@ -144,7 +152,7 @@ export class FakeRegistry implements AsyncDisposable {
       const content = Buffer.concat(parts);
       const [repository = ""] = /(?<=^\/v2\/).*(?=\/(?:blobs|manifests)\/)/.exec(pathname) ?? [];
       if (request.method === "POST") {
-        send(response, 202, { location: `${pathname}${this.#uploads++}?state=a%2Fb`, ...fault?.headers }, Buffer.alloc(0));
+        this.#begin(response, { repository, pathname, wanted: searchParams, fault });
         return;
       }
       const promised = searchParams.get("digest");
@@ -152,11 +160,30 @@ export class FakeRegistry implements AsyncDisposable {
         send(response, 400, {}, json({ errors: [{ code: "DIGEST_INVALID", message: "provided digest did not match" }] }));
         return;
       }
-      if (promised === null) this.addManifest(repository, pathname.slice(pathname.lastIndexOf("/") + 1), content);
-      else this.addBlob(repository, digestOf(content), content);
+      const [digest, tag] = [digestOf(content), pathname.slice(pathname.lastIndexOf("/") + 1)];
+      if (promised === null) for (const name of [tag, digest]) this.addManifest(repository, name, content);
+      else this.addBlob(repository, digest, content);
       if (fault?.cutAnswer === true) response.destroy();
       else send(response, 201, { "docker-content-digest": digestOf(content), ...fault?.headers }, Buffer.alloc(0));
     });
+  }
+
+  /** An upload; or a blob of another repository, which this one has from now on. */
+  #begin(response: ServerResponse, { repository, pathname, wanted, fault }: BeginOfUpload): void {
+    const there = this.#content.get(`/v2/${wanted.get("from")}/blobs/${wanted.get("mount")}`);
+    if (there !== undefined) this.#content.set(`/v2/${repository}/blobs/${wanted.get("mount")}`, there);
+    const location = `${pathname}${this.#uploads++}?state=a%2Fb`;
+    send(response, there === undefined ? 202 : 201, { location, ...fault?.headers }, Buffer.alloc(0));
+  }
+
+  /** An image by its digest, with all of its tags. */
+  #remove(path: string, response: ServerResponse): void {
+    const found = this.#content.get(path);
+    const folder = path.slice(0, path.lastIndexOf("/") + 1);
+    for (const [name, { content }] of this.#content) {
+      if (found !== undefined && name.startsWith(folder) && content.equals(found.content)) this.#content.delete(name);
+    }
+    send(response, found === undefined ? 404 : 202, {}, Buffer.alloc(0));
   }
 
   #giveContent({ method, path, range }: SeenRequest, response: ServerResponse, fault: Fault | undefined): void {

@@ -19,6 +19,13 @@ import type { Said } from "./run-cli.ts";
 const fixedReplicas = 3;
 const removalMs = 110_000;
 
+interface UpSettings {
+  /** Of its API; a free one when left out. */
+  readonly port?: number;
+  /** Beside what the tests themselves have. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 export class UpProcess implements AsyncDisposable {
   readonly home: string;
   /** Of its pools. */
@@ -28,23 +35,23 @@ export class UpProcess implements AsyncDisposable {
   readonly #pools: readonly string[] | undefined;
   #client: KubernetesClient | undefined;
 
-  private constructor(home: string, pools: readonly string[] | undefined, port: number) {
+  private constructor(home: string, pools: readonly string[] | undefined, { port = 0, env = {} }: UpSettings) {
     this.home = home;
     this.#pools = pools;
     this.instance = instanceOf(home);
-    this.process = new ServerProcess(home, { sandboxes: true, port });
+    this.process = new ServerProcess(home, { sandboxes: true, port, env });
   }
 
   /** On a new folder; not started yet. `pools`: it has pools of these names and of three pods each instead of the first Envs, for tests that count. `port`: of its API. */
-  static async onNewFolder(pools?: readonly string[], port = 0): Promise<UpProcess> {
+  static async onNewFolder(pools?: readonly string[], port = 0, env: UpSettings["env"] = {}): Promise<UpProcess> {
     const home = await mkdtemp(join(tmpdir(), "agentbox-up-"));
     await writeFile(join(home, "registries.json"), JSON.stringify(loopbackRegistries));
-    return new UpProcess(home, pools, port);
+    return new UpProcess(home, pools, { port, env });
   }
 
   /** On a folder that is there, or that is made before the start. */
   static onFolder(home: string, port = 0): UpProcess {
-    return new UpProcess(home, undefined, port);
+    return new UpProcess(home, undefined, { port });
   }
 
   /** Resolves when all of it runs; pods may still be on their way. */

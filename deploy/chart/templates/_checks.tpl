@@ -22,6 +22,12 @@
 {{- if lt (int .Values.termination.gateway) (add 10 .Values.termination.preStopSleep | int) -}}
 {{- fail "termination.gateway must be at least 10 s longer than termination.preStopSleep, or nothing is left for open streams" -}}
 {{- end -}}
+{{- if and .Values.checkpoints.repository (not .Values.nodeAgent.enabled) -}}
+{{- fail "checkpoints.repository is set, and nodeAgent.enabled is not: checkpoints are taken by the agents of nodes" -}}
+{{- end -}}
+{{- if and .Values.checkpoints.pushSecret (not .Values.checkpoints.repository) -}}
+{{- fail "checkpoints.pushSecret is of no use without checkpoints.repository" -}}
+{{- end -}}
 {{- if and .Values.sandboxes.onlyNamespace .Values.sandboxes.extraNamespaces -}}
 {{- fail (printf "sandboxes.onlyNamespace means pools of %q and no others, and sandboxes.extraNamespaces names more: leave out one of them" .Values.sandboxes.namespace) -}}
 {{- end -}}

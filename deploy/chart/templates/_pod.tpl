@@ -119,6 +119,9 @@ spec:
         {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
         - { name: tls, mountPath: /etc/agentbox/tls, readOnly: true }
         {{- end }}
+        {{- if and $values.checkpoints.repository $values.checkpoints.pushSecret (has "controllers" $parts) }}
+        - { name: checkpoint-registry, mountPath: /etc/agentbox/checkpoint-registry, readOnly: true }
+        {{- end }}
   volumes:
     - name: tmp
       emptyDir: { sizeLimit: 256Mi }
@@ -152,6 +155,9 @@ spec:
     {{- if and $values.tls.existingSecret (has "gateway" $parts) }}
     - name: tls
       secret: { secretName: {{ $values.tls.existingSecret }} }
+    {{- end }}
+    {{- if has "controllers" $parts }}
+    {{- include "agentbox.checkpointVolume" $root | nindent 4 }}
     {{- end }}
 {{- end -}}
 
@@ -189,6 +195,12 @@ spec:
 # What remains of the time to end, without 3 s in which clients are told to go elsewhere and 2 s for the end itself.
 - { name: AGENTBOX_STREAM_GRACE, value: {{ printf "%ds" (sub .grace (add 5 $values.termination.preStopSleep)) | quote }} }
 {{- end }}
+{{- if and $values.checkpoints.repository (has "controllers" .parts) }}
+{{ include "agentbox.checkpointEnv" .root }}
+{{- else if and $values.checkpoints.repository (has "api" .parts) }}
+# Only controllers speak with it; the API says whether there is one.
+- { name: AGENTBOX_CHECKPOINT_REPOSITORY, value: {{ $values.checkpoints.repository | quote }} }
+{{- end }}
 {{- if and $values.tls.existingSecret (has "gateway" .parts) }}
 - { name: AGENTBOX_TLS_CERT, value: /etc/agentbox/tls/tls.crt }
 - { name: AGENTBOX_TLS_KEY, value: /etc/agentbox/tls/tls.key }
@@ -200,5 +212,22 @@ spec:
 {{- end }}
 {{- with $values.extraEnv }}
 {{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where checkpoints go, for those that put them there. */}}
+{{- define "agentbox.checkpointEnv" -}}
+{{- with .Values.checkpoints.repository }}
+- { name: AGENTBOX_CHECKPOINT_REPOSITORY, value: {{ . | quote }} }
+{{- end }}
+{{- if and .Values.checkpoints.repository .Values.checkpoints.pushSecret }}
+- { name: AGENTBOX_CHECKPOINT_CREDENTIALS, value: /etc/agentbox/checkpoint-registry/.dockerconfigjson }
+{{- end }}
+{{- end -}}
+
+{{- define "agentbox.checkpointVolume" -}}
+{{- if and .Values.checkpoints.repository .Values.checkpoints.pushSecret }}
+- name: checkpoint-registry
+  secret: { secretName: {{ .Values.checkpoints.pushSecret }} }
 {{- end }}
 {{- end -}}

@@ -14,7 +14,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [""], resources: [events], verbs: [list] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools], verbs: [get, list, watch, create, update, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [sandboxenvs], verbs: [get, list, watch, create, update, patch, delete] }
-- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch, delete] }
+- { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [get, list, watch, create, delete] }
 {{- end -}}
 
 {{- define "agentbox.clusterRules.api" -}}
@@ -44,7 +44,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/status], verbs: [patch] }
 # Pods block the deletion of their pool; some clusters ask for this right before they let us say so.
 - { apiGroups: [agents.navix.sh], resources: [sandboxpools/finalizers], verbs: [update] }
-# None are taken on a cluster: their status says so, and those that have had their time are deleted.
+# They are taken, kept, and deleted when they have had their time; without a registry for them their status says so.
 - { apiGroups: [agents.navix.sh], resources: [checkpoints], verbs: [list, watch, patch, delete] }
 - { apiGroups: [agents.navix.sh], resources: [checkpoints/status], verbs: [patch] }
 # Nor are there volumes, and their status says so too.
@@ -103,7 +103,7 @@ belongs to no namespace (clusterRules), and in AgentBox's own namespace (systemR
 {{- define "agentbox.poolRules.node" -}}
 # Those of its own node: node-agent-policy.yaml says what cannot be said here.
 - { apiGroups: [""], resources: [pods], verbs: [list, watch] }
-# Whether a sandbox is paused. Nothing of what a pod is can be changed with it.
+# Whether a sandbox is paused, and which layer of it the registry has. Nothing of what a pod is can be changed with it.
 - { apiGroups: [""], resources: [pods/status], verbs: [patch] }
 {{- end -}}
 

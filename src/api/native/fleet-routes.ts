@@ -6,7 +6,7 @@
  * - `instance-type-routes.ts`  the catalogue of instance types
  * - `env-routes.ts`       Envs; `env-member-routes.ts`, `env-group-routes.ts` their parts
  * - `volume-routes.ts`   volumes
- * - `builds/build-routes.ts`  template builds
+ * - `builds/build-routes.ts`  template builds              - `webhooks/webhook-routes.ts`  webhooks
  * - `live-routes.ts`     live data for pages and terminals
  * - `openapi.ts`          all routes as a document          - `openapi-schemas.ts`   … and their schemas
  */
@@ -25,12 +25,13 @@ import { registerRoutes } from "./register-routes.ts";
 import { type Route, route } from "./route.ts";
 import { volumeRoutes, type VolumeRoutesDeps } from "./volume-routes.ts";
 import { templateRoutes, type TemplateRoutesDeps } from "./template-routes.ts";
+import { webhookRoutes, type WebhookRoutesDeps } from "./webhooks/webhook-routes.ts";
 import type { Caller } from "#services/caller.ts";
 import type { SandboxStatistics } from "#services/reading/sandbox-statistics.ts";
 import { statisticsQuery, statisticsSchema, whoamiSchema } from "./schemas/about.ts";
 
 export interface FleetServices
-  extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps, BuildRoutesDeps {}
+  extends PoolRoutesDeps, TemplateRoutesDeps, AboutRoutesDeps, EnvRoutesDeps, VolumeRoutesDeps, BuildRoutesDeps, WebhookRoutesDeps {}
 
 export function fleetRoutes(services: FleetServices): readonly Route[] {
   return [
@@ -39,6 +40,7 @@ export function fleetRoutes(services: FleetServices): readonly Route[] {
     ...envRoutes(services),
     ...volumeRoutes(services),
     ...buildRoutes(services),
+    ...webhookRoutes(services),
     ...aboutRoutes(services),
   ];
 }

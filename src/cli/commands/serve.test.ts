@@ -61,6 +61,19 @@ test("the agent of a node is told which one it is on, and needs no more", async 
   expect((await asked(["gateway"], { AGENTBOX_NODE_NAME: "a" })).request?.node).toBeUndefined();
 });
 
+test("where checkpoints are kept is said by a flag or a variable, and credentials alone are a mistake", async () => {
+  const env = { ...image, AGENTBOX_CHECKPOINT_REPOSITORY: "registry.example/a", AGENTBOX_CHECKPOINT_CREDENTIALS: "/config.json" };
+  expect((await asked(["api", "controllers"], env)).request?.checkpoints).toEqual({
+    repository: "registry.example/a",
+    credentialsFile: "/config.json",
+  });
+  const { request } = await asked(["node", "--node-name", "a", "--checkpoint-repository", "registry.example/b"]);
+  expect(request?.checkpoints).toEqual({ repository: "registry.example/b", credentialsFile: undefined });
+  expect((await asked(["node", "--node-name", "a"])).request?.checkpoints).toBeUndefined();
+  const wrong = await asked(["node", "--node-name", "a", "--checkpoint-credentials", "/config.json"]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("of no use without --checkpoint-repository")]);
+});
+
 test("a flag goes before its variable", async () => {
   const env = { AGENTBOX_NAMESPACE: "a", AGENTBOX_POOL_NAMESPACE: "pools", AGENTBOX_HEALTH_PORT: "1", AGENTBOX_DOMAIN: "x.example:8443" };
   const { request } = await asked(["gateway", "--namespace", "b", "--health-port", "2"], env);

@@ -21,7 +21,7 @@ export const serve: Command = {
     "  api          the APIs; any number of processes, all active\n" +
     "  controllers  manages pools and ends sandboxes; any number of processes, one active and the others on standby\n" +
     "  gateway      the proxy to sandboxes; any number of processes, all active\n" +
-    "  node         pauses the sandboxes of one node; runs on that node as root, in a process of its own\n" +
+    "  node         pauses the sandboxes of one node and takes their checkpoints; runs on that node as root, in a process of its own\n" +
     "Writes log lines to standard output as JSON. Health and metrics are on the health port: /healthz, /readyz, /metrics.\n" +
     "DATABASE_URL is the database of the history: postgres://…; required if api and controllers are in different processes.\n" +
     "OTEL_EXPORTER_OTLP_ENDPOINT enables tracing.",
@@ -53,6 +53,14 @@ export const serve: Command = {
     "daemon-image": {
       value: "IMAGE",
       help: "Image with the daemon for sandboxes (default: AGENTBOX_DAEMON_IMAGE; required by api and controllers)",
+    },
+    "checkpoint-repository": {
+      value: "REPOSITORY",
+      help: "Where images of checkpoints are kept, such as registry.example.com/platform/checkpoints (default: AGENTBOX_CHECKPOINT_REPOSITORY; without one no checkpoints are taken)",
+    },
+    "checkpoint-credentials": {
+      value: "FILE",
+      help: "What that registry wants to see of controllers and node, as a .dockerconfigjson (default: AGENTBOX_CHECKPOINT_CREDENTIALS)",
     },
     "node-name": { value: "NAME", help: "With node: name of this node (default: AGENTBOX_NODE_NAME)" },
     "cgroup-root": {
@@ -118,6 +126,7 @@ function requestOf(context: CliContext, args: Arguments): ServePartsRequest {
     databaseUrl,
     streamGraceMs: durationOf(context, args, "stream-grace"),
     node,
+    checkpoints: checkpointsOf(text("checkpoint-repository"), text("checkpoint-credentials")),
     ...limitsOf(context, args),
   };
 }
@@ -129,6 +138,12 @@ function nodeOf(parts: readonly ServePart[], name: string | undefined, cgroupRoo
     throw new UsageError("node must be the only part of its process: it runs as root, and the other parts do not need that");
   if (name === undefined) throw new UsageError("--node-name (or AGENTBOX_NODE_NAME) is required: the agent manages the pods of one node");
   return { name, cgroupRoot };
+}
+
+function checkpointsOf(repository: string | undefined, credentialsFile: string | undefined): ServePartsRequest["checkpoints"] {
+  if (repository !== undefined) return { repository, credentialsFile };
+  if (credentialsFile === undefined) return undefined;
+  throw new UsageError("--checkpoint-credentials is of no use without --checkpoint-repository (or AGENTBOX_CHECKPOINT_REPOSITORY)");
 }
 
 function addressOf({ text, from }: Given): ServePartsRequest["apiAddress"] {

@@ -135,6 +135,26 @@ export interface ChangeTimeouts {
   readonly onlyLater?: boolean;
 }
 
+/** What to change; the rest stays as it is. */
+export interface ChangeWebhook {
+  /** What it is for. */
+  readonly name?: string;
+  /** Where events are sent, such as https://example.com/hook. */
+  readonly url?: string;
+  /** Whether events are sent. */
+  readonly enabled?: boolean;
+  /** Which events it is told. */
+  readonly events?: readonly (
+    | "sandbox.lifecycle.created"
+    | "sandbox.lifecycle.updated"
+    | "sandbox.lifecycle.paused"
+    | "sandbox.lifecycle.resumed"
+    | "sandbox.lifecycle.killed"
+  )[];
+  /** Signs what is sent. It is never shown again. */
+  readonly signatureSecret?: string;
+}
+
 /** The files of a sandbox at one moment, kept as an image. */
 export interface Checkpoint {
   /** Its id. A create that names it as poolName makes a sandbox from it. */
@@ -274,6 +294,26 @@ export interface CreateVolume {
   readonly name: string;
   /** How much it can hold, in MiB; 1024 when left out. */
   readonly sizeMiB?: number;
+}
+
+/** A webhook to create. */
+export interface CreateWebhook {
+  /** What it is for. */
+  readonly name: string;
+  /** Where events are sent, such as https://example.com/hook. */
+  readonly url: string;
+  /** Whether events are sent. True when left out. */
+  readonly enabled?: boolean;
+  /** Which events it is told. */
+  readonly events: readonly (
+    | "sandbox.lifecycle.created"
+    | "sandbox.lifecycle.updated"
+    | "sandbox.lifecycle.paused"
+    | "sandbox.lifecycle.resumed"
+    | "sandbox.lifecycle.killed"
+  )[];
+  /** Signs what is sent. It is never shown again. */
+  readonly signatureSecret: string;
 }
 
 /** A new API key. */
@@ -1947,4 +1987,42 @@ export interface VolumeWithToken {
   readonly mountedBy: readonly string[];
   /** Bearer token for the files of this volume, under /volumecontent/{id}. */
   readonly token: string;
+}
+
+/** Where a team is told what happens to its sandboxes. */
+export interface Webhook {
+  /** Its id. */
+  readonly id: string;
+  /** What it is for. */
+  readonly name: string;
+  /** Where events are sent. */
+  readonly url: string;
+  /** Whether events are sent. */
+  readonly enabled: boolean;
+  /** Which events it is told. */
+  readonly events: readonly string[];
+  /** Its owner; absent for a webhook that an admin made without a team, which is told events of such sandboxes. */
+  readonly team?: string;
+  /** Its owner; absent for a webhook of the whole team. */
+  readonly user?: string;
+  /** Creation time. RFC 3339, such as 2026-01-31T12:00:00Z. */
+  readonly createdAt: string;
+}
+
+/** An event that a webhook has not taken. */
+export interface WebhookDelivery {
+  /** pending: it is tried again. dead: it was given up. */
+  readonly state: "pending" | "dead";
+  /** How often it was tried. */
+  readonly attempts: number;
+  /** When it is tried next; of a dead one, when it was given up. RFC 3339, such as 2026-01-31T12:00:00Z. */
+  readonly dueAt: string;
+  /** Why the last try failed. */
+  readonly lastError?: string;
+  /** The type of the event. */
+  readonly event: string;
+  /** What it is about. */
+  readonly sandboxId: string;
+  /** When that happened. RFC 3339, such as 2026-01-31T12:00:00Z. */
+  readonly at: string;
 }

@@ -7,6 +7,7 @@ import type {
   BuiltTemplate,
   ChangeLimits,
   ChangeTimeouts,
+  ChangeWebhook,
   Checkpoint,
   Cluster,
   CreateEnv,
@@ -14,6 +15,7 @@ import type {
   CreateSandbox,
   CreateSandboxes,
   CreateVolume,
+  CreateWebhook,
   CreatedKey,
   CreatedSandbox,
   EnvAutoscaling,
@@ -47,6 +49,8 @@ import type {
   TerminalSize,
   Volume,
   VolumeWithToken,
+  Webhook,
+  WebhookDelivery,
 } from "./api-types.generated.ts";
 
 interface Call {
@@ -1145,6 +1149,68 @@ export class Api {
     readonly name: string;
   }): Promise<void> {
     await this.#http.json({ method: "DELETE", path: `/v1/built-templates/${encodeURIComponent(name)}`, signal });
+  }
+
+  /** Create a webhook */
+  async createWebhook({ body, signal }: Call & { readonly body: CreateWebhook }): Promise<Webhook> {
+    return await this.#http.json({ method: "POST", path: `/v1/webhooks`, body, signal });
+  }
+
+  /** List webhooks */
+  async listWebhooks({ signal }: Call & {} = {}): Promise<{
+    /** All of the caller's. */
+    readonly webhooks: readonly Webhook[];
+  }> {
+    return await this.#http.json({ method: "GET", path: `/v1/webhooks`, signal });
+  }
+
+  /** Change a webhook */
+  async changeWebhook({
+    webhookId,
+    body,
+    signal,
+  }: Call & {
+    /** The id of a webhook. */
+    readonly webhookId: string;
+    readonly body?: ChangeWebhook;
+  }): Promise<Webhook> {
+    return await this.#http.json({ method: "PATCH", path: `/v1/webhooks/${encodeURIComponent(webhookId)}`, body, signal });
+  }
+
+  /** Delete a webhook, with what it has not taken */
+  async deleteWebhook({
+    webhookId,
+    signal,
+  }: Call & {
+    /** The id of a webhook. */
+    readonly webhookId: string;
+  }): Promise<void> {
+    await this.#http.json({ method: "DELETE", path: `/v1/webhooks/${encodeURIComponent(webhookId)}`, signal });
+  }
+
+  /** Show a webhook */
+  async getWebhook({
+    webhookId,
+    signal,
+  }: Call & {
+    /** The id of a webhook. */
+    readonly webhookId: string;
+  }): Promise<Webhook> {
+    return await this.#http.json({ method: "GET", path: `/v1/webhooks/${encodeURIComponent(webhookId)}`, signal });
+  }
+
+  /** List what a webhook has not taken: events that wait, and those that were given up */
+  async listWebhookDeliveries({
+    webhookId,
+    signal,
+  }: Call & {
+    /** The id of a webhook. */
+    readonly webhookId: string;
+  }): Promise<{
+    /** Oldest first, at most 100. */
+    readonly deliveries: readonly WebhookDelivery[];
+  }> {
+    return await this.#http.json({ method: "GET", path: `/v1/webhooks/${encodeURIComponent(webhookId)}/deliveries`, signal });
   }
 
   /** Count live and ended sandboxes */

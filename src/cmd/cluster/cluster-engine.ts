@@ -1,10 +1,8 @@
 /** What the cluster gives for its pods: a way into them, what image tags mean, and how the daemon comes in. */
-import { join } from "node:path";
 import type { ServePart } from "#cli/context.ts";
 import { watchClusterFeatures } from "#engines/kubernetes/cluster-features.ts";
 import { CachingCommandReader } from "#images/read-command.ts";
-import { RegistryClient } from "#images/registry/client.ts";
-import { readRegistryFile } from "#images/registry/settings-file.ts";
+import type { RegistryClient } from "#images/registry/client.ts";
 import { CachingDigestResolver } from "#images/resolve-digest.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { PodAccess } from "#kube/pod-access.ts";
@@ -13,7 +11,11 @@ import type { Logger } from "#lib/log.ts";
 import { clusterImages } from "#pools/cluster-images.ts";
 import type { ImageCommands, ImageDigests } from "#pools/pool-images.ts";
 import type { DaemonDelivery, DaemonSettings } from "#sandbox/pods/daemon-delivery.ts";
+import { labelKeys } from "#model/keys.ts";
+import { checkpointsById } from "#read-model/indexes.ts";
+import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
+import { openRegistries } from "./checkpoint-registry.ts";
 
 export interface ClusterEngineOptions {
   readonly parts: readonly ServePart[];
@@ -24,6 +26,7 @@ export interface ClusterEngineOptions {
   readonly poolNamespace: string;
   /** Not needed by a gateway. */
   readonly daemonImage: string | undefined;
+  readonly cache: Pick<SandboxCache, "checkpoints">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -32,16 +35,21 @@ export interface ClusterEngine extends AsyncDisposable, Pick<DaemonSettings, "de
   readonly pods: PodAccess;
   readonly digests: ImageDigests;
   readonly commands: ImageCommands;
+  readonly registries: RegistryClient;
   readonly userNamespaces: () => boolean;
 }
 
 export async function openClusterEngine(options: ClusterEngineOptions): Promise<ClusterEngine> {
   const { home, clock, log, parts, daemonImage: image = "" } = options;
   await using made = new AsyncDisposableStack();
-  const registries = await readRegistryFile(join(home.folder, "registries.json"));
-  const registryClient = made.use(new RegistryClient({ clock, log, random: Math.random, ...registries }));
-  const asking = { client: registryClient, clock, random: Math.random };
-  const images = clusterImages({ ...options, resolver: new CachingDigestResolver(asking), reader: new CachingCommandReader(asking) });
+  const registries = made.use(await openRegistries({ home, clock, log }));
+  const asking = { client: registries, clock, random: Math.random };
+  const images = clusterImages({
+    ...options,
+    resolver: new CachingDigestResolver(asking),
+    reader: new CachingCommandReader(asking),
+    checkpointTeam: (id) => teamOfCheckpoint(options.cache, id),
+  });
   // Parts that create pods must know the cluster's features; for other parts only the image matters.
   const features = parts.includes("controllers")
     ? made.use(await watchClusterFeatures({ ...options, namespace: options.poolNamespace }))
@@ -52,8 +60,15 @@ export async function openClusterEngine(options: ClusterEngineOptions): Promise<
     pods: options.pods,
     digests: images,
     commands: images,
+    registries,
     delivery,
     userNamespaces: features.userNamespaces,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** Also of one that is being deleted: what names it may go on to use it. */
+function teamOfCheckpoint({ checkpoints }: Pick<SandboxCache, "checkpoints">, id: string): string | undefined {
+  const found = checkpoints.objects.lookup(checkpointsById, id).find(() => true);
+  return found && (found.metadata.labels?.[labelKeys.team] ?? "");
 }

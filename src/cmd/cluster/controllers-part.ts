@@ -2,12 +2,14 @@
 import type { ServePartsRequest } from "#cli/context.ts";
 import { summedPressure } from "#controllers/pool/size/summed-pressure.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
+import type { CheckpointRepository } from "#engines/kubernetes/checkpoints/checkpoint-repository.ts";
 import { fencedClient } from "#kube/fenced-client.ts";
 import { type LeaderElection, startLeaderElection } from "#kube/leader/leader-election.ts";
 import { keptLogsOf, startControlPlane, startRetention } from "#cmd/parts/control-plane.ts";
 import { VolumeCache } from "#volumes/volume-cache.ts";
 import type { ApiMembers } from "./api-members.ts";
 import type { OpenedApi } from "./api-part.ts";
+import { openClusterCheckpoints } from "./checkpoint-registry.ts";
 import type { ClusterParts } from "./cluster-parts.ts";
 import { leaderLease } from "./connect-cluster.ts";
 
@@ -19,6 +21,8 @@ export interface LeadOptions extends Pick<
   readonly abilities: EngineAbilities;
   /** That of this process, if it has one. */
   readonly api: Pick<OpenedApi, "pressure"> | undefined;
+  /** Of the images of checkpoints, where there is one. */
+  readonly repository: CheckpointRepository | undefined;
 }
 
 /** Runs for leadership; the cache is already synced, so an elected process works at once. */
@@ -38,10 +42,11 @@ export function startLeading(parts: ClusterParts, options: LeadOptions): AsyncDi
 /** From its end on nothing is written any more, whatever was being decided. */
 async function leadUntil(
   parts: ClusterParts,
-  { members, abilities, api, onlyNamespace, clusterID, adoptPools, ...keep }: LeadOptions,
+  { members, abilities, api, repository, onlyNamespace, clusterID, adoptPools, ...keep }: LeadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { history, engine, log } = parts;
+  const client = fencedClient(parts.client, signal);
   if (history === undefined) throw new Error("the controllers have no history");
   await using leading = new AsyncDisposableStack();
   const volumes = new VolumeCache(parts, { namespace: onlyNamespace });
@@ -54,7 +59,8 @@ async function leadUntil(
       abilities,
       volumes,
       history,
-      client: fencedClient(parts.client, signal),
+      client,
+      checkpoints: repository && openClusterCheckpoints({ ...parts, client, registries: engine.registries, repository }),
       metrics: parts.metrics.metrics,
       pressure: summedPressure({ members: members.members, own }),
       daemon: parts.daemons,

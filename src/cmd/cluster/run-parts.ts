@@ -7,7 +7,7 @@
  * - api-part.ts          the APIs                                   - api-members.ts      … and how many there are
  * - controllers-part.ts  the controllers of the leader              - gateway-part.ts     the proxy to sandboxes
  * - cluster-parts.ts     what the parts share                       - node-part.ts        the agent of one node
- * - node-agents.ts       nodes that have an agent
+ * - node-agents.ts       nodes that have an agent                  - checkpoint-registry.ts  where checkpoints are kept
  */
 import { mkdir } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -33,6 +33,7 @@ import { openTracing } from "#cmd/parts/tracing.ts";
 import { openApiMembers } from "./api-members.ts";
 import { openApi } from "./api-part.ts";
 import { signingKey } from "./cluster-secrets.ts";
+import { repositoryOf } from "./checkpoint-registry.ts";
 import { openClusterEngine } from "./cluster-engine.ts";
 import { clusterPace, connectCluster, untilAnswered } from "./connect-cluster.ts";
 import { startLeading } from "./controllers-part.ts";
@@ -84,17 +85,19 @@ async function start(options: StartOptions, running: AsyncDisposableStack): Prom
   const { cache, readiness, signal } = common;
   const has = (part: ServePart): boolean => options.parts.includes(part);
   const members = has("gateway") && options.parts.length === 1 ? undefined : running.use(openApiMembers(common));
-  const agents = has("api") ? running.use(followNodeAgents(common)) : undefined;
+  const agents = members && running.use(followNodeAgents(common));
+  const repository = repositoryOf(options.checkpoints);
   const abilities = kubernetesAbilities({
     freezes: (nodeName) => agents?.freezes(nodeName) ?? false,
+    hasCheckpointRegistry: repository !== undefined,
     userNamespaces: common.engine.userNamespaces,
     isServerGone: () => common.reach.isGone,
   });
-  const api = agents && members && running.use(await openApi(common, options, { members, abilities }));
+  const api = has("api") && members ? running.use(await openApi(common, options, { members, abilities })) : undefined;
   readiness.becomes("the objects of the cluster are not known yet", () => healthOf(cache));
   running.defer(() => cache.stop());
   await Promise.all([cache.run(signal), members?.run(signal), agents?.run(signal)]);
-  if (has("controllers") && members !== undefined) running.use(startLeading(common, { ...options, members, abilities, api }));
+  if (has("controllers") && members !== undefined) running.use(startLeading(common, { ...options, members, abilities, api, repository }));
   const faces: AsyncDisposable[] = [];
   // At the same time: each has its own time for what is under way.
   running.defer(async () => void (await Promise.all(faces.map(async (face) => face[Symbol.asyncDispose]()))));
@@ -120,7 +123,7 @@ async function openCommon(options: StartOptions, running: AsyncDisposableStack):
   const traffic = new TrafficLog(clock);
   const written = { client, cache, traffic, clock, log, metrics: metrics.metrics, random: Math.random };
   running.adopt(new ActivityWriter(written), (writer) => writer.stop());
-  const engine = running.use(await openClusterEngine({ ...options, ...cluster }));
+  const engine = running.use(await openClusterEngine({ ...options, ...cluster, cache }));
   const folder = options.home.folder;
   const isGateway = parts.every((part) => part === "gateway");
   const plugins = isGateway ? undefined : await openPlugins({ ...options, cache, folder, metrics: metrics.metrics });

@@ -245,7 +245,7 @@ function facesOf(
   const maxTimeoutSeconds = Math.floor(maxTimeoutMs / 1000);
   return [
     nativeFace({ sandboxes, checkpoints, execTokens, clock, log }),
-    fleetFace({ ...fleet, builds }),
+    fleetFace({ ...fleet, builds, webhooks: parts.webhooks }),
     liveFace({ ...parts, pools: fleet.pools, clock, log, joinTokens, ...reports }),
     ...consoleFaces(options, { sessions, domain, sandboxUrl }),
     e2bFace({ ...parts, ...parts.tokens, builds, statistics: fleet.statistics, sizeOf, domain, maxTimeoutSeconds }),

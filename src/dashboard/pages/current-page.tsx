@@ -1,5 +1,10 @@
 /** Selects the page for the current address. */
 import type { ComponentType } from "preact";
+import { BuildList } from "../builds/build-list.tsx";
+import { BuildPage } from "../builds/build-page.tsx";
+import { CheckpointList } from "../stored/checkpoint-list.tsx";
+import { VolumeList } from "../stored/volume-list.tsx";
+import { WebhookList } from "../webhooks/webhook-list.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Link } from "../parts/link.tsx";
 import { hrefOf, place } from "../route.ts";
@@ -25,6 +30,7 @@ export function CurrentPage() {
   if (first === "pools" && second !== undefined && third !== undefined) return <PoolPage key={third} namespace={second} name={third} />;
   if (first === "envs" && second !== undefined && third !== undefined) return <EnvPage key={third} namespace={second} name={third} />;
   if (first === "templates" && second !== undefined) return <TemplatePage key={second} name={second} />;
+  if (first === "builds" && second !== undefined) return <BuildPage key={second} buildId={second} />;
   const Page = second === undefined ? pages.get(first) : undefined;
   return Page === undefined ? <NoPage /> : <Page />;
 }
@@ -35,6 +41,10 @@ const pages: ReadonlyMap<string, ComponentType> = new Map<string, ComponentType>
   ["playground", Playground],
   ["pools", PoolList],
   ["templates", TemplateList],
+  ["builds", BuildList],
+  ["checkpoints", CheckpointList],
+  ["volumes", VolumeList],
+  ["webhooks", WebhookList],
   ["history", HistoryPage],
   ["keys", KeyList],
   ["usage", UsagePage],

@@ -2,6 +2,7 @@
 const tones: Readonly<Record<string, string>> = {
   Running: "good",
   Ready: "good",
+  Succeeded: "good",
   Completed: "calm",
   Starting: "calm",
   ScalingUp: "calm",

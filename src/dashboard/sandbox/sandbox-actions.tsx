@@ -1,9 +1,10 @@
-/** Actions on a live sandbox: pause, resume, change timeouts, end. */
+/** Actions on a live sandbox: pause, resume, copy, change timeouts, end. */
 import { useState } from "preact/hooks";
 import type { Sandbox } from "#client/sandbox-types.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog, Dialog } from "../parts/dialog.tsx";
 import { attempt } from "../parts/toasts.tsx";
+import { CopyActions } from "./copy-actions.tsx";
 
 export function SandboxActions({ sandbox }: { readonly sandbox: Sandbox }) {
   const { sandboxId, status } = sandbox;
@@ -36,6 +37,7 @@ export function SandboxActions({ sandbox }: { readonly sandbox: Sandbox }) {
           Resume
         </button>
       )}
+      {(status === "Running" || status === "Paused") && <CopyActions sandboxId={sandboxId} isRunning={status === "Running"} />}
       <button type="button" class="button" disabled={status === "Stopping"} onClick={() => setOpen("time")}>
         Change its time…
       </button>

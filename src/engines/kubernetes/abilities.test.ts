@@ -5,7 +5,8 @@ import { type ClusterFacts, kubernetesAbilities } from "./abilities.ts";
 const able = { able: true };
 
 function ofCluster(facts: Partial<ClusterFacts>) {
-  return kubernetesAbilities({ freezes: () => false, userNamespaces: () => false, isServerGone: () => false, ...facts });
+  const none = { freezes: () => false, hasCheckpointRegistry: false, userNamespaces: () => false, isServerGone: () => false };
+  return kubernetesAbilities({ ...none, ...facts });
 }
 
 test("a cluster pauses where an agent of ours runs, and says which node has none and what to change", () => {
@@ -14,6 +15,15 @@ test("a cluster pauses where an agent of ours runs, and says which node has none
   expect(one.pause("b")).toMatchObject({ able: false, why: expect.stringContaining("the node b has no agent") });
   const none = ofCluster({});
   expect(none.pause("a")).toMatchObject({ able: false, why: expect.stringMatching(/no node of this cluster.*nodeAgent\.enabled/) });
+});
+
+test("a cluster takes checkpoints where it has a registry for them and an agent on the node, never of memory, and says what is missing", () => {
+  const agents = { freezes: (node?: string) => node === undefined || node === "a" };
+  expect(ofCluster(agents).checkpoint("a")).toMatchObject({ able: false, why: expect.stringContaining("checkpoints.repository") });
+  const one = ofCluster({ ...agents, hasCheckpointRegistry: true });
+  expect([one.checkpoint(), one.checkpoint("a")]).toEqual([able, able]);
+  expect(one.checkpoint("b")).toMatchObject({ able: false, why: expect.stringContaining("the node b has no agent") });
+  expect(one.memoryCheckpoint()).toMatchObject({ able: false });
 });
 
 test("a cluster never enforces egress rules of single sandboxes, and says what does it for all of them", () => {

@@ -45,7 +45,7 @@ export async function baseImage({ store, host }: BaseDeps, base: string): Promis
 }
 
 /** Of a checkpoint of a checkpoint it is the lowest base that counts. What any other image says of that is the word of a stranger. */
-function labelled(config: ImageConfig, name: string): ImageConfig {
+export function labelled(config: ImageConfig, name: string): ImageConfig {
   if (isOnHost(config))
     throw new ImageError("unsupported", `${name} has the label ${baseLabel}=${hostBase}, which only checkpoints of ${hostBase} may have`);
   return { ...config, labels: { ...config.labels, [baseLabel]: name } };

@@ -6,6 +6,7 @@
  *
  * - prepare-copy.ts: what a copy may not hold, and how large it is    - export-image.ts: into an OCI layout
  * - base-image.ts: what the container runs on                         - checkpoint-names.ts: images by the ids of their checkpoints
+ * - changed-config.ts: how its containers start                        - publish-checkpoint.ts: the same in a registry, on a cluster
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,18 +20,13 @@ import { partsToShare, type TeamBudget, type TeamShare } from "../content-store/
 import { Digester } from "../digest.ts";
 import type { HostImage } from "../host-image.ts";
 import { type ConfigFile, type ImageConfig, writeConfig } from "../image-config.ts";
-import { ImageError } from "../image-error.ts";
 import { RoomWatch } from "../layer/disk-room.ts";
-import { type Descriptor, maxManifestBytes, mediaTypes, writeManifest } from "../manifest.ts";
+import { type Descriptor, mediaTypes, writeManifest } from "../manifest.ts";
 import type { Platform } from "../platform.ts";
 import { type BaseImage, baseImage } from "./base-image.ts";
+import { changedConfig, checkImageSize } from "./changed-config.ts";
 import { findCheckpoint } from "./checkpoint-names.ts";
 import { type CopyFacts, prepareCopy } from "./prepare-copy.ts";
-
-/** Their places stand in the options of a mount, which are one page. */
-const mostLayers = 150;
-/** As of images that are pulled; with room for one more layer. */
-const maxConfigBytes = maxManifestBytes - 1024;
 
 export interface CheckpointToSave {
   /** Name of the image, without tag and digest. */
@@ -65,8 +61,8 @@ export function saveCheckpoint(deps: SaveDeps, wanted: CheckpointToSave, signal?
     const known = await findCheckpoint(store, wanted.name);
     if (known !== undefined) return known;
     const base = await baseImage(deps, wanted.base);
-    const start = changed(base.config, wanted.config);
-    checkSize(base, start);
+    const start = changedConfig(base.config, wanted.config);
+    checkImageSize(base, start);
     void new RoomWatch(store.folder, store.limits.reserveBytes, wanted.expectedBytes);
     return store.drafting(async (draft) => {
       const folder = join(draft, "fs");
@@ -131,19 +127,6 @@ async function inherited({ shares }: ContentStore, { team }: TeamBudget, { manif
   return (await shares.of(team)).find((share) => share.manifest === manifest)?.parts ?? [];
 }
 
-/** What could not be used afterwards, before the sandbox stands still for it. */
-function checkSize({ layers, platform, diffIds }: BaseImage, config: ImageConfig): void {
-  if (layers.length >= mostLayers) {
-    throw new ImageError("too_large", `the image would have more than ${mostLayers} layers: begin anew from an image that has fewer`);
-  }
-  const { length } = writeConfig({ platform: platform ?? { os: "", architecture: "" }, config, diffIds });
-  if (length <= maxConfigBytes) return;
-  throw new ImageError(
-    "too_large",
-    `variables, labels and commands of the image would be of ${length} bytes; at most ${maxConfigBytes} are read`,
-  );
-}
-
 function layerFacts({ bytes, entries, diskBytes }: CopyFacts): CopyFacts {
   return { bytes, entries, diskBytes };
 }
@@ -158,21 +141,4 @@ async function describe(store: ContentStore, folder: string, signal: AbortSignal
     size += chunk.length;
   }
   return { mediaType: mediaTypes.layerTar, digest: digester.digest(), size };
-}
-
-function changed(config: ImageConfig, { env = {}, user, workingDir, entrypoint, cmd }: CheckpointConfig = {}): ImageConfig {
-  for (const name of Object.keys(env)) {
-    if (name === "" || /[=\0]/.test(name))
-      throw new ImageError("invalid_config", `${JSON.stringify(name)} cannot be the name of a variable`);
-  }
-  const kept = config.env.filter((entry) => !Object.hasOwn(env, entry.slice(0, entry.indexOf("="))));
-  return {
-    ...config,
-    env: [...kept, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)],
-    ...(user === undefined ? {} : { user }),
-    ...(workingDir === undefined ? {} : { workingDir }),
-    // As in a Dockerfile: an entrypoint of one's own does not get the command of the image below.
-    ...(entrypoint === undefined ? {} : { entrypoint, cmd: [] }),
-    ...(cmd === undefined ? {} : { cmd }),
-  };
 }

@@ -17,6 +17,13 @@ export interface PackOptions {
   readonly marks: OverlayMarks;
   /** Called for sockets and devices, which have no place in a layer. */
   readonly onSkipped?: ((path: string) => void) | undefined;
+  /**
+   * Names in this folder that are deleted of the layers below, in place of the mark that hides all of them: with both, the name of a whiteout would show in a
+   * folder that has nothing below it. Names and paths are latin1.
+   */
+  readonly hidden?: ((path: string, names: readonly string[]) => Promise<readonly string[]>) | undefined;
+  /** What does not belong into the layer, with all that is below it. */
+  readonly isLeftOut?: ((path: string) => boolean) | undefined;
 }
 
 const markerAttributes: Attributes = { uid: 0, gid: 0, mode: 0, mtime: 0, xattrs: new Map() };
@@ -50,8 +57,10 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
   }
   yield header(path === "" ? "./" : `${path}/`, "directory", attributesAt(place, stat));
   if (stat.dev !== packing.device) return;
-  if (isOpaque(packing.options.marks, place)) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
-  for (const name of (await readdir(place, { encoding: "latin1" })).sort()) {
+  const names = (await readdir(place, { encoding: "latin1" })).sort();
+  yield* packHidden(packing, path, names);
+  for (const name of names) {
+    if (packing.options.isLeftOut?.(joinPath(path, name)) === true) continue;
     if (looksLikeWhiteout(name)) {
       throw new ImageError(
         "broken_content",
@@ -60,6 +69,14 @@ async function* packEntries(packing: Packing, path: string): AsyncGenerator<Buff
     }
     yield* packEntries(packing, joinPath(path, name));
   }
+}
+
+/** What the folder hides of the layers below. */
+async function* packHidden(packing: Packing, path: string, names: readonly string[]): AsyncGenerator<Buffer, void> {
+  const { marks, hidden } = packing.options;
+  if (hidden !== undefined) {
+    for (const name of await hidden(path, names)) yield header(hiding(joinPath(path, name)), "file", markerAttributes);
+  } else if (isOpaque(marks, placeOf(packing, path))) yield header(joinPath(path, opaqueMarker), "file", markerAttributes);
 }
 
 async function* packFile(packing: Packing, path: string, stat: Stats): AsyncGenerator<Buffer, void> {

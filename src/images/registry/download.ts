@@ -1,5 +1,5 @@
 /** Fetches a blob, however often the connection breaks, and checks it. */
-import type { Digest } from "../digest.ts";
+import { type Digest, digestOf } from "../digest.ts";
 import { ImageError, isImageError } from "../image-error.ts";
 import type { Descriptor } from "../manifest.ts";
 import type { RemoteRepository } from "./remote-repository.ts";
@@ -91,5 +91,36 @@ async function append(writer: BlobSink, content: AsyncIterable<Buffer>, { skip, 
     }
     await writer.write(fresh);
     onBytes?.(writer.written);
+  }
+}
+
+/** A small blob as a whole, such as a config. Its size is checked before it is fetched. */
+export class BlobInMemory implements BlobSink {
+  #chunks: Uint8Array[] = [];
+  #written = 0;
+
+  get written(): number {
+    return this.#written;
+  }
+
+  get content(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#chunks.push(chunk);
+    this.#written += chunk.length;
+  }
+
+  async reset(): Promise<void> {
+    this.#chunks = [];
+    this.#written = 0;
+  }
+
+  async commit(promised: Digest): Promise<void> {
+    const digest = digestOf(this.content);
+    if (digest !== promised) {
+      throw new ImageError("digest_mismatch", `what came as ${promised} is ${digest}: damaged on its way, or tampered with`);
+    }
   }
 }

@@ -46,6 +46,37 @@ export class PushRepository {
     });
   }
 
+  /**
+   * Takes over a blob from another repository of the same registry, without sending it. False where the registry has it not there, or does not do that: then it
+   * has to be sent.
+   */
+  async mountBlob({ digest }: Descriptor, from: string, signal?: AbortSignal): Promise<boolean> {
+    const what = `the blob ${digest} of ${from}, to be taken over`;
+    const ask = {
+      method: "POST" as const,
+      path: `blobs/uploads/?${new URLSearchParams({ mount: digest, from }).toString()}`,
+      headers: { "content-length": "0" },
+      what,
+      // 202: an upload has begun instead, which the registry forgets when nothing comes.
+      accept: [201, 202],
+    };
+    const answer = await this.#sources.fromAny(signal, (source) => this.#sources.ask(source, ask, signal));
+    answer.drop();
+    return answer.status === 201;
+  }
+
+  /** Removes an image that a tag names. False where the registry does not remove images at all; one that is not there is a success. */
+  async removeTagged(tag: string, signal?: AbortSignal): Promise<boolean> {
+    const digest = await this.digestOfTag(tag, signal);
+    if (digest === undefined) return true;
+    const what = `the removal of ${repositoryName(this.#reference)}@${digest}`;
+    // By its digest: registries that remove by tag alone are few, and all of them know this form.
+    const ask = { method: "DELETE" as const, path: `manifests/${digest}`, what, accept: [200, 202, 404, 405] };
+    const answer = await this.#sources.fromAny(signal, (source) => this.#sources.ask(source, ask, signal));
+    answer.drop();
+    return answer.status !== 405;
+  }
+
   /** Uploads a manifest and gives it its tag. Its blobs must be there already. */
   async putManifest(tag: string, manifest: Buffer, signal?: AbortSignal): Promise<void> {
     const what = `the new manifest of ${repositoryName(this.#reference)}:${tag}`;

@@ -7,7 +7,7 @@ import { notAllowed, type Outbound } from "./outbound.ts";
 import { bodyStream, idleMs, type RequestBody } from "./request-body.ts";
 
 export interface Exchange {
-  readonly method: "GET" | "HEAD" | "POST" | "PUT";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
   /** The registry that this request is made for; `url` itself when left out. */
   readonly registry?: URL | undefined;

@@ -48,6 +48,7 @@ const operationalKeys: readonly string[] = [
   annotationKeys.onTimeout,
   annotationKeys.lastActive,
   annotationKeys.paused,
+  annotationKeys.layerWish,
   annotationKeys.postStartHooks,
   annotationKeys.chosenToGo,
   annotationKeys.sandboxStatusDetail,

@@ -43,7 +43,7 @@ test("where no node freezes a pause is refused, and leaves no wish behind that n
   await scene.sandbox("i-1");
   const { client, cache, history, clock, log } = scene;
   const onNodes = (freezes: (nodeName?: string) => boolean): EngineAbilities =>
-    kubernetesAbilities({ freezes, userNamespaces: () => false, isServerGone: () => false });
+    kubernetesAbilities({ hasCheckpointRegistry: false, freezes, userNamespaces: () => false, isServerGone: () => false });
   const deps = { client, cache, history, clock, log, abilities: onNodes(() => false) };
   expect(await failureOf(pauseSandbox(deps, ann, "i-1", signal))).toMatchObject({ code: "not_implemented" });
   expect(await wishOf(scene)).toBeUndefined();

@@ -47,8 +47,8 @@ async function checkImages(deps: MeantDeps, caller: Caller, { image, containerIm
     ...Object.entries(containerImages).map(([name, one]) => [`containerImages.${name}`, one]),
   ] as const;
   for (const [field = "", text = ""] of named) {
-    if (!isCheckpointImage(text)) continue;
     const id = checkpointIn(text);
+    if (id === undefined && !isCheckpointImage(text)) continue;
     if (id === undefined) throw noSuchCheckpoint(text, field);
     usable(caller, await findCheckpoint(deps, caller, id, field), field);
   }

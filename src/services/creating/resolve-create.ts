@@ -164,7 +164,7 @@ function presentVersion({ caller, pool }: OfferedPool, resolved: ResolvedTemplat
   const { template } = resolved;
   return {
     images: imagesMeant(template, command),
-    pullers: pullersOf(pool, template, caller.role === "admin"),
+    pullers: pullersOf(pool, template, { isAdmin: caller.role === "admin", team: caller.team }),
     first: template.template?.spec?.containers[0]?.name ?? "",
     runsImage: runsImage(template),
   };

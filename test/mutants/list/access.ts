@@ -227,13 +227,47 @@ export const accessMutants: readonly Mutant[] = [
     [
       ["sign-outs are remembered without number", "if (ids.size <= mostOfKey) return;", "return;"],
       ["sessions of a key come back when it has signed out very often", "expiresAt <= (this.#until.get(keyId) ?? 0) || ", ""],
+      [
+        "sessions of people outlive the rules that gave them their rights",
+        "session.person.rules === this.#options.rules ? session.person.caller",
+        "this.#options.rules !== undefined ? session.person.caller",
+      ],
       ["a session that was signed out goes on", " && !this.#signedOut.has(session) ? session", " ? session"],
     ],
   ),
   bugsIn(
     "src/api/console/session-routes.ts",
     ["src/api/console/console-face.test.ts"],
-    [["sign-ins have no rate", "    enterAs(caller, reply);\n    setCaller", "    setCaller"]],
+    [
+      [
+        "sign-ins have no rate",
+        "    enterAs(caller, reply);\n    setCaller(request, caller);\n    const { text",
+        "    setCaller(request, caller);\n    const { text",
+      ],
+      [
+        "foreign pages sign browsers in at the provider",
+        'app.post("/console/oidc/finish", { config }, async (request, reply) => {\n    checkOwnPage(request.headers);',
+        'app.post("/console/oidc/finish", { config }, async (request, reply) => {',
+      ],
+      ["acting as a team is noted as the admin's own", "setCaller(request, acting, caller.role);", "setCaller(request, caller);"],
+    ],
+  ),
+  bugsIn(
+    "src/services/sign-in/oidc-sign-in.ts",
+    ["src/services/sign-in/oidc-sign-in.test.ts"],
+    [["a sign-in at the provider may take for ever", "started.expiresAt <= this.#options.clock.now()", "false as boolean"]],
+  ),
+  bugsIn(
+    "src/services/sign-in/person.ts",
+    ["src/services/sign-in/person.test.ts"],
+    [
+      [
+        "a person in no group gets the rights of the first rule",
+        "const rule = settings.groups.find(({ group }) => group === anyGroup || groups.includes(group));",
+        "const rule = settings.groups[0];",
+      ],
+      ["addresses that are not verified are names", 'nameClaim === "email" && claims["email_verified"] === false', "false as boolean"],
+    ],
   ),
   bugsIn(
     "src/envd/armed/access-token.ts",

@@ -583,6 +583,38 @@ class Api:
         name: The name or id of a built template."""
         self._transport.json(Request("DELETE", f"/v1/built-templates/{quoted(name)}"))
 
+    def create_webhook(self, body: t.CreateWebhook) -> t.Webhook:
+        """Create a webhook"""
+        return cast("t.Webhook", self._transport.json(Request("POST", "/v1/webhooks", body=body)))
+
+    def list_webhooks(self) -> t.ListWebhooksAnswer:
+        """List webhooks"""
+        return cast("t.ListWebhooksAnswer", self._transport.json(Request("GET", "/v1/webhooks")))
+
+    def change_webhook(self, webhook_id: str, *, body: t.ChangeWebhook | None = None) -> t.Webhook:
+        """Change a webhook
+
+        webhook_id: The id of a webhook."""
+        return cast("t.Webhook", self._transport.json(Request("PATCH", f"/v1/webhooks/{quoted(webhook_id)}", body=body)))
+
+    def delete_webhook(self, webhook_id: str) -> None:
+        """Delete a webhook, with what it has not taken
+
+        webhook_id: The id of a webhook."""
+        self._transport.json(Request("DELETE", f"/v1/webhooks/{quoted(webhook_id)}"))
+
+    def get_webhook(self, webhook_id: str) -> t.Webhook:
+        """Show a webhook
+
+        webhook_id: The id of a webhook."""
+        return cast("t.Webhook", self._transport.json(Request("GET", f"/v1/webhooks/{quoted(webhook_id)}")))
+
+    def list_webhook_deliveries(self, webhook_id: str) -> t.ListWebhookDeliveriesAnswer:
+        """List what a webhook has not taken: events that wait, and those that were given up
+
+        webhook_id: The id of a webhook."""
+        return cast("t.ListWebhookDeliveriesAnswer", self._transport.json(Request("GET", f"/v1/webhooks/{quoted(webhook_id)}/deliveries")))
+
     def count_sandboxes(self, *, since: str | None = None) -> t.CountSandboxesAnswer:
         """Count live and ended sandboxes
 
@@ -1449,6 +1481,38 @@ class AsyncApi:
 
         name: The name or id of a built template."""
         await self._transport.json(Request("DELETE", f"/v1/built-templates/{quoted(name)}"))
+
+    async def create_webhook(self, body: t.CreateWebhook) -> t.Webhook:
+        """Create a webhook"""
+        return cast("t.Webhook", await self._transport.json(Request("POST", "/v1/webhooks", body=body)))
+
+    async def list_webhooks(self) -> t.ListWebhooksAnswer:
+        """List webhooks"""
+        return cast("t.ListWebhooksAnswer", await self._transport.json(Request("GET", "/v1/webhooks")))
+
+    async def change_webhook(self, webhook_id: str, *, body: t.ChangeWebhook | None = None) -> t.Webhook:
+        """Change a webhook
+
+        webhook_id: The id of a webhook."""
+        return cast("t.Webhook", await self._transport.json(Request("PATCH", f"/v1/webhooks/{quoted(webhook_id)}", body=body)))
+
+    async def delete_webhook(self, webhook_id: str) -> None:
+        """Delete a webhook, with what it has not taken
+
+        webhook_id: The id of a webhook."""
+        await self._transport.json(Request("DELETE", f"/v1/webhooks/{quoted(webhook_id)}"))
+
+    async def get_webhook(self, webhook_id: str) -> t.Webhook:
+        """Show a webhook
+
+        webhook_id: The id of a webhook."""
+        return cast("t.Webhook", await self._transport.json(Request("GET", f"/v1/webhooks/{quoted(webhook_id)}")))
+
+    async def list_webhook_deliveries(self, webhook_id: str) -> t.ListWebhookDeliveriesAnswer:
+        """List what a webhook has not taken: events that wait, and those that were given up
+
+        webhook_id: The id of a webhook."""
+        return cast("t.ListWebhookDeliveriesAnswer", await self._transport.json(Request("GET", f"/v1/webhooks/{quoted(webhook_id)}/deliveries")))
 
     async def count_sandboxes(self, *, since: str | None = None) -> t.CountSandboxesAnswer:
         """Count live and ended sandboxes

@@ -157,6 +157,21 @@ class ChangeTimeouts(TypedDict):
     """True: keep the current end time if it is later."""
 
 
+class ChangeWebhook(TypedDict):
+    """What to change; the rest stays as it is."""
+
+    name: NotRequired[str]
+    """What it is for."""
+    url: NotRequired[str]
+    """Where events are sent, such as https://example.com/hook."""
+    enabled: NotRequired[bool]
+    """Whether events are sent."""
+    events: NotRequired[list[Literal["sandbox.lifecycle.created", "sandbox.lifecycle.updated", "sandbox.lifecycle.paused", "sandbox.lifecycle.resumed", "sandbox.lifecycle.killed"]]]
+    """Which events it is told."""
+    signatureSecret: NotRequired[str]
+    """Signs what is sent. It is never shown again."""
+
+
 class Checkpoint(TypedDict):
     """The files of a sandbox at one moment, kept as an image."""
 
@@ -307,6 +322,21 @@ class CreateVolume(TypedDict):
     """Name of the volume, unique for its owner."""
     sizeMiB: NotRequired[int]
     """How much it can hold, in MiB; 1024 when left out."""
+
+
+class CreateWebhook(TypedDict):
+    """A webhook to create."""
+
+    name: str
+    """What it is for."""
+    url: str
+    """Where events are sent, such as https://example.com/hook."""
+    enabled: NotRequired[bool]
+    """Whether events are sent. True when left out."""
+    events: list[Literal["sandbox.lifecycle.created", "sandbox.lifecycle.updated", "sandbox.lifecycle.paused", "sandbox.lifecycle.resumed", "sandbox.lifecycle.killed"]]
+    """Which events it is told."""
+    signatureSecret: str
+    """Signs what is sent. It is never shown again."""
 
 
 class CreatedKey(TypedDict):
@@ -2350,6 +2380,46 @@ class VolumeWithToken(TypedDict):
     """Bearer token for the files of this volume, under /volumecontent/{id}."""
 
 
+class Webhook(TypedDict):
+    """Where a team is told what happens to its sandboxes."""
+
+    id: str
+    """Its id."""
+    name: str
+    """What it is for."""
+    url: str
+    """Where events are sent."""
+    enabled: bool
+    """Whether events are sent."""
+    events: list[str]
+    """Which events it is told."""
+    team: NotRequired[str]
+    """Its owner; absent for a webhook that an admin made without a team, which is told events of such sandboxes."""
+    user: NotRequired[str]
+    """Its owner; absent for a webhook of the whole team."""
+    createdAt: str
+    """Creation time. RFC 3339, such as 2026-01-31T12:00:00Z."""
+
+
+class WebhookDelivery(TypedDict):
+    """An event that a webhook has not taken."""
+
+    state: Literal["pending", "dead"]
+    """pending: it is tried again. dead: it was given up."""
+    attempts: int
+    """How often it was tried."""
+    dueAt: str
+    """When it is tried next; of a dead one, when it was given up. RFC 3339, such as 2026-01-31T12:00:00Z."""
+    lastError: NotRequired[str]
+    """Why the last try failed."""
+    event: str
+    """The type of the event."""
+    sandboxId: str
+    """What it is about."""
+    at: str
+    """When that happened. RFC 3339, such as 2026-01-31T12:00:00Z."""
+
+
 class ListSandboxesAnswer(TypedDict):
     """A page of sandboxes, live and ended."""
 
@@ -2604,6 +2674,20 @@ class GetBuiltTemplateAnswer(TypedDict):
     """One built template."""
 
     template: BuiltTemplate
+
+
+class ListWebhooksAnswer(TypedDict):
+    """Webhooks."""
+
+    webhooks: list[Webhook]
+    """All of the caller's."""
+
+
+class ListWebhookDeliveriesAnswer(TypedDict):
+    """What is not delivered."""
+
+    deliveries: list[WebhookDelivery]
+    """Oldest first, at most 100."""
 
 
 class CountSandboxesAnswer(TypedDict):

@@ -1,8 +1,9 @@
 /**
- * What a kubelet cannot do for the sandboxes of its node: freeze them (ADR 10, ADR 48). Level-based: it looks at the wish on a pod and at the
- * control groups of its containers, and brings the two together; so nothing is lost with the agent, and a new one finds what is frozen.
+ * What a kubelet cannot do for the sandboxes of its node: freeze them (ADR 10, ADR 48), and keep their files (ADR 96). Level-based: it looks at the wishes on a
+ * pod and at the control groups of its containers, and brings the two together; so nothing is lost with the agent, and a new one finds what is frozen.
  *
  * - `pause-plan.ts`        whether a pod is to stand still, and what is told of it
+ * - `layer-jobs.ts`        what it has changed, into the registry of the installation
  * - `container-groups.ts`  where its containers have their control groups
  */
 import { type Controller, startController } from "#kube/controller/controller.ts";
@@ -13,19 +14,16 @@ import { Informer, type InformerPace } from "#kube/informer/informer.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import type { Freezer } from "#lib/cgroups/freezer.ts";
-import type { MonotonicClock } from "#lib/clock.ts";
-import type { Logger } from "#lib/log.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { JsonObject } from "#model/meta.ts";
 import { type Pod, Pods } from "#model/pod.ts";
 import type { ContainerGroups } from "./container-groups.ts";
+import { LayerJobs, type LayerJobsDeps } from "./layer-jobs.ts";
 import { conditionsToWrite, containerIdOf, type Failed, runningContainers, type Standing, wishToGrant } from "./pause-plan.ts";
 
-export interface NodeAgentDeps {
+export interface NodeAgentDeps extends LayerJobsDeps {
   readonly client: ObjectClient;
-  readonly clock: MonotonicClock;
-  readonly log: Logger;
   readonly metrics: Metrics;
   readonly freezer: Freezer;
   readonly groups: Pick<ContainerGroups, "find">;
@@ -55,7 +53,7 @@ interface Memory {
 export function startNodeAgent(deps: NodeAgentDeps, { nodeName, namespace, pace = {} }: NodeAgentOptions): NodeAgent {
   const fieldSelector = `spec.nodeName=${nodeName}`;
   const pods = new Informer<Pod>(deps, { type: Pods, namespace, labelSelector: labelKeys.sandboxPool, fieldSelector, pace });
-  const agent = new Agent(deps, pods);
+  const agent = new Agent(deps, pods, (key) => controller.add(key));
   pods.start();
   const controller: Controller = startController(deps, {
     name: "node-agent",
@@ -66,6 +64,7 @@ export function startNodeAgent(deps: NodeAgentDeps, { nodeName, namespace, pace 
   return {
     started: controller.started,
     [Symbol.asyncDispose]: async () => {
+      agent.endLayers();
       await controller.stop();
       await pods.stop();
     },
@@ -76,10 +75,18 @@ class Agent {
   readonly #deps: NodeAgentDeps;
   readonly #pods: Informer<Pod>;
   readonly #memories = new Map<string, Memory>();
+  readonly #layers: LayerJobs;
+  readonly #wake: (key: Key) => void;
 
-  constructor(deps: NodeAgentDeps, pods: Informer<Pod>) {
+  constructor(deps: NodeAgentDeps, pods: Informer<Pod>, wake: (key: Key) => void) {
     this.#deps = deps;
     this.#pods = pods;
+    this.#layers = new LayerJobs(deps);
+    this.#wake = wake;
+  }
+
+  endLayers(): void {
+    this.#layers.endAll();
   }
 
   async reconcile(key: Key): Promise<Requeue> {
@@ -90,12 +97,36 @@ class Agent {
     if (pod === undefined) {
       await this.#thaw(memory, id);
       this.#memories.delete(id);
-      return undefined;
+    } else {
+      const wish = wishToGrant(pod, memory.failed);
+      await (wish === undefined ? this.#letGo(pod, memory, id) : this.#hold(pod, memory, wish));
     }
-    const wish = wishToGrant(pod, memory.failed);
-    await (wish === undefined ? this.#letGo(pod, memory, id) : this.#hold(pod, memory, wish));
-    await this.#tell(pod, { isFrozen: memory.groups.size > 0, failed: memory.failed });
-    return undefined;
+    const layer = await this.#layers.look(key, {
+      pod: () => this.#pods.objects.get(key),
+      standStill: (work) => this.#standStill(key, memory, work),
+      wake: () => this.#wake(key),
+    });
+    if (pod !== undefined) await this.#tell(pod, { isFrozen: memory.groups.size > 0, failed: memory.failed, layer });
+    return layer.later === undefined ? undefined : { afterMs: layer.later };
+  }
+
+  /** For a moment, which is no pause: what stands still by a wish stays so, and nothing is told of the rest. */
+  async #standStill(key: Key, memory: Memory, work: () => Promise<void>): Promise<void> {
+    const id = formatKey(key);
+    const pod = this.#pods.objects.get(key);
+    const groups = pod === undefined ? [] : this.#groupsOf(pod);
+    const stopped = new Set<string>();
+    try {
+      for (const group of groups) {
+        if (group === undefined) throw new Error("a container of it has no control group of its own on this node");
+        if (memory.groups.has(group)) continue;
+        stopped.add(group);
+        await this.#deps.freezer.freeze(group, `pod ${id}`);
+      }
+      await work();
+    } finally {
+      for (const group of stopped) await this.#deps.freezer.thaw(group, `pod ${id}`);
+    }
   }
 
   /** Also what another agent has frozen. */

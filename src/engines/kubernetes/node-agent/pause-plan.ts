@@ -1,7 +1,8 @@
-/** Whether a pod is to stand still, and what its condition says of it (model/pause.ts). Pure. */
+/** Whether a pod is to stand still, and what its conditions say of that and of its layer (model/pause.ts, model/layer-wish.ts). Pure. */
 import { kubernetesTime } from "#lib/clock.ts";
-import { podCondition, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { sandboxPhaseOf } from "#model/claimed-pod.ts";
 import { podConditionReasons, podConditions } from "#model/keys.ts";
+import { type LayerAnswer, layerCondition, type LayerWish } from "#model/layer-wish.ts";
 import { freezeFailedMessage, freezeFailure, pauseWish } from "#model/pause.ts";
 import type { ContainerStatus, Pod, PodCondition } from "#model/pod.ts";
 
@@ -51,24 +52,39 @@ function isOtherImage(wanted: string | undefined, actual: string | undefined): b
   return left !== undefined && right !== undefined && left !== right;
 }
 
-/** What is known of a pod that may be frozen. */
+/** What is known of a pod that may be frozen, or has a layer taken. */
 export interface Standing {
   readonly isFrozen: boolean;
   readonly failed: Failed | undefined;
+  /** Left out, or without a wish: none is taken. */
+  readonly layer?: { readonly wish?: LayerWish; readonly answer?: LayerAnswer | undefined } | undefined;
 }
 
 /** The pod's conditions as they are to be; undefined when they are so already. */
 export function conditionsToWrite(pod: Pod, standing: Standing, now: number): readonly PodCondition[] | undefined {
-  const before = podCondition(pod, podConditions.paused);
-  const told = answerOf(pod, standing);
-  if (told === "as before" || isSame(told, before)) return undefined;
-  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== podConditions.paused);
-  if (told === undefined) return others;
-  const since = before?.status === told.status ? before.lastTransitionTime : undefined;
-  return [...others, { type: podConditions.paused, ...told, lastTransitionTime: since ?? kubernetesTime(now) }];
+  const before = pod.status?.conditions ?? [];
+  const paused = told(before, podConditions.paused, answerOf(pod, standing), now);
+  const { wish, answer } = standing.layer ?? {};
+  const after = told(paused, podConditions.layer, wish && answer && layerCondition(wish, answer), now);
+  return after === before ? undefined : after;
 }
 
 type Answer = Pick<PodCondition, "status" | "reason" | "message">;
+
+/** The same list where nothing is new. */
+function told(
+  conditions: readonly PodCondition[],
+  type: string,
+  answer: Answer | "as before" | undefined,
+  now: number,
+): readonly PodCondition[] {
+  const before = conditions.find((one) => one.type === type);
+  if (answer === "as before" || isSame(answer, before)) return conditions;
+  const others = conditions.filter((one) => one !== before);
+  if (answer === undefined) return others;
+  const since = before?.status === answer.status ? before.lastTransitionTime : undefined;
+  return [...others, { type, ...answer, lastTransitionTime: since ?? kubernetesTime(now) }];
+}
 
 /** Undefined: nothing is said of it. */
 function answerOf(pod: Pod, { isFrozen, failed }: Standing): Answer | "as before" | undefined {
@@ -80,6 +96,6 @@ function answerOf(pod: Pod, { isFrozen, failed }: Standing): Answer | "as before
   return freezeFailure(pod) === undefined ? undefined : "as before";
 }
 
-function isSame(told: Answer | undefined, before: PodCondition | undefined): boolean {
-  return told?.status === before?.status && told?.reason === before?.reason && (told?.message ?? "") === (before?.message ?? "");
+function isSame(answer: Answer | undefined, before: PodCondition | undefined): boolean {
+  return answer?.status === before?.status && answer?.reason === before?.reason && (answer?.message ?? "") === (before?.message ?? "");
 }
