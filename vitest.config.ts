@@ -45,6 +45,7 @@ export default defineConfig({
             "test/world/**/*.test.ts",
             "test/mutants/**/*.test.ts",
             "test/faults/**/*.test.ts",
+            "test/faults/**/*.test.ts",
           ],
         },
       },
