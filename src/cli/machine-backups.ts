@@ -23,7 +23,7 @@ export interface BackupRequest extends Watched {
   readonly file: string;
   /** With the images that were imported. */
   readonly images: boolean;
-  /** Over a file that is there. */
+  /** Replaces an existing file. */
   readonly replace: boolean;
 }
 
@@ -34,16 +34,16 @@ export interface BackupMade {
   readonly at: number;
   /** Undefined: without images. */
   readonly images: readonly string[] | undefined;
-  /** Where the history is that is not in it. */
+  /** Where the history is, if the backup does not contain it. */
   readonly historyElsewhere: string | undefined;
-  /** Of the data folder: what is no file. */
+  /** Entries of the data folder that are no files. */
   readonly leftOut: readonly string[];
 }
 
 export interface RestoreRequest extends Watched {
   /** A path, or `-` for standard input. */
   readonly file: string;
-  /** In place of the data that is there, which is put aside. */
+  /** Replaces existing data, which is moved aside. */
   readonly replace: boolean;
 }
 

@@ -92,7 +92,8 @@ export const recipes: Readonly<Record<ReadyTemplateName, TemplateRecipe>> = {
   "code-interpreter": {
     description: "Runs pieces of code; with numpy, pandas, matplotlib, Pillow and scikit-learn",
     layers: [tools, science],
-    env: ["MPLBACKEND=agg"],
+    // No MPLBACKEND: the interpreter's own shows figures.
+    env: [],
   },
   node: { description: "Debian with Node, npm, pnpm, yarn and TypeScript", layers: [tools, javascript], env: [] },
   browser: { description: "Debian with Chromium and Playwright", layers: [tools, browser], env: debianChromium },

@@ -1,6 +1,6 @@
 /**
- * Gives a volume its data, and takes it away. Called by the request that makes or deletes it, which waits for that, and by the loop for what a process
- * left that died in between: both may run at the same time, any number of times.
+ * Creates the data of a volume, and removes it. Requests that create or delete a volume call this and wait for it. The loop calls it for what a dead process
+ * left unfinished. Both may run at the same time, any number of times.
  */
 import type { Volumes } from "#engine-port/volumes.ts";
 import { isApiError } from "#kube/api-error.ts";

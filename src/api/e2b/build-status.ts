@@ -5,7 +5,7 @@ import { logLevels } from "#builds/build-log.ts";
 import type { BuildView } from "#services/builds/template-builds.ts";
 
 const entriesAtOnce = 100;
-const levelText = Type.Union(logLevels.map((level) => Type.Literal(level)));
+const levelText = Type.Unsafe<LogLevel>(Type.Union(logLevels.map((level) => Type.Literal(level))));
 
 export const statusQuery = Type.Object({
   logsOffset: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -31,28 +31,62 @@ export function statusBody(
   { logsOffset = 0, limit = entriesAtOnce, level }: StatusQuery,
 ) {
   const { buildId: buildID, templateId: templateID, status, reason } = build;
-  const shown = entries.filter((entry) => isAtLeast(entry, level));
   return {
     templateID,
     buildID,
     status,
     logs: [],
-    logEntries: shown.slice(logsOffset, logsOffset + limit),
+    logEntries: picked(entries, { isIn: atLeast(level), skip: logsOffset, limit }),
     ...(reason !== undefined && {
-      reason: { ...reason, logEntries: entries.filter(({ step, level: of }) => of === "error" && step === reason.step).slice(-10) },
+      reason: {
+        ...reason,
+        logEntries: picked(entries, {
+          isIn: ({ step, level: of }) => of === "error" && step === reason.step,
+          isNewestFirst: true,
+          limit: 10,
+        }).toReversed(),
+      },
     }),
   };
 }
 
 export function logsBody(entries: readonly BuildLogEntry[], { cursor, limit = entriesAtOnce, direction = "forward", level }: LogsQuery) {
-  const shown = entries.filter((entry) => isAtLeast(entry, level));
   const isNewestFirst = direction === "backward";
-  const ordered = isNewestFirst ? shown.toReversed() : shown;
-  const fits = ({ timestamp }: BuildLogEntry): boolean =>
-    cursor === undefined || (isNewestFirst ? Date.parse(timestamp) <= cursor : Date.parse(timestamp) >= cursor);
-  return { logs: ordered.filter((entry) => fits(entry)).slice(0, limit) };
+  const isLevel = atLeast(level);
+  if (cursor === undefined) return { logs: picked(entries, { isIn: isLevel, isNewestFirst, limit }) };
+  // Times of entries are texts of one form, which compare like times.
+  const edge = new Date(Math.min(cursor, lastTime)).toISOString();
+  const fits = ({ timestamp }: BuildLogEntry): boolean => (isNewestFirst ? timestamp <= edge : timestamp >= edge);
+  return { logs: picked(entries, { isIn: (entry) => fits(entry) && isLevel(entry), isNewestFirst, limit }) };
 }
 
-function isAtLeast({ level }: BuildLogEntry, wanted: LogLevel | undefined): boolean {
-  return wanted === undefined || logLevels.indexOf(level) >= logLevels.indexOf(wanted);
+/** The last one whose text has as many digits as all others. */
+const lastTime = Date.UTC(9999, 11, 31);
+
+interface Wanted {
+  readonly isIn: (entry: BuildLogEntry) => boolean;
+  readonly isNewestFirst?: boolean;
+  readonly skip?: number;
+  readonly limit: number;
+}
+
+/** Ends with the last one that is wanted: a log has very many, and clients ask several times a second. */
+function picked(entries: readonly BuildLogEntry[], { isIn, isNewestFirst = false, skip = 0, limit }: Wanted): BuildLogEntry[] {
+  const found: BuildLogEntry[] = [];
+  let left = skip;
+  for (let at = 0; at < entries.length && found.length < limit; at++) {
+    const entry = entries[isNewestFirst ? entries.length - 1 - at : at];
+    if (entry === undefined || !isIn(entry)) continue;
+    if (left > 0) left -= 1;
+    else found.push(entry);
+  }
+  return found;
+}
+
+const ranks = new Map<LogLevel, number>(logLevels.map((level, rank) => [level, rank]));
+
+function atLeast(wanted: LogLevel | undefined): (entry: BuildLogEntry) => boolean {
+  if (wanted === undefined) return () => true;
+  const least = ranks.get(wanted) ?? 0;
+  return ({ level }) => (ranks.get(level) ?? 0) >= least;
 }

@@ -18,7 +18,7 @@ const missingBuilds: readonly Missing[] = [
   ["GET", "/templates/:templateID/tags", "tags of templates"],
 ];
 
-/** Where nothing is told of sandboxes: on a cluster, whose controllers may not read the Secrets that webhooks are. */
+/** On a cluster there are no events of sandboxes: its controllers may not read the Secrets in which webhooks are stored. */
 const missingEvents: readonly Missing[] = [
   ["GET", "/events/sandboxes", "events, on clusters"],
   ["GET", "/events/sandboxes/:sandboxID", "events, on clusters"],

@@ -61,7 +61,7 @@ export function ignoring(text: string): Ignoring {
   return Object.assign(isIgnored, { hasExceptions: rules.some(({ isException }) => isException) });
 }
 
-/** Those that a source of a COPY means: a path with all below it, or all that a pattern fits. */
+/** The files that a source of a COPY names: a path with everything below it, or all paths that match a pattern. */
 export function filesOf(source: string, files: readonly ContextFile[]): readonly ContextFile[] {
   return source === "." ? files : files.filter(({ name }) => fits(name, source));
 }

@@ -1,4 +1,4 @@
-/** Files of a COPY as an archive, and the hash that names it: of names, modes and contents, so that the same files need not be sent twice. */
+/** Packs the files of a COPY into an archive. Its hash covers names, modes and contents, so that the same files need not be sent twice. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, openAsBlob } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** What a Dockerfile and a context folder are to be sent as. */
+/** Turns a Dockerfile and a context folder into the request of a build. */
 import type { Dockerfile, DockerStep } from "#builds/dockerfile/parse-dockerfile.ts";
 import { CliError } from "../failure.ts";
 import { type ContextFile, filesOf } from "./context-files.ts";

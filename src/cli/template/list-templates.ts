@@ -8,7 +8,7 @@ import type { WordAction } from "../word-action.ts";
 
 interface Row {
   readonly name: string;
-  /** Of the template as it is there; undefined: it is not. */
+  /** From the template on the server; undefined: the server has none of this name. */
   readonly image?: string | undefined;
   readonly description: string;
 }

@@ -1,4 +1,4 @@
-/** Writes the objects of a template. One that is there gets the image, and keeps what else its administrator has changed. */
+/** Writes the objects of a template. An existing object gets the new image, and keeps all other changes of its administrator. */
 import { ifFound } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";

@@ -79,7 +79,7 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clusterID?: string | undefined;
   /** Every pool that does not say no gets an Env of its name; only those that ask for one when left out. */
   readonly adoptPools?: boolean | undefined;
-  /** Where webhooks are stored, and hosts that they may be at though their addresses are not public. Left out: nothing is told of sandboxes. */
+  /** Where webhooks are stored, and the hosts that they may use although their addresses are not public. Left out: no events are recorded. */
   readonly webhooks?: { readonly namespace: string; readonly hosts: readonly string[] } | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Delivers events to webhooks: at least once, those of one sandbox in their order, later each time one fails, and given up after three days. What is
- * under way when the process dies is delivered again by the next. Of one team only some are under way at a time: receivers that answer slowly, or not at
- * all, hold up no deliveries of others.
+ * Delivers events to webhooks at least once, and the events of one sandbox in their order. A delivery that fails is repeated after a growing pause, and
+ * given up after three days. If the process dies during a delivery, the next process repeats it. Each team has a limited number of deliveries under way,
+ * so slow receivers of one team do not delay those of another.
  */
 import { backoffMs, type Random } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -23,11 +23,11 @@ export interface DelivererDeps {
 }
 
 const [atOnce, atOnceOfTeam] = [32, 8];
-/** Between two looks, unless there is something new. */
+/** The pause between two looks, unless there is something new. */
 const [leastLookMs, mostLookMs] = [1000, 60_000];
 /** Between two looks at a webhook whose last delivery failed: an address that refuses at once must not keep this process busy. */
 const failingLookMs = 1000;
-/** Between two looks at one that is switched off: only what has waited for three days is given up. */
+/** The pause between two looks at a webhook that is switched off: there, deliveries are only given up after three days. */
 const offLookMs = 60_000;
 const deliveryBackoff = { baseMs: 5000, maxMs: 10 * 60_000, jitter: "equal" } as const;
 
@@ -183,7 +183,7 @@ export class Deliverer implements AsyncDisposable {
   }
 }
 
-/** Those of no team are an admin's, and each counts by itself. */
+/** A webhook without a team belongs to an admin, and counts as a team of its own. */
 function ownerOf({ team, id }: Webhook): string {
   return team === "" ? `webhook ${id}` : `team ${team}`;
 }

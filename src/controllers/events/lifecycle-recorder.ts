@@ -1,6 +1,6 @@
 /**
- * Notes what happens to sandboxes, as their pods tell it, in the order in which it happens. What happened while no process looked is told when one
- * looks again: the state of a pod is compared with what is stored, and of sandboxes that are gone the history has the end.
+ * Records what happens to sandboxes, in order, as events: it compares the state of each pod with the events that are stored. So it also finds what happened
+ * while no process was running. The end of a sandbox whose pod is gone comes from the history.
  */
 import { setImmediate } from "node:timers/promises";
 import { type Clock, sleep } from "#lib/clock.ts";
@@ -17,7 +17,7 @@ import type { HistoryStore } from "#store/history-store.ts";
 export interface RecorderDeps {
   readonly cache: Pick<SandboxCache, "pods" | "podsOfSandbox">;
   readonly history: Pick<HistoryStore, "events" | "get">;
-  /** Those that there are now. */
+  /** All webhooks that exist now. */
   readonly webhooks: () => Promise<readonly Webhook[]>;
   /** Called with the webhooks that have something new to be delivered. */
   readonly onStored: (webhooks: readonly string[]) => void;
@@ -25,18 +25,18 @@ export interface RecorderDeps {
   readonly log: Logger;
 }
 
-/** The database or the object server does not answer: everything waits, and nothing is lost. */
+/** The pause when the database or the object server does not answer: everything waits, and nothing is lost. */
 const pauseMs = 1000;
-/** Sandboxes that went away without a pod to tell it. */
+/** How often to look for sandboxes that ended without a pod that shows it. */
 const sweepMs = 30_000;
-/** More states of one sandbox that wait than any has; above it the newest are enough. */
+/** No sandbox has so many states waiting; above this bound only the newest are kept. */
 const mostStates = 64;
 const mostStored = 200;
 const sweepPage = 500;
 
 export class LifecycleRecorder implements AsyncDisposable {
   readonly #deps: RecorderDeps;
-  /** States that are not looked at yet, by sandbox. */
+  /** States that were not compared yet, by sandbox. */
   readonly #waiting = new Map<string, Pod[]>();
   readonly #told = new Map<string, Told>();
   readonly #ended = new AbortController();
@@ -85,7 +85,7 @@ export class LifecycleRecorder implements AsyncDisposable {
       const [pod] = states;
       if (pod !== undefined && !(await this.#done(() => this.#recordPod(sandboxId, pod)))) continue;
       states.shift();
-      // To the end of the line: a sandbox that changes all the time must not keep the others from being told.
+      // To the end of the line: a sandbox that changes all the time must not delay the events of the others.
       this.#waiting.delete(sandboxId);
       if (states.length > 0) this.#waiting.set(sandboxId, states);
     }
@@ -113,7 +113,7 @@ export class LifecycleRecorder implements AsyncDisposable {
     else this.#told.set(sandboxId, told);
   }
 
-  /** False, after a pause, if it has to be tried again. */
+  /** Resolves with false, after a pause, if it must be tried again. */
   async #done(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
@@ -126,7 +126,7 @@ export class LifecycleRecorder implements AsyncDisposable {
     }
   }
 
-  /** First at once: the process before this one may have ended in the middle of anything. */
+  /** The first look comes at once: the process before this one may have died at any point. */
   async #sweep(): Promise<void> {
     const { clock, cache } = this.#deps;
     const { signal } = this.#ended;

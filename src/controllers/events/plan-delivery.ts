@@ -1,4 +1,4 @@
-/** What becomes of a delivery after it was tried. Pure. */
+/** Decides after each attempt whether a delivery is done, repeated later, or given up. Pure. */
 import type { Delivery, FailedDelivery } from "#store/events/event-store.ts";
 import type { SendOutcome } from "./send-webhook.ts";
 
@@ -7,7 +7,7 @@ export interface Tried {
   /** Undefined: it was not sent, because the webhook is switched off. */
   readonly outcome: SendOutcome | undefined;
   readonly nowMs: number;
-  /** How long to wait after so many failures. */
+  /** The pause after this many failures. */
   readonly backoff: (failures: number) => number;
 }
 
@@ -16,7 +16,7 @@ export type DeliveryPlan =
   | { readonly kind: "again"; readonly failure: FailedDelivery; readonly result?: "failed" | "dead" };
 
 export const giveUpMs = 3 * 24 * 3_600_000;
-/** A webhook that is switched off is looked at again so often. */
+/** How often a webhook that is switched off is looked at again. */
 const offMs = 60_000;
 
 export function planDelivery({ delivery, outcome, nowMs, backoff }: Tried): DeliveryPlan {

@@ -1,4 +1,4 @@
-/** One delivery over HTTP, signed as E2B signs, to where requests of tenants may go (images/registry/outbound.ts). */
+/** Sends one delivery over HTTP, signed as E2B signs it, to an address that requests of tenants may use (images/registry/outbound.ts). */
 import { createHash } from "node:crypto";
 import { Agent, type Dispatcher, request } from "undici";
 import { Outbound } from "#images/registry/outbound.ts";
@@ -10,7 +10,7 @@ export type SendOutcome = { readonly kind: "accepted" } | { readonly kind: "refu
 
 export type SendWebhook = (webhook: Webhook, delivery: Pick<Delivery, "event">, signal: AbortSignal) => Promise<SendOutcome>;
 
-/** A receiver that works longer should answer first. */
+/** A receiver that needs longer should answer first and work afterwards. */
 const timeoutMs = 10_000;
 
 /** `hosts`: those that may be reached though their addresses are not public, as `host`, `host:port` or `host:*`. */
@@ -34,7 +34,7 @@ async function send(dispatcher: Dispatcher, webhook: Webhook, { delivery, signal
     "content-type": "application/json",
     "user-agent": "AgentBox-Webhook",
     "e2b-webhook-id": webhook.id,
-    // The same each time, so that a receiver can leave out what it has.
+    // The same id each time, so that a receiver can recognize repeated deliveries.
     "e2b-delivery-id": deliveryId(webhook.id, delivery.event.id),
     "e2b-signature-version": "v1",
     "e2b-signature": signatureOf(webhook.secret, body),
@@ -43,7 +43,7 @@ async function send(dispatcher: Dispatcher, webhook: Webhook, { delivery, signal
     const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const answer = await request(webhook.url, { dispatcher, method: "POST", headers, body, signal: until });
     await answer.body.dump({ limit: 64 * 1024 }).catch(() => {});
-    // A redirect is not followed: it could lead where the webhook's owner may not.
+    // Redirects are not followed: they could lead to addresses that the webhook's owner may not reach.
     return answer.statusCode >= 200 && answer.statusCode < 300 ? { kind: "accepted" } : refused(`it answered ${answer.statusCode}`);
   } catch (error) {
     return refused(wordsFor(error));
@@ -60,7 +60,7 @@ function deliveryId(webhook: string, event: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** A closed address looks like one that does not answer: a tenant must not learn what is there. */
+/** A refused address looks like one that does not answer: a tenant must not learn what is behind it. */
 function wordsFor(error: unknown): string {
   const { code = "", name } = error as NodeJS.ErrnoException;
   if (name === "TimeoutError" || code.includes("TIMEOUT")) return `it did not answer within ${timeoutMs / 1000} s`;

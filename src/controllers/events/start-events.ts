@@ -1,8 +1,8 @@
 /**
- * Events of sandboxes and webhooks (ADR 90). One process at a time does it, the one that runs the controllers.
- * - `lifecycle-recorder.ts`  notes what happens          - `deliverer.ts`     brings it to webhooks
- * - `plan-delivery.ts`       what becomes of a delivery  - `send-webhook.ts`  one request
- * - `sandbox/events/`        what a pod tells, and webhooks as they are stored
+ * Events of sandboxes, and webhooks (ADR 90). Only the process that runs the controllers records and delivers them.
+ * - `lifecycle-recorder.ts`  records events              - `deliverer.ts`     delivers them to webhooks
+ * - `plan-delivery.ts`       after each attempt          - `send-webhook.ts`  one request
+ * - `sandbox/events/`        events from the state of a pod, and webhooks as they are stored
  */
 import { setImmediate } from "node:timers/promises";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -29,11 +29,11 @@ export interface EventsOptions {
   readonly random: Random;
   /** Where webhooks are stored. */
   readonly webhookNamespace: string;
-  /** Hosts that webhooks may be at though their addresses are not public. */
+  /** Hosts that webhooks may use although their addresses are not public. */
   readonly webhookHosts: readonly string[];
 }
 
-/** A webhook that was made, changed or deleted counts from so long after it on. */
+/** A webhook that was created, changed or deleted takes effect within this time. */
 const freshMs = 1000;
 const keptMs = 7 * 24 * 3_600_000;
 const pruneEveryMs = 3_600_000;

@@ -1,6 +1,6 @@
 /**
- * Finishes what requests began and did not live to end: a volume without data gets it, and one that is deleted gives it back once no sandbox has it
- * mounted any more. Where the engine has no volumes, their status says so.
+ * Finishes what requests began and could not complete: creates missing data of volumes, and removes the data of deleted volumes once no sandbox has them
+ * mounted. Where the engine has no volumes, their status says so.
  */
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
 import type { Key } from "#kube/controller/key.ts";
@@ -27,7 +27,7 @@ export interface VolumeControllerDeps extends ControllerDeps, Omit<VolumeDataDep
   readonly volumes: VolumeCache;
 }
 
-/** A request that made the volume, and holds it, is about to give it its data itself. */
+/** The request that created the volume holds it, and is about to create its data itself. */
 const patienceMs = 30_000;
 const mountedMs = 5_000;
 
@@ -51,7 +51,7 @@ async function reconcileVolume(deps: VolumeControllerDeps, key: Key): Promise<Re
   try {
     await giveData({ ...deps, engine }, volume);
   } catch (error) {
-    // It has changed meanwhile, and that calls this loop again.
+    // The volume has changed meanwhile, and that change calls this loop again.
     if (!isLostRace(error)) throw error;
   }
   return undefined;
@@ -68,7 +68,7 @@ function tooEarly({ metadata: { creationTimestamp = "", finalizers: held = [] } 
   return held.includes(finalizers.volumeData) ? Date.parse(creationTimestamp) + patienceMs - now : 0;
 }
 
-/** Nothing is stored and ignored: what this engine cannot do, the object itself says. */
+/** The object is stored although this engine has no volumes, so its status says that. */
 async function refuse({ abilities, client, volumes }: VolumeControllerDeps, volume: SandboxVolume): Promise<undefined> {
   const able = abilities.volumes();
   if (able.able || volume.status?.phase !== undefined) return;

@@ -1,4 +1,4 @@
-/** A bash in a terminal of its own, and one request after the other in it. What it answers is what the original server answers to the same. */
+/** A bash in a terminal of its own, which runs one request after the other. Its answers are those of the original server. */
 import type { Clock } from "#lib/clock.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Launched } from "#envd/process/launch.ts";
@@ -19,7 +19,7 @@ const mark = "UNIQUESTRING29234";
 const [codeStart, codeEnd] = ["EXITCODESTART", "EXITCODEEND"];
 const interrupt = "\x03";
 const suspend = "\x1a";
-/** What a shell that is there takes to answer, on a machine that has much to do. */
+/** How long a running shell may take to answer, on a busy machine. */
 const answerMs = 2000;
 const restMs = 300;
 const startMs = 20_000;
@@ -30,21 +30,21 @@ export class BashSession {
   #output: Expecter | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #isRunning = false;
-  /** What came after an interrupt's answer: it belongs to the next command's, as the shell shows it there. */
+  /** Output that came after the answer to an interrupt: the shell shows it with the next command, so it belongs to that answer. */
   #carried = "";
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
   }
 
-  /** What it says at its start. */
+  /** The output at its start. */
   async start(sources: readonly string[], timeoutMs: number): Promise<string> {
     const shell = await this.#deps.start();
     this.#shell = shell;
     const [terminal] = shell.outputs.values();
     if (terminal === undefined) throw new Error("a shell without a terminal");
     this.#output = new Expecter(terminal.socket, this.#deps.clock);
-    // A shell takes as long as its own files and the machine do; the caller's time is for what it asks for.
+    // The caller's time limit is for its own files; the start of the shell itself may take longer.
     await this.#settle([`export PS1='${prompt}'`, "export PS2=''", "export PS0=''"], Math.max(timeoutMs, startMs));
     if (sources.length === 0) return "";
     // The files may have set them.
@@ -54,7 +54,7 @@ export class BashSession {
     );
   }
 
-  /** Runs commands in the shell, whatever its prompt and echo are, and gives what they said. */
+  /** Runs commands in the shell, whatever its prompt and echo are, and resolves with their output. */
   async #settle(commands: readonly string[], timeoutMs: number): Promise<string> {
     // In two parts, so that the shell's echo of the line is not taken for its answer.
     this.#send(`stty -echo 2>/dev/null; ${commands.join(" ; ")} ; echo ${mark.slice(0, 6)}''${mark.slice(6)}`);
@@ -159,7 +159,7 @@ export class BashSession {
     const expectString = expected[found.index] ?? "";
     const output = plain(found.before);
     if (!action.isInteractiveQuit) return { output: withoutEcho(output, action.command), exitCode: 0, expectString };
-    // The program may have left the terminal as it needed it.
+    // The program may have changed settings of the terminal.
     this.#send(`stty -echo; echo ${mark.slice(0, 6)}''${mark.slice(6)}`);
     for (const pattern of [mark, prompt]) {
       if ((await this.#expect([pattern], answerMs)) === undefined) {
@@ -182,7 +182,7 @@ export class BashSession {
       const found = await this.#expect(expected, timeoutMs);
       if (found !== undefined) return done(found);
     }
-    // The program does not heed it: it is stopped, and killed as a job of the shell.
+    // The program ignores the interrupt: stop it, and kill it as a job of the shell.
     this.#write(suspend);
     const stopped = await this.#expect(expected, timeoutMs);
     if (stopped !== undefined) {
@@ -224,7 +224,7 @@ function isEmpty(command: string): boolean {
   return command.split("\n").every((line) => /^\s*(#.*)?$/.test(line));
 }
 
-/** One line for the terminal, whatever is in the command: its own line breaks and tabs would be taken as keys. */
+/** The command as one line for the terminal, where line breaks and tabs would act as keys. */
 function quoted(command: string): string {
   const bytes = Buffer.from(command.trim(), "utf8");
   let text = "";
@@ -241,7 +241,7 @@ function plain(text: string): string {
   return text.replaceAll(/\x1B[@-_][0-?]*[ -/]*[@-~]/g, "").replaceAll("\r\n", "\n");
 }
 
-/** Programs that read keys by themselves turn the echo on again. */
+/** Programs that read single keys may turn the echo on, so their output can begin with the typed command. */
 function withoutEcho(output: string, command: string): string {
   const text = output.trimStart();
   return (text.startsWith(command) ? text.slice(command.length) : text).trim();

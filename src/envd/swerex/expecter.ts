@@ -5,12 +5,12 @@ import type { Clock, Timer } from "#lib/clock.ts";
 import { PythonError } from "./python-error.ts";
 
 export interface Found {
-  /** What stood before the match. It and the match are taken out of the output. */
+  /** The output before the match. It is removed from the output together with the match. */
   readonly before: string;
   readonly index: number;
 }
 
-/** A command may print for ever while no request reads it; what is older is dropped. */
+/** The bound for output that no request reads; older output is dropped. */
 const mostKept = 32 * 1024 * 1024;
 
 interface Waiting {
@@ -44,14 +44,14 @@ export class Expecter {
     return this.#isEnded;
   }
 
-  /** Gives what has come until now, and forgets it. */
+  /** Returns the output so far, and forgets it. */
   take(): string {
     const text = this.#text;
     this.#text = "";
     return text;
   }
 
-  /** Patterns are regular expressions, as in pexpect. Undefined: none came in time. Throws PythonError when the terminal has ended. */
+  /** Patterns are regular expressions, as in pexpect. Undefined: none matched in time. Throws PythonError when the terminal has ended. */
   expect(patterns: readonly string[], timeoutMs: number | undefined): Promise<Found | undefined> {
     const compiled = patterns.map(compile);
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Answers by request id: a client that asks again after a broken connection gets the answer of the first time, also while that still runs. */
+/** Answers by request id: a client that repeats a request after a broken connection gets the first answer, also if that request still runs. */
 export interface Reply {
   readonly status: number;
   readonly body: string;
@@ -14,7 +14,7 @@ const [mostKept, mostBytes] = [1000, 32 * 1024 * 1024];
 
 export class Once {
   readonly #replies = new Map<string, Entry>();
-  /** Of replies that are there; those that still run have no size yet. */
+  /** The size of finished replies; those that still run have none yet. */
   #bytes = 0;
 
   answer(id: string | undefined, make: () => Promise<Reply>): Promise<Reply> {

@@ -1,4 +1,4 @@
-/** Programs outside of sessions: what `/execute` runs, and bash as the judge of its own syntax. */
+/** Programs outside of sessions: those that `/execute` runs, and the bash that checks the syntax of commands. */
 import { statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import type { Clock } from "#lib/clock.ts";
@@ -28,7 +28,7 @@ export interface Ran {
   readonly exitCode: number;
 }
 
-/** Of both outputs together. */
+/** The bound for both outputs together. */
 const mostOutput = 64 * 1024 * 1024;
 const lastWordsMs = 100;
 const size: TerminalSize = { cols: 80, rows: 24 };
@@ -89,7 +89,7 @@ function requireFolder(path: string): void {
 }
 
 interface Place {
-  /** Beside the sandbox's variables. */
+  /** In addition to the sandbox's variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Instead of them. */
   readonly onlyEnv?: Readonly<Record<string, string>> | undefined;
@@ -117,7 +117,7 @@ async function run({ helper, state, clock }: ProgramDeps, command: Command, { in
   const kill = (error: PythonError): void => {
     failure ??= error;
     killGroup(launched);
-    // A child in a group of its own may keep the outputs open for ever.
+    // A child in another process group may keep the outputs open for ever.
     clock.after(lastWordsMs, () => stopped.resolve());
   };
   const tooMuch = (): void => kill(new PythonError("memory", `the command printed more than ${mostOutput} bytes`));
@@ -144,7 +144,7 @@ function killGroup({ pid, process: child }: Launched): void {
   }
 }
 
-/** What came until now, as a text. */
+/** The output so far, as a text. */
 function collected(output: Output | undefined, onTooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** What goes wrong, as SWE-ReX's client raises it again: by the path of a Python class, which is made from the message alone. */
+/** An error as SWE-ReX's client raises it again: the path of a Python class, and the message to construct it with. */
 
 const pythonClasses = {
   sessionExists: "swerex.exceptions.SessionExistsError",
@@ -35,7 +35,7 @@ interface SystemError {
   readonly classPath: string;
 }
 
-/** As Python words them, by the system's names. */
+/** Python's messages for system errors, by their names. */
 const systemErrors: Readonly<Record<string, SystemError>> = {
   ENOENT: { errno: 2, words: "No such file or directory", classPath: "builtins.FileNotFoundError" },
   EACCES: { errno: 13, words: "Permission denied", classPath: "builtins.PermissionError" },
@@ -72,7 +72,7 @@ function systemText({ errno, words }: SystemError, path: string | undefined): st
   return path === undefined ? `[Errno ${errno}] ${words}` : `[Errno ${errno}] ${words}: '${path}'`;
 }
 
-/** For what Node words in another way. */
+/** For errors that Node words in another way. */
 export function systemError(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${path}`), { code, path });
 }

@@ -65,7 +65,7 @@ export class SwerexService {
       .end(reply.body);
   }
 
-  /** Before anything else, also before the path: without a key nothing is told. */
+  /** Checked before everything else, also before the path: a request without the key learns nothing. */
   #refusal({ headers }: IncomingMessage): Reply | undefined {
     const { accessToken = "" } = this.#deps.state.init;
     const key = headers["x-api-key"];
@@ -151,7 +151,7 @@ export class SwerexService {
     this.#sessions.set(name, session);
     try {
       const output = await session.start(sources, timeoutMs);
-      // It was closed while its shell came up, which did not yet know of it.
+      // The session was closed while its shell was still starting.
       if (this.#sessions.get(name) !== session) {
         await session.close();
         throw new PythonError("noSession", `session '${name}' was closed while it started`);

@@ -12,7 +12,7 @@ import { PythonError, systemError } from "./python-error.ts";
 import { InvalidBody } from "./requests.ts";
 import { unzip } from "./unzip.ts";
 
-/** A text goes through the memory of daemon and client several times. */
+/** The bound for texts: daemon and client hold each of them in memory several times. */
 const largestText = 256 * 1024 * 1024;
 const longestField = 64 * 1024;
 
@@ -27,7 +27,7 @@ export async function readText({ path, encoding, errors }: TextRequest): Promise
   const { size } = await stat(path);
   if (size > largestText) throw new PythonError("memory", `${path} has ${size} bytes; texts of up to ${largestText} are read`);
   const bytes = await readFile(path).catch((error: unknown) => {
-    // Node names no path for this one.
+    // Node's message for this error has no path.
     throw codeOf(error) === "EISDIR" ? systemError("EISDIR", path) : error;
   });
   return decoded(bytes, encoding, errors).replaceAll(/\r\n?/g, "\n");
@@ -67,7 +67,7 @@ function withEscapes(bytes: Buffer): string {
   return result;
 }
 
-/** How many bytes are valid from the beginning. */
+/** The number of valid bytes at the beginning. */
 function goodLength(bytes: Buffer): number {
   const text = bytes.toString("utf8");
   const bad = text.indexOf("\uFFFD");

@@ -1,6 +1,6 @@
 /**
- * Which events a pod tells about its sandbox, given those that are stored. Pure. An event's id is made of what happened, so that a process that
- * takes over, or looks again, tells the same event and no second one.
+ * Derives the events of a sandbox from its pod, beyond the events that are stored. Pure. An event's id is computed from what happened, so a process that
+ * takes over, or looks again, finds the same event and does not store a second one.
  */
 import { createHash } from "node:crypto";
 import { annotationKeys } from "#model/keys.ts";
@@ -17,7 +17,7 @@ export interface Told {
   readonly isKilled: boolean;
   /** Since when it is paused; undefined: it runs. */
   readonly pausedSince?: string | undefined;
-  /** The end time that was told last. */
+  /** The end time in the last event that has one. */
   readonly endTime?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export function after(told: Told, { type, data }: SandboxEvent): Told {
 
 export function eventsOf(told: Told, pod: Pod, now: number): readonly SandboxEvent[] {
   const record = liveRecordFromPod(pod);
-  // One that never ran was never there for its user.
+  // A sandbox that never ran did not exist for its user.
   if (record === undefined || told.isKilled || (!told.isCreated && record.startedAt === undefined)) return [];
   const { annotations = {} } = pod.metadata;
   const state: State = { record, annotations, now, wish: pauseWish(pod), isFrozen: isFrozen(pod) };
@@ -66,7 +66,7 @@ function created({ record, annotations, now }: State): SandboxEvent {
   return eventOf(record, { type: "created", key: "", at: parseTime(record.startedAt) ?? now, data });
 }
 
-/** A resume, which gives it time, or another end time. */
+/** A resume, which also sets an end time, or a new end time alone. */
 function timeChanges(
   { isCreated, pausedSince, endTime: toldTime }: Told,
   { record, annotations, wish, now }: State,
@@ -89,7 +89,7 @@ function timeoutIn({ [annotationKeys.endTime]: endTime }: State["annotations"]):
   return endTime === undefined ? {} : { set_timeout: endTime };
 }
 
-/** For one that ended while no process looked. */
+/** For a sandbox that ended while no process was running. */
 export function endOf(told: Told, record: SandboxRecord, now: number): readonly SandboxEvent[] {
   if (!told.isCreated || told.isKilled || record.terminatedAt === undefined) return [];
   return killed(record, { annotations: {}, now });
@@ -111,7 +111,7 @@ function killed(record: SandboxRecord, { annotations, now }: End): readonly Sand
 
 interface Happened {
   readonly type: SandboxEventType;
-  /** Tells it from others of its type. */
+  /** Distinguishes the event from others of its type. */
   readonly key: string;
   readonly at: number;
   readonly data: SandboxEvent["data"];
@@ -123,7 +123,7 @@ function eventOf(record: SandboxRecord, { type, key, at, data }: Happened): Sand
   return { id: idOf(sandboxId, type, key), sandboxId, type, at: formatTime(at), team, user, template, data };
 }
 
-/** In the form of a UUID, made of what it is about. */
+/** In the form of a UUID, computed from what happened. */
 function idOf(...parts: readonly string[]): string {
   const hex = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);

@@ -1,11 +1,11 @@
-/** Webhooks as they are stored: one Secret each, because the key that signs their deliveries is one. Pure. */
+/** Webhooks as they are stored: one Secret each, because each holds the secret that signs its deliveries. Pure. */
 import type { Secret } from "#model/core-kinds.ts";
 import { labelKeys, webhookLabel, webhookSecretType } from "#model/keys.ts";
 import type { SandboxEvent, SandboxEventType } from "#model/sandbox-event.ts";
 
 export interface Webhook {
   readonly id: string;
-  /** Empty: an admin's, told of all teams. */
+  /** Empty: the webhook of an admin, which gets the events of all teams. */
   readonly team: string;
   /** Left out: the whole team's. */
   readonly user?: string;
@@ -33,7 +33,7 @@ export function webhookSecret(namespace: string, webhook: Webhook): Secret {
   };
 }
 
-/** Undefined for what is no webhook of a form that we know. */
+/** Undefined for Secrets that are no webhooks, or are in an unknown form. */
 export function storedWebhook({ type, metadata, data }: Secret): Webhook | undefined {
   const { name = "", labels = {}, deletionTimestamp } = metadata;
   if (type !== webhookSecretType || deletionTimestamp !== undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Writes the audit log. Entries go to the database together: while one group is written, the next one gathers. A request's answer waits for its entry, so
- * what was answered is in the log, also when this process is killed right after. A database that does not answer holds up no request for longer than
- * `patienceMs`: entries wait in memory then, up to a bound, and those beyond are dropped and counted. The line `change` of the server's log has them all.
+ * Writes the audit log. Entries are written in groups: while one group is written, the next one gathers. The answer to a request waits for its entry, so every
+ * answered request is in the log, even if this process is killed right after. If the database does not answer, a request waits no longer than `patienceMs`;
+ * its entry then waits in memory, up to a bound. Entries beyond that are dropped and counted. The line `change` of the server's log has all of them.
  */
 import { randomUUID } from "node:crypto";
 import { backoffMs, type Random } from "#lib/backoff.ts";
@@ -15,7 +15,7 @@ export interface AuditTrailDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Entries that are kept of each team; `defaultEntriesPerTeam` when left out. */
+  /** How many entries of each team are kept; `defaultEntriesPerTeam` when left out. */
   readonly entriesPerTeam?: number | undefined;
   readonly random?: Random;
 }
@@ -25,7 +25,7 @@ export type NewEntry = Omit<AuditEntry, "id" | "at">;
 export const defaultEntriesPerTeam = 100_000;
 
 const maxWaiting = 10_000;
-/** What one team sends while the database is away leaves room for entries of the others. */
+/** The bound for one team while the database is away, so that there is room for entries of the others. */
 const maxWaitingOfTeam = maxWaiting / 4;
 const groupSize = 500;
 const patienceMs = 1000;
@@ -91,7 +91,7 @@ export class AuditTrail implements AsyncDisposable {
         if (this.#stop.signal.aborted) return this.#giveUp();
       }
     }
-    // In the same step as the last look: an entry that comes right after begins anew.
+    // In the same step as the last look, so that an entry that comes right after starts a new writer.
     this.#writing = undefined;
   }
 

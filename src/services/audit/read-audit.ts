@@ -19,7 +19,7 @@ export interface AuditWish extends Omit<AuditFilter, "scope"> {
   readonly cursor?: string;
 }
 
-/** What a tenant may not see of an entry is left out. */
+/** Leaves out the parts of an entry that a tenant may not see. */
 export type SeenEntry = Omit<AuditEntry, "keyId" | "address" | "agent"> & Partial<Pick<AuditEntry, "keyId" | "address" | "agent">>;
 
 export interface SeenPage {
@@ -32,7 +32,7 @@ const largestPage = 1000;
 
 export function auditReader(store: Pick<AuditStore, "search">): AuditReader {
   const search = async (caller: Caller, filter: Omit<AuditFilter, "scope">, limit: number, behind?: AuditKey): Promise<AuditPage> => {
-    // Without a team there is nothing that is its own.
+    // A caller without a team owns no entries.
     if (caller.role === "tenant" && caller.team === "") return { entries: [] };
     return translated(store.search({ ...filter, scope: scopeOf(caller), limit, ...(behind !== undefined && { behind }) }));
   };
@@ -53,7 +53,7 @@ export function auditReader(store: Pick<AuditStore, "search">): AuditReader {
   };
 }
 
-/** The team learns that an admin acted for it, and not which key, from where and with which program. */
+/** The team sees that an admin acted for it, but not the key, the address and the program. */
 function seenBy(caller: Caller, entry: AuditEntry): SeenEntry {
   if (caller.role === "admin" || entry.role === "tenant") return entry;
   const { keyId: _, address: __, agent: ___, ...rest } = entry;

@@ -14,8 +14,9 @@ export interface BuildLogsOptions {
   readonly maxBytes?: number;
 }
 
-const usualMaxBytes = 8 * 1024 ** 2;
-const keptInMemory = 8;
+/** Reading one anew takes the server's thread for as long as it is. */
+const usualMaxBytes = 2 * 1024 ** 2;
+const keptInMemory = 16;
 /** For lines about steps, after the output of steps has filled the log. */
 const reserveBytes = 256 * 1024;
 const idPattern = /^[0-9a-f-]{36}$/;

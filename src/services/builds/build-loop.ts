@@ -163,7 +163,7 @@ export class BuildLoop implements AsyncDisposable {
   }
 }
 
-/** What was asked for may hold secrets, and is not needed any more. */
+/** Steps may hold secrets, and are not needed after the build. */
 function over(build: StoredBuild): StoredBuild {
   const { sandboxId: _, request: __, ...rest } = build;
   return rest;
@@ -173,7 +173,7 @@ function iso(clock: Clock): string {
   return new Date(clock.now()).toISOString();
 }
 
-/** What its author can see to is told as it is; what is ours is for our log. */
+/** The author sees failures of the build itself in full; details of our own defects go only to our log. */
 function reasonOf(error: unknown): BuildReason {
   if (error instanceof BuildFailure) return { step: nameOfStep(error.step), message: error.message };
   if (error instanceof Canceled || isServiceError(error)) return { message: error.message };

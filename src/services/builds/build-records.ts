@@ -12,7 +12,7 @@ import type { Caller } from "#services/caller.ts";
 export const buildStatuses = ["waiting", "building", "ready", "error"] as const;
 export type BuildStatus = (typeof buildStatuses)[number];
 
-/** Whose it is. Work for it is done with these rights and no others. */
+/** The owner. Work for a template or build is done with the rights of its owner only. */
 export type BuildOwner = Pick<Caller, "role" | "team" | "user">;
 
 export interface TaggedBuild {
@@ -30,9 +30,9 @@ export interface StoredTemplate extends BuildSize {
   readonly createdAt: string;
   /** Tag to build. Only builds that succeeded have tags. */
   readonly tags: Readonly<Record<string, TaggedBuild>>;
-  /** Whose image the Env's pods run. */
+  /** The build whose image the Env's pods run. */
   readonly servedBuildId?: string;
-  /** It is being deleted: for callers it is gone. */
+  /** The template is being deleted: callers do not see it any more. */
   readonly isDeleted?: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface StoredLayer {
 export interface BuildResult extends StoredLayer {
   readonly startCmd: string;
   readonly readyCmd: string;
-  /** Under which the start and ready command were tried. */
+  /** The key of the start and ready command that were tried. */
   readonly finalKey: string;
 }
 
@@ -81,11 +81,11 @@ export interface StoredBuild extends BuildSize {
   readonly createdAt: string;
   readonly startedAt?: string;
   readonly finishedAt?: string;
-  /** Left out: it has not been asked to start, or is over. */
+  /** Left out: the build was not asked to start yet, or is over. */
   readonly request?: BuildRequest;
   /** How many processes have begun to work on it. */
   readonly attempts: number;
-  /** In which the steps run now. */
+  /** The sandbox in which the steps run now. */
   readonly sandboxId?: string;
   readonly layers: readonly StoredLayer[];
   readonly result?: BuildResult;

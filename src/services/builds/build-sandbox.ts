@@ -1,4 +1,4 @@
-/** The sandbox that a build's steps run in: made when the first step has to run, on the layer that is there then. */
+/** The sandbox that a build's steps run in. It is created from the newest layer when the first step must run. */
 import type { StepName } from "#builds/build-failure.ts";
 import { BuildFailure } from "#builds/build-failure.ts";
 import type { BuildContext } from "#builds/build-context.ts";
@@ -23,7 +23,7 @@ export interface BuildSandboxDeps {
 export interface SandboxSource {
   /** An Env or pool. */
   readonly from: string;
-  /** Left out: the one of the Env. */
+  /** Left out: the image of the Env. */
   readonly image?: string;
 }
 
@@ -106,7 +106,7 @@ export class BuildSandbox {
       const { exitCode, timedOut } = await this.#deps.inside.run(owner, this.#started(), command, signal ?? this.#place.signal);
       return { exitCode, timedOut, stdout: printed.stdout.text, stderr: printed.stderr.text };
     } catch (error) {
-      // The user or the folder of the step is not there: the author of the steps can see to it.
+      // The user or the folder of the step does not exist: the author of the steps can fix this.
       if (isServiceError(error, "invalid_request", "not_found")) throw new BuildFailure(step, error.message, { cause: error });
       throw error;
     } finally {

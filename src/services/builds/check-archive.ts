@@ -1,4 +1,4 @@
-/** Looks through an archive before it goes into a sandbox: what a client sends is not to be trusted, and what is wrong with it is told in words instead of by tar. */
+/** Checks an archive before it goes into a sandbox: clients are not trusted, and our messages say more than those of tar. */
 import { isImageError } from "#images/image-error.ts";
 import { compressionOf, decompress } from "#images/layer/decompress.ts";
 import { printable } from "#images/layer/layer-path.ts";

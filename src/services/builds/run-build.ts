@@ -1,6 +1,6 @@
 /**
- * One build from its first step to its last. A step whose layer is there is not run; from the first one that has to run on, all run. After each step that may
- * have changed a file the sandbox's files become a layer, which is noted before the next step begins: a build that is cut short goes on from there.
+ * One build from its first step to its last. A step whose layer exists is skipped, until the first step that must run; all later steps run too. After each step
+ * that may have changed a file, the sandbox's files become a layer, which is recorded before the next step begins. An interrupted build continues from there.
  */
 import { createHash } from "node:crypto";
 import type { BuildContext } from "#builds/build-context.ts";
@@ -32,7 +32,7 @@ export interface RunBuildDeps extends BuildSandboxDeps, FindBaseDeps {
   readonly stepMs: number;
 }
 
-/** The build is over for a reason that is not its own: it was deleted. */
+/** The build was deleted while it ran. */
 export class BuildGone extends Error {
   override readonly name = "BuildGone";
 }
@@ -101,7 +101,7 @@ export class BuildRun {
     this.deps.logs.add(this.build.buildId, { message, step });
   }
 
-  /** The sandbox on the layer that is there now. */
+  /** The sandbox on the newest layer. */
   async ready(): Promise<void> {
     if (this.sandbox.id !== undefined) return;
     const sandboxId = await this.sandbox.start(this.#source());

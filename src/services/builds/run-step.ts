@@ -21,7 +21,7 @@ export interface StepDeps {
 
 export interface StepDone {
   readonly context: BuildContext;
-  /** Whether files may be others than before. */
+  /** Whether files may have changed. */
   readonly isChanged: boolean;
 }
 
@@ -29,7 +29,7 @@ const pieceBytes = 8 * 1024 * 1024;
 /** For scripts of ours that do little. */
 const scriptMs = 5 * 60_000;
 
-/** Throws BuildFailure for what the author of the steps can see to. */
+/** Throws BuildFailure for mistakes that the author of the steps can fix. */
 export async function runStep(deps: StepDeps, number: number, step: BuildStep, context: BuildContext): Promise<StepDone> {
   switch (step.kind) {
     case "run":

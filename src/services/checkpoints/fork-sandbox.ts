@@ -1,6 +1,6 @@
 /**
- * Forks a sandbox: one checkpoint, and several sandboxes from it at once. The original goes on. Each child's failure is told by itself; what is wrong
- * for all of them is told before anything is begun.
+ * Forks a sandbox: one checkpoint, and several sandboxes from it at once. The original goes on. Each child reports its own failure; a failure that concerns
+ * all of them is reported before anything is created.
  */
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { checkpointIdOf } from "#model/checkpoint-image.ts";
@@ -70,7 +70,7 @@ function ownerOf(caller: Caller, { metadata: { labels = {} } }: Pod): Caller {
   return { ...caller, team, ...withoutUndefined({ user }) };
 }
 
-/** The caller left while others were still being made: it is told of none. */
+/** The caller left while other children were still being created, so it learns of none of them. */
 async function endAll({ claims }: ForkDeps, owner: Caller, made: readonly PromiseSettledResult<CreatedSandbox>[]): Promise<void> {
   const children = made.flatMap((one) => (one.status === "fulfilled" ? [one.value.sandbox.sandboxId] : []));
   await Promise.allSettled(children.map((id) => claims.end(owner, id)));

@@ -1,4 +1,4 @@
-/** Takes a checkpoint: one object is written, and what becomes of it is waited for. Meanwhile no other action on the sandbox begins. */
+/** Takes a checkpoint: writes one object, and waits until the controller has finished it. No other action on the sandbox begins meanwhile. */
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -68,7 +68,7 @@ export async function takeOfPod(deps: TakeDeps, pod: Pod, command: TakeCheckpoin
   try {
     return await deps.cache.checkpointTask(made).wait({ timeoutMs, signal });
   } catch (error) {
-    // The caller is told that there is none, so there is to be none.
+    // The caller gets an error, so no checkpoint may remain.
     await deleteCheckpoint(deps, made).catch((failure: unknown) => {
       deps.log.warn({ checkpoint: made.metadata.name, error: failure }, "a checkpoint that failed could not be deleted");
     });

@@ -15,7 +15,7 @@ export interface CreateReport {
   readonly failed: number;
   /** Found no idle pod and waited for one. Absent for a single user: misses are counted by team. */
   readonly missed?: number;
-  /** Of those that were created, in milliseconds; absent when there were none. */
+  /** Times of the creates that succeeded, in milliseconds; absent when there were none. */
   readonly p50Ms?: number;
   readonly p99Ms?: number;
   readonly failures: readonly { readonly code: string; readonly count: number }[];
@@ -32,7 +32,7 @@ interface Noted {
   readonly code: string | undefined;
 }
 
-/** The most that a team may create in an hour is more; then its report is of a shorter time. */
+/** A team may create more than this in an hour; then its report covers a shorter time. */
 const bounds = { ofTeam: 20_000, ofAll: 200_000 };
 const partCount = 60;
 
@@ -119,7 +119,7 @@ function isOf({ role, team, user }: Caller, noted: { readonly team: string; read
   return role === "admin" || (team !== "" && noted.team === team && (user === undefined || noted.user === user));
 }
 
-/** The smallest that at least this share of all does not exceed. */
+/** The smallest value that at least this share of all values does not exceed. */
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }

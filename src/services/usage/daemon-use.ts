@@ -1,4 +1,4 @@
-/** What sandboxes use by the word of their daemons, where the machines that run them cannot be asked: on a cluster. */
+/** What sandboxes use, as their daemons report it: on a cluster the nodes cannot be asked. */
 import type { PodHttp } from "#daemon-client/pod-http.ts";
 import { sandboxIdOf } from "#model/claimed-pod.ts";
 import type { Pod } from "#model/pod.ts";
@@ -11,7 +11,7 @@ export interface DaemonUseDeps {
   readonly tokens: Pick<SandboxTokens, "accessTokenOf">;
 }
 
-/** A daemon that does not answer by then is not waited for: the next look is soon. */
+/** How long to wait for a daemon: the next look comes soon anyway. */
 const timeoutMs = 2000;
 const fields = ["cpu_used_ms", "cpu_count", "mem_total", "mem_used", "mem_cache", "disk_used", "disk_total"] as const;
 
@@ -24,7 +24,7 @@ export function daemonUse({ http, tokens }: DaemonUseDeps): ReadPodUse {
   };
 }
 
-/** A sandbox's root can make its daemon say anything; what is no number is nothing here. */
+/** A root user of the sandbox can make its daemon report anything, so everything but numbers is dropped. */
 function useIn(text: string): PodUse {
   const said = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
   const [cpuMs, cpus, memoryTotal, memoryBytes, cacheBytes, diskBytes, diskTotal] = fields.map((field) => {

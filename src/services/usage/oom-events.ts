@@ -1,4 +1,4 @@
-/** An event on the pod of a sandbox that goes on running after the kernel has killed processes of it: its memory is too small for what it does. */
+/** The Warning event on the pod of a sandbox whose processes were killed because its memory was full, while the sandbox itself goes on. */
 import type { EventRecorder } from "#kube/events/event-recorder.ts";
 import { outOfMemoryEvent } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";

@@ -2,15 +2,15 @@
 import type { Pod } from "#model/pod.ts";
 
 export interface PodUse {
-  /** Of all processors together, since some moment in the pod's life. */
+  /** Processor time of all cores together, counted from some moment in the pod's life. */
   readonly cpuMs: number;
-  /** Without cache that is given up on demand. */
+  /** Without cache that the kernel can free on demand. */
   readonly memoryBytes: number;
   readonly cacheBytes: number;
   readonly diskBytes: number;
-  /** Processes that were killed for want of memory, since the sandbox's containers began; unknown when left out. */
+  /** Processes that were killed because memory was full, since the sandbox's containers started; unknown when left out. */
   readonly oomKills?: number;
-  /** What it could use of its machine if nothing limited it. */
+  /** What the machine has: the bound for a pod without limits. */
   readonly machine: Capacity;
 }
 
@@ -20,5 +20,5 @@ export interface Capacity {
   readonly diskBytes: number;
 }
 
-/** Cheap, and never a use of the sandbox: no clock of it begins anew. Only asked about pods that run and are not frozen. */
+/** Cheap, and does not count as use of the sandbox, so its timeouts go on. Called only for pods that run and are not frozen. */
 export type ReadPodUse = (pod: Pod) => Promise<PodUse>;

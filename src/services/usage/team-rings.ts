@@ -1,8 +1,8 @@
-/** The latest things of each team, within bounds: what one team does pushes out nothing of another's that has less. */
+/** The latest items of each team, within bounds. A team with many items never pushes out those of a team with fewer. */
 export interface RingBounds {
-  /** So many of a team are kept at least, if it has them, and twice as many at most. */
+  /** At least this many of a team are kept, if it has them, and at most twice as many. */
   readonly ofTeam: number;
-  /** Of all teams together; then the team that has most loses half. */
+  /** The bound for all teams together; beyond it the team with the most items loses half of them. */
   readonly ofAll: number;
 }
 
@@ -29,7 +29,7 @@ export class TeamRings<T> {
     return this.#rings.get(team) ?? [];
   }
 
-  /** Of all teams, in no order. */
+  /** The items of all teams, in no order. */
   all(): IteratorObject<T, undefined> {
     return this.#rings.values().flatMap((ring) => ring);
   }

@@ -4,7 +4,7 @@
  */
 export interface UsageSample {
   readonly atMs: number;
-  /** Of all that it may use: 100 is all of it. */
+  /** In percent of what the sandbox may use. */
   readonly cpuPercent: number;
   readonly memoryBytes: number;
   readonly cacheBytes: number;
@@ -25,7 +25,7 @@ export class UsageLog {
     this.#maxSandboxes = maxSandboxes;
   }
 
-  /** Nothing is kept of a new sandbox when there are too many already. */
+  /** If too many sandboxes are kept already, samples of a new one are dropped. */
   add(sandboxId: string, sample: UsageSample): void {
     let ring = this.#logs.get(sandboxId);
     if (ring === undefined) {
@@ -36,7 +36,7 @@ export class UsageLog {
     ring.add(sample);
   }
 
-  /** In the order of time, both ends included. */
+  /** Oldest first, both ends included. */
   between(sandboxId: string, fromMs: number, toMs: number): readonly UsageSample[] {
     const samples = this.#logs.get(sandboxId)?.all() ?? [];
     return [...samples].filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
@@ -55,7 +55,7 @@ export class UsageLog {
   }
 }
 
-/** Grows piece by piece, and lets the oldest piece go when an hour is full. */
+/** Grows piece by piece, and drops the oldest piece when an hour is full. */
 class SampleRing {
   readonly #pieces: Uint32Array[] = [];
   #inLast = samplesInPiece;

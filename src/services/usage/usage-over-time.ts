@@ -60,7 +60,7 @@ const longest: Readonly<Record<UsageStep, number>> = { hour: 31 * dayMs, day: 40
 const usualSpanMs = 30 * dayMs;
 const mostRows = 10_000;
 const countStep = 500;
-/** Of a long backlog the retention counts the rest. */
+/** The retention counts the rest of a long backlog. */
 const mostCountSteps = 20;
 
 export function usageOverTime(deps: UsageOverTimeDeps): UsageOverTime {
@@ -90,7 +90,7 @@ async function rowsOf({ live, store, clock }: UsageOverTimeDeps, query: UsageQue
   for (let step = 0; step < mostCountSteps; step++) if ((await translated(store.count(countStep))) < countStep) break;
   const ended = await translated(store.report(query));
   const rows = new UsageRows(query);
-  // Read at once after the others: a sandbox that ended in between is in neither, and never in both.
+  // Read right after the ended ones: a sandbox that ends in between is missing in both, and never counted twice.
   for (const sandbox of live.newestFirst({ scope: query.scope })) {
     if (sandbox.status === "Stopping") continue;
     for (const share of usageShares(sandbox, clock.now())) rows.add(share);

@@ -29,7 +29,7 @@ export interface UsageSamplerDeps {
   readonly sampled: "all" | "asked";
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Told when processes of a sandbox were killed for want of memory, with how many there have been. */
+  /** Called when the kernel killed processes of a sandbox because its memory was full; `kills` is their number so far. */
   readonly onOomKills?: ((pod: Pod, kills: number) => void) | undefined;
 }
 
@@ -49,7 +49,7 @@ export class UsageSampler implements Disposable {
   readonly log = new UsageLog();
   readonly #deps: UsageSamplerDeps;
   readonly #limiter = new Limiter(readsAtOnce);
-  /** How each was when it was last looked at. */
+  /** The last reading of each sandbox. */
   readonly #seen = new Map<string, Seen>();
   readonly #askedAt = new Map<string, number>();
   readonly #samples: Counter<"result">;
@@ -78,7 +78,7 @@ export class UsageSampler implements Disposable {
     if (pod !== undefined) await this.#limiter.run(() => this.#sample(sandboxId, pod));
   }
 
-  /** Undefined as long as there is no sample of it. */
+  /** Undefined before the first sample. */
   limitsOf(sandboxId: string): Capacity | undefined {
     return this.#seen.get(sandboxId)?.limits;
   }
@@ -109,13 +109,13 @@ export class UsageSampler implements Disposable {
   }
 
   async #sample(sandboxId: string, pod: Pod): Promise<void> {
-    // Its turn may have come late.
+    // The sandbox may have been frozen, or sampling stopped, while this read waited for its turn.
     if (!canBeAsked(pod) || this.#timer === undefined) return;
     let use;
     try {
       use = await this.#deps.read(pod);
     } catch {
-      // Most often because the sandbox ends; one that does not has a gap here, and nothing else is wrong with it.
+      // Usually because the sandbox ends. Otherwise its samples have a gap here, which is harmless.
       this.#samples.add({ result: "failed" });
       return;
     }
@@ -133,7 +133,7 @@ export class UsageSampler implements Disposable {
   #keep(sandboxId: string, pod: Pod, { cpuMs, memoryBytes, cacheBytes, diskBytes, machine, oomKills = 0 }: PodUse): void {
     const atMs = this.#deps.clock.now();
     const before = this.#seen.get(sandboxId);
-    // Two that looked at once: the second has nothing to add.
+    // Two reads at the same time: the second adds nothing.
     if (before !== undefined && before.atMs >= atMs) return;
     const limits = limitsOf(pod, machine);
     const share = before === undefined ? 0 : (cpuMs - before.cpuMs) / (atMs - before.atMs) / limits.cpus;
@@ -153,12 +153,12 @@ export class UsageSampler implements Disposable {
   }
 }
 
-/** A frozen one would not answer, and one that is being frozen soon not any more. */
+/** A frozen sandbox would not answer, and a sandbox that is about to be frozen may stop answering. */
 function canBeAsked(pod: Pod): boolean {
   return sandboxPhaseOf(pod) === "running" && !isFrozen(pod) && pauseWish(pod) === undefined;
 }
 
-/** What a sandbox may use at most: the limits of its containers together, and all of its machine where one of them has none. */
+/** What a sandbox may use at most: the sum of the limits of its containers, or the whole machine if one of them has no limit. */
 function limitsOf(pod: Pod, machine: Capacity): Capacity {
   return {
     cpus: limitOf(pod, "cpu") ?? machine.cpus,

@@ -10,7 +10,7 @@ export type Lookup =
   | { readonly kind: "none" }
   | { readonly kind: "several"; readonly ids: readonly string[] };
 
-/** Its own, those of its team, and for an admin all. What an admin made without a team is no tenant's. */
+/** The caller's own volumes and those of its team; for an admin, all. A volume that an admin made without a team belongs to no tenant. */
 export function visibleVolumes(volumes: Pick<VolumeCache, "list">, caller: Caller): IteratorObject<SandboxVolume, undefined> {
   return volumes.list().filter((volume) => !wasForced(volume) && (owns(caller, volume) || (hasTeam(volume) && mayUse(caller, volume))));
 }
@@ -23,7 +23,7 @@ function hasTeam({ metadata: { labels } }: SandboxVolume): boolean {
   return (labels?.[labelKeys.team] ?? "") !== "";
 }
 
-/** By id or uid, or by the name that its team gave it: the caller's very own goes before those of others. */
+/** By id or uid, or by the name in its team. Where a name means several, the caller's own volume goes first. */
 export function lookUpVolume(volumes: Pick<VolumeCache, "list">, caller: Caller, nameOrId: string): Lookup {
   const candidates = visibleVolumes(volumes, caller)
     .filter(({ metadata, spec }) => [metadata.name, metadata.uid, spec.name].includes(nameOrId))

@@ -1,4 +1,4 @@
-/** The files of a volume, for whatever has the volume's token: an SDK, also while no sandbox runs. */
+/** The files of a volume, for clients that have the volume's token: SDKs use it while no sandbox runs, too. */
 import { timingSafeEqual } from "node:crypto";
 import { type Volumes, type VolumeFailure, VolumeFileError, type VolumeFiles } from "#engine-port/volumes.ts";
 import { type Clock, endsWithin } from "#lib/clock.ts";
@@ -16,7 +16,7 @@ export interface VolumeContentsDeps {
   readonly clock: Clock;
 }
 
-/** For how long an upload may bring nothing: it holds room in the volume and a place among its team's connections. */
+/** How long an upload may send nothing: it holds room in the volume and a place among its team's connections. */
 const silenceMs = 60_000;
 
 /** The rights of a volume's token: this volume, and nothing else. */

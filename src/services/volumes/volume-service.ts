@@ -32,7 +32,7 @@ export interface VolumeServiceDeps {
   /** Of the data of a volume, by its uid. */
   readonly tokenOf: (uid: string) => string;
   readonly guard?: Pick<LimitGuard, "reserve"> | undefined;
-  /** Both are there where the engine has volumes. */
+  /** Both are set where the engine has volumes. */
   readonly volumes?: VolumeCache | undefined;
   readonly engine?: Volumes | undefined;
 }
@@ -41,7 +41,7 @@ export interface VolumeView {
   readonly id: string;
   readonly name: string;
   readonly sizeMiB: number;
-  /** What its files take; left out where that is not known now. */
+  /** Room that its files take; left out while that is not known. */
   readonly usedMiB?: number;
   readonly phase: "Pending" | "Ready" | "Failed" | "Deleting";
   readonly message?: string;
@@ -159,12 +159,12 @@ async function written(
   }
 }
 
-/** What cannot be undone now is undone by the loop, or becomes a volume after all. */
+/** If the undo fails, the loop undoes it later or completes the volume. */
 async function undo(deps: Ready, made: SandboxVolume): Promise<void> {
   try {
     await deleted(deps, made);
   } catch {
-    // The first error is the one to tell.
+    // Report the first error.
   }
 }
 

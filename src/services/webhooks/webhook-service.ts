@@ -1,4 +1,4 @@
-/** Webhooks of a team, and the events of its sandboxes. Secrets are written, and never told again. */
+/** Webhooks of a team, and the events of its sandboxes. A secret can be set, and is never shown again. */
 import { randomUUID } from "node:crypto";
 import { isApiError } from "#kube/api-error.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
@@ -31,10 +31,10 @@ export interface WebhookService {
   create(caller: Caller, wish: WebhookWish): Promise<WebhookView>;
   list(caller: Caller): Promise<readonly WebhookView[]>;
   get(caller: Caller, id: string): Promise<WebhookView>;
-  /** What is left out stays as it is. */
+  /** Fields that are left out stay as they are. */
   change(caller: Caller, id: string, change: Partial<WebhookWish>): Promise<WebhookView>;
   remove(caller: Caller, id: string): Promise<void>;
-  /** What is not delivered yet, and what was given up, oldest first. */
+  /** Deliveries that wait and deliveries that were given up, oldest first. */
   undelivered(caller: Caller, id: string): Promise<readonly DeliveryView[]>;
   events(caller: Caller, query: Omit<EventQuery, "scope">): Promise<readonly SandboxEvent[]>;
 }
@@ -53,7 +53,7 @@ const longest = { name: 128, url: 2048, secret: 256 } as const;
 
 export function webhookService(deps: WebhookDeps): WebhookService {
   const { history } = deps;
-  // Those that a team makes at once must not find the same place free.
+  // Two creates of a team at once must not take the last free place twice.
   const turns = new OneAtATime();
   return {
     create: (caller, wish) => failing(() => turns.run(caller.team, () => create(deps, caller, wish))),

@@ -31,21 +31,21 @@ export interface AuditEntry extends AuditKey {
   readonly action: string;
   /** The object that it was about, such as a sandbox id; empty if there is none. */
   readonly target: string;
-  /** All that path and answer say of the object: names, ids. */
+  /** Names and ids of the object, from the path and the answer. */
   readonly subject: Readonly<Record<string, string>>;
   /** Network address of the other end of the connection: of the client, or of the proxy in front. */
   readonly address: string;
-  /** What the client calls itself. */
+  /** The User-Agent header of the client. */
   readonly agent: string;
   readonly status: number;
-  /** Of the problem that was answered. */
+  /** The error code of the answer. */
   readonly code?: string;
   /** Time until the answer began. */
   readonly ms: number;
   readonly requestId: string;
 }
 
-/** All that is given must hold. Times are ISO 8601; `after` includes the moment itself, `before` does not. */
+/** An entry must match every given field. Times are ISO 8601; `after` includes the moment itself, `before` does not. */
 export interface AuditFilter {
   readonly scope: HistoryScope;
   readonly after?: string;
@@ -61,7 +61,7 @@ export interface AuditFilter {
 export interface AuditQuery extends AuditFilter {
   /** 1 to 1000. */
   readonly limit: number;
-  /** Goes on behind this place: the `next` of the page before. */
+  /** Continues after this place: the `next` of the page before. */
   readonly behind?: AuditKey;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The port to events of sandboxes and to their deliveries, in the database of the history.
- * - E1 An event is stored once, by its id, however often it is told; the order in which events of a sandbox are stored is their order.
- * - E2 A delivery that was begun is there until it succeeded or was given up, whatever dies meanwhile.
+ * - E1 An event is stored once, by its id, however often it is appended. Events of a sandbox keep the order in which they were stored.
+ * - E2 A delivery that was begun stays until it succeeded or was given up, also when processes die meanwhile.
  * - E3 Of the deliveries of one webhook for one sandbox, only the oldest is due.
  */
 import type { SandboxEvent, SandboxEventType } from "#model/sandbox-event.ts";
@@ -20,7 +20,7 @@ export interface EventQuery {
 export interface Delivery {
   readonly id: number;
   readonly webhook: string;
-  /** How often it was tried. */
+  /** Number of attempts so far. */
   readonly attempts: number;
   readonly event: SandboxEvent;
 }
@@ -36,7 +36,7 @@ export interface FailedDelivery {
   readonly attempts: number;
   readonly dueMs: number;
   readonly error: string;
-  /** Given up: others of its sandbox go on, and it stays visible. */
+  /** Given up: it stays visible, and the later deliveries of its sandbox go on. */
   readonly isDead: boolean;
 }
 

@@ -1,8 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { SandboxEvent } from "#model/sandbox-event.ts";
-import { eventTables, turnIndexes } from "./event-tables.ts";
+import { eventTables, listIndexes, turnIndexes } from "./event-tables.ts";
+import type { EventQuery } from "./event-store.ts";
 import { SqlEventStore } from "./sql-event-store.ts";
+
+const tables = eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") + turnIndexes + listIndexes;
 
 const event = (id: string): SandboxEvent => ({
   id,
@@ -17,7 +20,7 @@ const event = (id: string): SandboxEvent => ({
 
 test("what waits for one webhook is bounded, and takes no place of another's", async () => {
   using db = new DatabaseSync(":memory:");
-  db.exec(eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") + turnIndexes);
+  db.exec(tables);
   const events = new SqlEventStore(async (sql, params) => db.prepare(sql).all(...params), 3);
   for (const id of ["a", "b", "c", "d", "e"]) await events.append(event(id), ["away"]);
   await events.append(event("f"), ["away", "other"]);
@@ -31,7 +34,7 @@ test("what waits for one webhook is bounded, and takes no place of another's", a
 
 test("what an event and a look cost does not grow with what waits", async () => {
   using db = new DatabaseSync(":memory:");
-  db.exec(eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") + turnIndexes);
+  db.exec(tables);
   const plans: string[] = [];
   let counts = 0;
   const events = new SqlEventStore(async (sql, params) => {
@@ -58,11 +61,37 @@ test("what an event and a look cost does not grow with what waits", async () => 
 
 test("what a process left behind when it died between two writes is due again after a look", async () => {
   using db = new DatabaseSync(":memory:");
-  db.exec(eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") + turnIndexes);
+  db.exec(tables);
   const events = new SqlEventStore(async (sql, params) => db.prepare(sql).all(...params));
   for (const id of ["a", "b", "c"]) await events.append({ ...event(id), sandboxId: "one" }, ["hook"]);
   db.exec("DELETE FROM agentbox_delivery WHERE seq = 1");
   expect(await events.due("hook", 0, 10)).toEqual([]);
   await events.repair("hook");
   expect((await events.due("hook", 0, 10)).map(({ event: { id } }) => id)).toEqual(["b"]);
+});
+
+test.each<[string, Partial<EventQuery>]>([
+  ["of a team", {}],
+  ["of one user", { scope: { kind: "tenant", team: "red", user: "ann" } }],
+  ["of types", { types: ["killed", "paused"], order: "oldest" }],
+  ["of one sandbox", { sandboxId: "a" }],
+])("a list %s reads no event that it does not show", async (_, more) => {
+  using db = new DatabaseSync(":memory:");
+  db.exec(tables);
+  const plans: string[] = [];
+  const events = new SqlEventStore(async (sql, params) => {
+    plans.push(
+      ...db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(...params)
+        .map(({ detail }) => String(detail)),
+    );
+    return [];
+  });
+  await events.list({ scope: { kind: "tenant", team: "red" }, offset: 1000, limit: 10, order: "newest", ...more });
+  // The page itself by its places, and all that is skipped from the index alone.
+  expect(plans.filter((detail) => /^SCAN|^SEARCH/.test(detail) && !/COVERING INDEX|INTEGER PRIMARY KEY \(rowid=\?\)/.test(detail))).toEqual(
+    [],
+  );
+  expect(plans.some((detail) => detail.includes("COVERING INDEX agentbox_event_by_"))).toBe(true);
 });

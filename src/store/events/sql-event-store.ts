@@ -116,7 +116,9 @@ export class SqlEventStore implements EventStore {
     }
     const direction = order === "newest" ? "DESC" : "ASC";
     const rows = await this.#run(
-      `SELECT body FROM agentbox_event WHERE ${conditions.join(" AND ")} ORDER BY seq ${direction} LIMIT ? OFFSET ?`,
+      `SELECT body FROM agentbox_event WHERE seq IN
+         (SELECT seq FROM agentbox_event WHERE ${conditions.join(" AND ")} ORDER BY seq ${direction} LIMIT ? OFFSET ?)
+       ORDER BY seq ${direction}`,
       [...params, limit, offset],
     );
     return rows.map(eventIn);

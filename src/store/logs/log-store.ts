@@ -1,6 +1,6 @@
 /**
- * The port to the logs of ended sandboxes: of each the end of what its first container wrote, packed. It stands in the database of the history, in a table of its
- * own, and is kept for a shorter time than records.
+ * The port to the logs of ended sandboxes: the compressed end of what the first container of each wrote. They are in the database of the history, in a table
+ * of their own, and are kept for a shorter time than records.
  *
  * Rules that both databases keep, and test/history checks on both:
  * - L1: what is outside the scope is as if it did not exist (I8).
@@ -22,7 +22,7 @@ export interface EndedLog {
 }
 
 export interface LogStore {
-  /** Takes the place of an earlier one of the same sandbox. */
+  /** Replaces an earlier log of the same sandbox. */
   put(log: EndedLog): Promise<void>;
 
   get(sandboxId: string, scope: HistoryScope): Promise<EndedLog | undefined>;
@@ -34,7 +34,7 @@ export interface LogStore {
   trim(team: string, keepBytes: number): Promise<void>;
 }
 
-/** A row takes a page at least, however little it holds. */
+/** A row takes at least one page of the database. */
 const leastBytes = 4096;
 /** Far above what is kept: a row that another program wrote must not fill the memory. */
 const mostBytes = 256 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { PoolClient } from "pg";
-import { eventTables, turnIndexes } from "#store/events/event-tables.ts";
+import { eventTables, listIndexes, turnIndexes } from "#store/events/event-tables.ts";
 import { dueMigrations, type Migration } from "#store/migrations.ts";
 import type { Connections } from "./connection.ts";
 
@@ -135,4 +135,5 @@ const migrations: readonly Migration[] = [
   },
   { name: "events", sql: eventTables("bigserial PRIMARY KEY") },
   { name: "turns of deliveries", sql: turnIndexes },
+  { name: "lists of events", sql: listIndexes },
 ];

@@ -1,4 +1,4 @@
-import { eventTables, turnIndexes } from "../events/event-tables.ts";
+import { eventTables, listIndexes, turnIndexes } from "../events/event-tables.ts";
 import type { Migration } from "../migrations.ts";
 
 /**
@@ -98,4 +98,5 @@ export const migrations: readonly Migration[] = [
   },
   { name: "events", sql: eventTables("INTEGER PRIMARY KEY AUTOINCREMENT") },
   { name: "turns of deliveries", sql: turnIndexes },
+  { name: "lists of events", sql: listIndexes },
 ];

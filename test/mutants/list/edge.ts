@@ -256,7 +256,13 @@ export const edgeMutants: readonly Mutant[] = [
   bugsIn(
     "src/plugins/check-answer.ts",
     ["src/plugins/plugin-chain.test.ts"],
-    [["a plugin keeps a member away for ever", "Math.min(retryAfterMs, longestRetryMs)", "retryAfterMs"]],
+    [
+      [
+        "a plugin keeps a member away for ever",
+        "Math.min(Math.max(retryAfterMs, shortestRetryMs), longestRetryMs)",
+        "Math.max(retryAfterMs, shortestRetryMs)",
+      ],
+    ],
   ),
   bugsIn(
     "src/images/kept-answers.ts",
