@@ -162,6 +162,10 @@ explore: $(STAMP) ## Try all properties on many new cases, where `make test` has
 crash-test: $(STAMP) ## Kill the embedded server 50 times under write load and check that nothing acknowledged is lost
 	@node test/crash/run.ts --kills 50
 
+.PHONY: crash-test-checkpoints
+crash-test-checkpoints: $(STAMP) ## Kill the server while it takes checkpoints, forks, pauses deeply and resumes: nothing lost, nothing left (KILLS=40; minutes; needs root)
+	@node test/crash/checkpoints/run.ts --kills $(or $(KILLS),40)
+
 .PHONY: bench-objects
 bench-objects: $(STAMP) ## Measure the embedded object store beside a real API server
 	@tools/kubernetes-bed/build.sh >/dev/null
