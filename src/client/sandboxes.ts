@@ -59,8 +59,8 @@ export class SandboxesClient {
     return (await this.#http.json<OneSandbox>({ method: "PUT", path: `${pathOf(id)}/timeout`, body: wish, signal })).sandbox;
   }
 
-  async pause(id: string, signal?: AbortSignal): Promise<Sandbox> {
-    return (await this.#http.json<OneSandbox>({ method: "POST", path: `${pathOf(id)}/pause`, signal })).sandbox;
+  async pause(id: string, signal?: AbortSignal, wish: { readonly memory?: boolean } = {}): Promise<Sandbox> {
+    return (await this.#http.json<OneSandbox>({ method: "POST", path: `${pathOf(id)}/pause`, body: wish, signal })).sandbox;
   }
 
   async resume(id: string, signal?: AbortSignal): Promise<Sandbox> {

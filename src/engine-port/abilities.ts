@@ -11,6 +11,8 @@ export interface EngineAbilities {
   pause(nodeName?: string): Ability;
   /** Keeps the files of a sandbox as an image (checkpoint-images.ts). On this node; without a name: on any node. */
   checkpoint(nodeName?: string): Ability;
+  /** Starts a sandbox again under its id from such an image, so that its pod can be given back meanwhile. On this node; without a name: on any node. */
+  deepPause(nodeName?: string): Ability;
   /** Keeps the memory of a sandbox, with its processes. */
   memoryCheckpoint(): Ability;
   /** Holds the connections of single sandboxes to their egress policies. */

@@ -18,9 +18,11 @@ async function look(scene: PodScene, deathAt: number): Promise<void> {
   const life = new Life();
   life.endAfterCalls(deathAt);
   const { clock, log } = scene.deps;
-  const recorder = new EndRecorder({ clock, log, metrics: scene.metrics, history: life.hold(scene.history) });
+  const client = life.hold(scene.client);
+  const { cache } = scene;
+  const recorder = new EndRecorder({ client, cache, clock, log, metrics: scene.metrics, history: life.hold(scene.history) });
   // One that has died never answers.
-  void scene.reconcile({ ...scene.deps, client: life.hold(scene.client), recorder }).catch(() => {});
+  void scene.reconcile({ ...scene.deps, client, recorder }).catch(() => {});
   await settle();
 }
 

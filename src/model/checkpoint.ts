@@ -16,7 +16,7 @@ import { choice, duration, int64, labelValue, rules, stringMap, text, time } fro
 export const checkpointPhases = ["Pending", "Creating", "Succeeded", "Failed", "Terminating"] as const;
 
 /** Values of labelKeys.checkpointPurpose: what it was taken for. A checkpoint without one is a snapshot. */
-export const checkpointPurposes = ["snapshot", "build", "fork"] as const;
+export const checkpointPurposes = ["snapshot", "build", "fork", "pause"] as const;
 export type CheckpointPurpose = (typeof checkpointPurposes)[number];
 
 /** `name`, or `name:tag`. */
@@ -59,6 +59,11 @@ const specSchema = Type.Object(
       }),
     ),
     config: Type.Optional(configSchema),
+    pausedSandbox: Type.Optional(
+      text("JSON, written by AgentBox: what a paused sandbox was on the pod that it gave back, so that it can be resumed.", {
+        maxLength: 1_000_000,
+      }),
+    ),
   },
   { description: "What to keep." },
 );
@@ -76,8 +81,21 @@ const sourceSchema = Type.Object(
   { description: "Where it was taken. A sandbox that names the checkpoint, and nothing else, is made there." },
 );
 
+const resumeSchema = Type.Object(
+  {
+    by: text("The process that resumes it, and which try of it."),
+    pod: Type.Optional(text("The pod that carries it again, once one was claimed.")),
+  },
+  { description: "A resume that is under way. One that was begun by a process that has ended is taken over." },
+);
+
 const statusSchema = Type.Object(
   {
+    holdsSandbox: Type.Optional(
+      Type.Boolean({ description: "True from when a deeply paused sandbox has left its pod, until it runs on another one." }),
+    ),
+    sandboxEnded: Type.Optional(time("When its owner ended the sandbox that it has. What is left is its record.")),
+    resume: Type.Optional(resumeSchema),
     phase: Type.Optional(choice(checkpointPhases, "How far it is.")),
     checkpointId: Type.Optional(text("Name it goes by when a sandbox is made from it. Set when it succeeded.")),
     image: Type.Optional(text("Image that holds it, with its digest.")),

@@ -57,6 +57,16 @@ export const annotationKeys = {
   onTimeout: "agentbox.navix.sh/on-timeout",
   /** RFC 3339: since when the sandbox is wished paused; absent: it is to run. The node answers with podConditions.paused. */
   paused: "agentbox.navix.sh/paused",
+  /** "true", beside `paused`: the pause is to be a deep one (model/deep-pause.ts) as soon as the sandbox stands still. */
+  pauseDeep: "agentbox.navix.sh/pause-deep",
+  /** An RFC 3339 time, a space, and why the paused sandbox could not become a checkpoint then: it keeps its memory and its pod. */
+  deepPauseFailure: "agentbox.navix.sh/deep-pause-failure",
+  /** Name of the Checkpoint that is the sandbox from now on, on the pod that it has left. Stays until the pod is recycled. */
+  deepPaused: "agentbox.navix.sh/deep-paused",
+  /** Name of the Checkpoint that the sandbox is being resumed from. Removed when it runs: until then it falls back to the checkpoint. */
+  resumedFrom: "agentbox.navix.sh/resumed-from",
+  /** Sealed: the variables, user and folder that the sandbox was made with, for a start from a checkpoint. */
+  startOrder: "agentbox.navix.sh/start-order",
   /** "true": traffic wakes the paused sandbox. */
   autoResume: "agentbox.navix.sh/auto-resume",
   /** Seconds that the sandbox was made to live, where traffic wakes it: a resume gives it at least so much again. */
@@ -202,7 +212,7 @@ export const inplaceUpdatePhases = ["starting", "stopping", "completed"] as cons
 export type InplaceUpdatePhase = (typeof inplaceUpdatePhases)[number];
 
 /** Values of annotationKeys.onTimeout. */
-export const timeoutActions = ["kill", "pause"] as const;
+export const timeoutActions = ["kill", "pause", "deep-pause"] as const;
 export type TimeoutAction = (typeof timeoutActions)[number];
 
 /**
@@ -238,6 +248,8 @@ export const failureReasons = {
   nodeRestarted: "NodeRestarted",
   /** It ran when a backup was made, and the backup was restored. */
   restoredFromBackup: "RestoredFromBackup",
+  /** It was paused deeply, and its checkpoint was deleted. */
+  checkpointLost: "CheckpointLost",
   /** The container ended and nothing says why. */
   containerRestarted: "ContainerRestarted",
 } as const;

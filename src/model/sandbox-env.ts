@@ -10,7 +10,7 @@ import { envStatusSchema, type SandboxEnvStatus } from "./env-status.ts";
 import type { Frozen } from "./frozen.ts";
 import type { ApiObject } from "./meta.ts";
 import type { ResourceType } from "./resource.ts";
-import { podCreationImagePolicies } from "./sandbox-pool.ts";
+import { deepPauseSchema, podCreationImagePolicies } from "./sandbox-pool.ts";
 import { choice, duration, int32, objectName, rules, text, version } from "./schema-builders.ts";
 
 /** WarmPool: pods wait in member pools. OnDemandJob: no stock; a member pool makes a pod for each request, which is deleted after it. */
@@ -38,6 +38,7 @@ const overridesSchema = Type.Object(
     podCreationImagePolicy: Type.Optional(choice(podCreationImagePolicies, "Image that new pods start with.")),
     defaultStartupTimeout: Type.Optional(duration("How long a sandbox may take to start when its request does not say.")),
     defaultIdleTimeout: Type.Optional(duration("How long a sandbox may go without traffic when its request does not say.")),
+    deepPause: Type.Optional(deepPauseSchema),
   },
   { description: "What all members have instead of the template's values." },
 );

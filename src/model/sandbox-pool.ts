@@ -34,6 +34,25 @@ export type PoolDaemonDelivery = (typeof poolDaemonDeliveries)[number];
 export const poolImageForms = ["Digest"] as const;
 export type PoolImageForm = (typeof poolImageForms)[number];
 
+/** Also what an Env says for its members. */
+export const deepPauseSchema = Type.Object(
+  {
+    after: Type.Optional(
+      duration("How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out."),
+    ),
+    whenNeeded: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out.",
+      }),
+    ),
+  },
+  {
+    description:
+      "When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out.",
+  },
+);
+
 /** Also the snapshot inside an Env member. There, the template may still come from the Env; so the rule about it is the kind's. */
 const specProperties = {
   replicas: count("Pods wanted in all: idle, starting, running and stopping. Set by the Env's autoscaler when an Env owns the pool."),
@@ -46,6 +65,7 @@ const specProperties = {
   defaultIdleTimeout: Type.Optional(
     duration("How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out."),
   ),
+  deepPause: Type.Optional(deepPauseSchema),
   podCreationImagePolicy: Type.Optional(
     choice(podCreationImagePolicies, "Image that new pods start with: the template's own (PoolDefaultImage) or idleImage (IdleImage).", {
       default: "IdleImage",

@@ -41,7 +41,7 @@ import { keyOf } from "#kube/informer/indexed-store.ts";
 import { Informer, type InformerDeps, type InformerHealth, type InformerPace } from "#kube/informer/informer.ts";
 import type { ObjectClient, ObjectKey } from "#kube/object-client.ts";
 import { checkCheckpointTaken } from "#read-model/checkpoint-checker.ts";
-import { checkPaused, checkReady, checkResumed } from "#read-model/sandbox-checkers.ts";
+import { checkDeepPaused, checkPaused, checkReady, checkResumed } from "#read-model/sandbox-checkers.ts";
 import { type WaitReader, WaitRegistry } from "#kube/wait/wait-registry.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
 import { type Checkpoint, Checkpoints } from "#model/checkpoint.ts";
@@ -76,6 +76,7 @@ import {
   slotValue,
   unschedulablePods,
 } from "./indexes.ts";
+import { DeepPausedSandboxes, type ShownPods, shownPods } from "./deep-paused-sandboxes.ts";
 import { LookupError } from "./lookup-error.ts";
 
 export interface SandboxCacheOptions extends CacheScopeOptions {
@@ -106,6 +107,10 @@ export class SandboxCache {
   /** With their claims, wherever the engine writes these. */
   readonly pods: Informer<Pod>;
   readonly claims: ClaimBook;
+  /** The sandboxes that checkpoints have. */
+  readonly deepPaused: DeepPausedSandboxes;
+  /** `pods`, and the sandboxes that checkpoints have. */
+  readonly shown: ShownPods;
   readonly pools: Informer<SandboxPool>;
   readonly envs: Informer<SandboxEnv>;
   readonly checkpoints: Informer<Checkpoint>;
@@ -133,6 +138,8 @@ export class SandboxCache {
     this.pools = new Informer(deps, { ...scope.pools, indexes: poolIndexes, pace });
     this.envs = new Informer(deps, { ...scope.envs, indexes: envIndexes, pace });
     this.checkpoints = new Informer(deps, { ...scope.checkpoints, indexes: checkpointIndexes, pace });
+    this.deepPaused = new DeepPausedSandboxes(this.checkpoints, this.pods);
+    this.shown = shownPods(this.pods, this.deepPaused);
     this.templates = new Informer(deps, { ...scope.templates, pace });
     this.system = scope.system && {
       secrets: new Informer(deps, { ...scope.system.secrets, pace }),
@@ -184,7 +191,9 @@ export class SandboxCache {
 
   /** Every pod that shows the id, also one whose sandbox has ended and that is being recycled. */
   podsOfSandbox(sandboxId: string): IteratorObject<Pod, undefined> {
-    return this.pods.objects.lookup(podsBySandboxId, sandboxId);
+    const pods = this.pods.objects.lookup(podsBySandboxId, sandboxId);
+    const deepPaused = this.deepPaused.of(sandboxId);
+    return deepPaused === undefined ? pods : [deepPaused, ...pods].values();
   }
 
   /** Throws LookupError. */
@@ -258,6 +267,11 @@ export class SandboxCache {
   /** Make it before writing the wish to pause, so that no resume begins in between. Throws a WaitError conflict. */
   pauseTask(pod: Pod): WaitTask<Pod> {
     return this.sandboxWaits.acquiredTask("pause", pod, checkPaused);
+  }
+
+  /** The same for a pause without memory: reached when a checkpoint has the sandbox. */
+  deepPauseTask(pod: Pod): WaitTask<Pod> {
+    return this.sandboxWaits.acquiredTask("pause without memory", pod, checkDeepPaused);
   }
 
   /** Make it before taking the wish away, so that no pause begins in between. Throws a WaitError conflict. */

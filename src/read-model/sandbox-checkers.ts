@@ -31,6 +31,17 @@ export function checkPaused(pod: Pod): Verdict {
   return isFrozen(pod) ? satisfied : waiting("the node has not frozen the container");
 }
 
+/** A checkpoint has the sandbox: it has left the pod. */
+export function checkDeepPaused(pod: Pod): Verdict {
+  const { annotations = {} } = pod.metadata;
+  if (annotations[annotationKeys.deepPaused] !== undefined) return satisfied;
+  const frozen = checkPaused(pod);
+  if (frozen.kind !== "satisfied") return frozen;
+  const failure = annotations[annotationKeys.deepPauseFailure];
+  if (failure !== undefined) return failed("DeepPauseFailed", `no checkpoint could be taken: ${failure.slice(failure.indexOf(" ") + 1)}`);
+  return waiting("the checkpoint is being taken");
+}
+
 /** Thawed, and answering again. */
 export function checkResumed(pod: Pod, now: number): Verdict {
   const end = ended(pod) ?? pastEnd(pod, now);

@@ -4,7 +4,7 @@
  * parsed.
  */
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { annotationKeys, failureReasons, type SandboxStopReason, type TimeoutAction } from "#model/keys.ts";
+import { annotationKeys, failureReasons, type SandboxStopReason, type TimeoutAction, timeoutActions } from "#model/keys.ts";
 import { isFrozen, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import { parseSeconds, parseTime } from "./annotation-values.ts";
@@ -131,7 +131,8 @@ function idleLimit({ pod, activity, refreshIntervalMs }: EndSnapshot): readonly 
 }
 
 function released(pod: Pod, failureReason: string, failureMessage: string): Limit["verdict"] {
-  const action = pod.metadata.annotations?.[annotationKeys.onTimeout] === "pause" ? "pause" : "kill";
+  const wanted = pod.metadata.annotations?.[annotationKeys.onTimeout];
+  const action = timeoutActions.find((one) => one === wanted) ?? "kill";
   return { kind: "end", action, stopReason: "Released", failureReason, failureMessage };
 }
 

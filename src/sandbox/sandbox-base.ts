@@ -2,6 +2,7 @@
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { poolOf, sandboxIdOf, sandboxPhaseOf, userOf } from "#model/claimed-pod.ts";
 import { annotationKeys, labelKeys } from "#model/keys.ts";
+import { isDeepPaused } from "#model/deep-pause.ts";
 import { isFrozen } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
 import type { LiveSandboxStatus, RecordedMount, SandboxRecord } from "#model/sandbox-record.ts";
@@ -54,8 +55,9 @@ export function liveRecordFromPod(pod: Pod): SandboxRecord | undefined {
 export function liveStatusOf(pod: Pod): LiveSandboxStatus | undefined {
   const phase = sandboxPhaseOf(pod);
   if (phase === "starting") return "Starting";
-  if (phase === "stopping") return "Stopping";
-  if (phase !== "running") return undefined;
+  // The sandbox has left the pod, and is shown by its checkpoint.
+  if (phase === "stopping") return pod.metadata.annotations?.[annotationKeys.deepPaused] === undefined ? "Stopping" : undefined;
+  if (phase !== "running") return isDeepPaused(pod) ? "Paused" : undefined;
   return isFrozen(pod) ? "Paused" : "Running";
 }
 

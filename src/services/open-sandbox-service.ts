@@ -3,6 +3,7 @@
  *
  * - `get-sandbox.ts`, `list-sandboxes.ts`, `count-live.ts`, `watch-sandbox.ts`, `sandbox-statistics.ts`, `usage/`  read them; `sandbox-view.ts` is the result
  * - `set-timeouts.ts`, `pause-sandbox.ts`, `set-egress.ts`  change them, with one conditional write each (`change-sandbox.ts`)
+ * - `deep-pause-sandbox.ts`, `resume-deep-paused.ts`  pausing without memory, and back
  * - `sandbox-logs.ts`, `runtime-logs.ts`, `exec-in-sandbox.ts`  logs and commands; `exec-tokens.ts` later access, `exec-activity.ts` counts it as use
  * - `find-sandbox.ts`, `carried-pod.ts`  find the sandbox, in the cache and on the server; `caller.ts` the caller
  * - `live-sandboxes.ts`  live sandboxes in order; `service-failure.ts` translates failures of lower layers
@@ -20,7 +21,10 @@ import { countLive } from "./reading/count-live.ts";
 import { getSandbox, viewSandbox } from "./reading/get-sandbox.ts";
 import { listSandboxes } from "./reading/list-sandboxes.ts";
 import type { LiveSandboxes } from "./reading/live-sandboxes.ts";
+import { deepPauseSandbox } from "./changing/deep-pause-sandbox.ts";
 import { pauseSandbox, resumeSandbox } from "./changing/pause-sandbox.ts";
+import type { DeepResumes } from "./changing/resume-deep-paused.ts";
+import type { LimitGuard } from "./limits/limit-guard.ts";
 import type { SandboxClaims } from "./creating/sandbox-claims.ts";
 import { runtimeLogs } from "./reading/runtime-logs.ts";
 import { sandboxLogs } from "./reading/sandbox-logs.ts";
@@ -40,7 +44,10 @@ export interface SandboxServiceDeps {
   readonly daemons?: ExecDeps["daemons"];
   readonly variables?: ExecDeps["variables"];
   readonly claims: Pick<SandboxClaims, "create" | "createMany" | "end">;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "deepPause">;
+  readonly guard?: Pick<LimitGuard, "reserve"> | undefined;
+  /** Left out where no sandbox is ever without its pod. */
+  readonly deepResumes?: Pick<DeepResumes, "resume"> | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -56,7 +63,8 @@ export function openSandboxService(deps: SandboxServiceDeps): SandboxService {
     list: (caller, query) => listSandboxes(deps, caller, query),
     countLive: (caller, filter) => countLive(deps.live, caller, filter),
     setTimeouts: (caller, sandboxId, change) => setTimeouts(deps, caller, sandboxId, change),
-    pause: (caller, sandboxId, signal) => pauseSandbox(deps, caller, sandboxId, signal),
+    pause: (caller, sandboxId, signal, { memory = true } = {}) =>
+      memory ? pauseSandbox(deps, caller, sandboxId, signal) : deepPauseSandbox(deps, caller, sandboxId, signal),
     resume: (caller, sandboxId, signal) => resumeSandbox(deps, caller, sandboxId, signal),
     setEgress: (caller, sandboxId, change) => setEgress(deps, caller, sandboxId, change),
     watch: (caller, sandboxId, signal) => watchSandbox(deps, caller, sandboxId, signal),

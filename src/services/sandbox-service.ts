@@ -25,7 +25,8 @@ export interface SandboxService {
   /** Ending a sandbox that has ended is a success; one that there never was is not_found. */
   end(caller: Caller, sandboxId: string): Promise<void>;
   setTimeouts(caller: Caller, sandboxId: string, change: TimeoutChange): Promise<SandboxView>;
-  pause(caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView>;
+  /** Resolves when it is paused: frozen, or without its memory when a checkpoint has it and its pod is given back. */
+  pause(caller: Caller, sandboxId: string, signal: AbortSignal, options?: PauseOptions): Promise<SandboxView>;
   resume(caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView>;
   /** Resolves when the node acts on it. */
   setEgress(caller: Caller, sandboxId: string, change: EgressChange): Promise<SandboxView>;
@@ -81,6 +82,11 @@ export interface CreateSandbox {
   readonly defaultWorkdir?: string;
   /** The same key again, from the same caller: the same sandbox. */
   readonly idempotencyKey?: string;
+}
+
+export interface PauseOptions {
+  /** False: the sandbox gives back its pod, and what it runs ends. True when left out. */
+  readonly memory?: boolean;
 }
 
 export interface MountWish {

@@ -19,6 +19,7 @@ import { labelKeys } from "#model/keys.ts";
 import { Pods } from "#model/pod.ts";
 import { nodeName } from "../../tools/cluster/layout.ts";
 import { recordedLog } from "../world/recorded-log.ts";
+import { storedPods } from "../world/stored-pods.ts";
 import { aPod, push, testNamespace } from "./cluster-under-test.ts";
 
 /** The engine's parts in this process, which is on the cluster's node. */
@@ -40,7 +41,15 @@ async function openEngine(namespace: string) {
   await parts.use(startNodeAgent(own, { nodeName, namespace })).started;
   const room = () => ({ used: 0, most: 2 ** 40 });
   const registryDeps = { ...deps, client: registries };
-  const given = { client, clock: systemClock, log, registry: registryDeps, repository, pullSecretsOf: async () => [], room };
+  const given = {
+    pods: storedPods(() => client),
+    clock: systemClock,
+    log,
+    registry: registryDeps,
+    repository,
+    pullSecretsOf: async () => [],
+    room,
+  };
   const opened = parts.move();
   onTestFinished(() => opened.disposeAsync());
   return { client, checkpoints: clusterCheckpoints(given) };

@@ -37,14 +37,13 @@ export class ClusterServer implements AsyncDisposable {
     const port = await freePort();
     const domain = `${name}:${port}`;
     const certificate = ["--tls-cert", join(folder, "server.crt"), "--tls-key", join(folder, "server.key")];
-    const world = await SystemWorld.open(await describedCluster(), [
-      ...certificate,
-      "--gateway-tls-port",
-      String(port),
-      "--domain",
-      domain,
-    ]);
-    const without = [...abilitiesWithout(process.env), "builds", "volumes", "snapshots"] as const;
+    const cluster = await describedCluster();
+    const flags = [...certificate, "--gateway-tls-port", String(port), "--domain", domain];
+    const checkpointRepository = `${cluster.registry}/test-checkpoints/conformance-${process.pid}`;
+    const world = await SystemWorld.open(cluster, flags, { checkpointRepository });
+    const given = abilitiesWithout(process.env);
+    // Both are done by the agent of the node.
+    const without = [...given, "builds" as const, "volumes" as const, ...(given.includes("pausing") ? (["snapshots"] as const) : [])];
     try {
       await world.start();
       if (!without.includes("pausing")) await world.agent.start();

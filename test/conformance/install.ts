@@ -48,7 +48,17 @@ export function interpreterPythonProgram(): string {
 
 /** Packed packages for the Python of a sandbox (`3.11`), where this machine's own Python is of that version; undefined elsewhere. */
 export function scienceArchive(pythonVersion: string): string | undefined {
-  const path = join(folder, `science-${pythonVersion}`, "packages.tgz");
+  return archiveOf("science", pythonVersion);
+}
+
+/** SWE-ReX's own server in the same form, for this machine's Python; undefined on a machine without one. */
+export async function swerexArchive(): Promise<string | undefined> {
+  const version = await ownPython();
+  return version === undefined ? undefined : archiveOf("swe-rex-1.4.0-server", version);
+}
+
+function archiveOf(name: string, pythonVersion: string): string | undefined {
+  const path = join(folder, `${name}-${pythonVersion}`, "packages.tgz");
   return existsSync(path) ? path : undefined;
 }
 
@@ -92,13 +102,19 @@ export async function installSdks(): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, `e2b@${version}`));
   await once(`e2b-cli-${cliVersion}`, (into) => installJs(into, `@e2b/cli@${cliVersion}`));
-  for (const version of pythonVersions) await once(`e2b-python-${version}`, (into) => installPython(into, `e2b==${version}`));
+  for (const version of pythonVersions) await installPythonSdk(version);
   const { js, python } = interpreterVersions;
   await once(`e2b-interpreter-js-${js}`, (into) => installJs(into, `@e2b/code-interpreter@${js}`, `e2b@${jsVersions[0]}`));
   const packages = [`e2b-code-interpreter==${python}`, `e2b==${pythonVersions[0]}`];
   await once(`e2b-interpreter-python-${python}`, (into) => installPython(into, ...packages));
   await once("swe-rex-1.4.0", (into) => installPython(into, ...swerexPackages));
-  await installScience();
+  await installArchive("science", science, ["tests", "*.dist-info"]);
+  await installArchive("swe-rex-1.4.0-server", swerexPackages, []);
+}
+
+export async function installPythonSdk(version: PythonVersion): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await once(`e2b-python-${version}`, (into) => installPython(into, `e2b==${version}`));
 }
 
 /** What was cut short is done again: only a complete one is noted as done. */
@@ -125,18 +141,22 @@ async function installPython(into: string, ...wanted: readonly string[]): Promis
 }
 
 /** For the machine's own Python, which is the one that sandboxes of the image `host` have. */
-async function installScience(): Promise<void> {
-  const own = await run("/usr/bin/python3", ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).catch(() => undefined);
-  const version = own?.stdout.trim();
+async function installArchive(name: string, wanted: readonly string[], leftOut: readonly string[]): Promise<void> {
+  const version = await ownPython();
   if (version === undefined) return;
-  await once(`science-${version}`, async (into) => {
+  await once(`${name}-${version}`, async (into) => {
     const packages = join(into, "packages");
-    const wanted = ["--python-version", version, "--only-binary=:all:", "--no-compile", ...science];
-    await run("python3", ["-m", "pip", "install", "--quiet", "--target", packages, ...wanted], { timeout: patienceMs });
-    const unneeded = ["--exclude=tests", "--exclude=*.dist-info"];
+    const flags = ["--python-version", version, "--only-binary=:all:", "--no-compile"];
+    await run("python3", ["-m", "pip", "install", "--quiet", "--target", packages, ...flags, ...wanted], { timeout: patienceMs });
+    const unneeded = leftOut.map((pattern) => `--exclude=${pattern}`);
     await run("tar", [...unneeded, "-C", packages, "-czf", join(into, "packages.tgz"), "."], { timeout: patienceMs });
     await rm(packages, { recursive: true });
   });
+}
+
+async function ownPython(): Promise<string | undefined> {
+  const own = await run("/usr/bin/python3", ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).catch(() => undefined);
+  return own?.stdout.trim();
 }
 
 if (import.meta.main) await installSdks();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { AgentBoxClient } from "#client/agentbox-client.ts";
-import { swerexProgram } from "./install.ts";
+import { swerexArchive, swerexProgram } from "./install.ts";
 
 const server = inject("conformance");
 const run = promisify(execFile);
@@ -17,7 +17,7 @@ beforeAll(async () => {
     metadata: { name },
     spec: { version: "v1.0.0", runtimes: [{ name: "swerex" }], template: { spec: { containers: [container] } } },
   });
-  await post("/v1/pools", { metadata: { name }, spec: { replicas: 1, templateName: name } });
+  await post("/v1/pools", { metadata: { name }, spec: { replicas: 3, templateName: name } });
 }, 60_000);
 afterAll(async () => {
   await ask("DELETE", `/v1/pools/${name}`);
@@ -36,15 +36,42 @@ async function post(path: string, body: object): Promise<unknown> {
   return JSON.parse(text);
 }
 
-test("every call of the client does what it does with the original server", async () => {
+interface Made {
+  readonly id: string;
+  readonly token: string;
+  /** At the gateway, without a port. */
+  readonly place: string;
+}
+
+async function made(): Promise<Made> {
   const { sandbox, accessToken } = (await post("/v1/sandboxes", { poolName: name })) as {
     sandbox: { sandboxId: string };
     accessToken: string;
   };
-  const host = `${server.gatewayUrl}/sandboxes/${sandbox.sandboxId}/8000`;
-  const { stdout } = await run(swerexProgram(), [join(import.meta.dirname, "python/swerex_cases.py"), host, accessToken], {
-    timeout: 120_000,
+  return { id: sandbox.sandboxId, token: accessToken, place: `${server.gatewayUrl}/sandboxes/${sandbox.sandboxId}` };
+}
+
+/** The last line of what a program of python/ prints, and those that say what was different. */
+async function told(program: string, ...args: readonly string[]): Promise<readonly string[]> {
+  const { stdout } = await run(swerexProgram(), [join(import.meta.dirname, "python", program), ...args], {
+    timeout: 160_000,
+    maxBuffer: 64 * 1024 * 1024,
   });
-  expect(stdout.trim().split("\n").at(-1)).toMatch(/^\d+ calls as expected$/);
-  await api.sandboxes.end(sandbox.sandboxId);
+  const lines = stdout.trim().split("\n");
+  return [...lines.filter((line) => line.startsWith("DIFFERENT")), lines.at(-1) ?? ""];
+}
+
+test("every call of the client does what it does with the original server", async () => {
+  const { id, token, place } = await made();
+  expect(await told("swerex_cases.py", `${place}/8000`, token)).toEqual([expect.stringMatching(/^\d+ calls as expected$/)]);
+  await api.sandboxes.end(id);
+}, 180_000);
+
+test("the original server in a second sandbox gives the same answers to the same calls", async () => {
+  const archive = await swerexArchive();
+  if (archive === undefined) throw new Error("this machine has no /usr/bin/python3, so its sandboxes cannot run the original");
+  const [ours, other] = [await made(), await made()];
+  const lines = await told("swerex_beside.py", ours.place, ours.token, other.place, other.token, archive);
+  expect(lines).toEqual(["73 of 73 calls with the same answer"]);
+  for (const { id } of [ours, other]) await api.sandboxes.end(id);
 }, 180_000);

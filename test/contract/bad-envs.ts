@@ -170,6 +170,10 @@ export const badEnvs = [
     "spec.overrides.podCreationImagePolicy",
     "FieldValueNotSupported",
   ]),
+  bad.spec("env with a deep pause that may be needed", { ...smallest.env, overrides: { deepPause: { whenNeeded: "maybe" } } }, [
+    "spec.overrides.deepPause.whenNeeded",
+    "FieldValueTypeInvalid",
+  ]),
   bad.spec("env with an idle timeout in weeks", { ...smallest.env, overrides: { defaultIdleTimeout: "1w" } }, [
     "spec.overrides.defaultIdleTimeout",
     "FieldValueInvalid",

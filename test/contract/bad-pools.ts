@@ -42,6 +42,10 @@ export const badPools = [
     "spec.defaultIdleTimeout",
     "FieldValueInvalid",
   ]),
+  bad.spec("pool with a deep pause after a day in words", { ...smallest.pool, deepPause: { after: "a day" } }, [
+    "spec.deepPause.after",
+    "FieldValueInvalid",
+  ]),
   bad.spec("pool with an idle timeout without a unit", { ...smallest.pool, defaultIdleTimeout: "300" }, [
     "spec.defaultIdleTimeout",
     "FieldValueInvalid",

@@ -138,7 +138,7 @@ export function startControllers(reach: Reach): undefined {
     const envs = startEnvController({ ...deps, events });
     const scaling = startScalingController({ ...deps, refusals, events });
     const { checkpoints: images } = reach;
-    const checkpoints = images === undefined ? undefined : startCheckpointController({ ...deps, checkpoints: images });
+    const checkpoints = images === undefined ? undefined : startCheckpointController({ ...deps, history, checkpoints: images });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     await Promise.all([pods.stop(), timeouts.stop(), recycling.stop(), pools.stop(), envs.stop(), scaling.stop(), checkpoints?.stop()]);
   };

@@ -59,13 +59,14 @@ export class CheckpointScene implements AsyncDisposable {
   }
 
   #start(): Controller {
-    const { client, cache, clock, log } = this.services;
+    const { client, cache, history, clock, log } = this.services;
     const never = (): never => {
       throw new Error("not asked here");
     };
     return startCheckpointController({
       client,
       cache,
+      history,
       clock,
       log,
       random: () => 0.5,

@@ -10,7 +10,7 @@ export interface CheckpointWorld extends AsyncDisposable {
 export interface CheckpointEngine<W extends CheckpointWorld> {
   /** With a pool `base` of four places. */
   readonly open: () => Promise<W>;
-  /** Whether sockets and holes of files come back. A layer has no form for the first, and node runtimes fill the second. */
+  /** Whether sockets, holes of files and nanoseconds come back. A layer has no form for the first, node runtimes fill the second, and our archives round the third. */
   readonly keepsAll: boolean;
   /** Images of checkpoints that are there. */
   readonly images: (world: W) => Promise<number>;
@@ -52,7 +52,7 @@ import hashlib, json, os, stat
 def describe(path):
     s = os.lstat(path)
     kind = stat.S_IFMT(s.st_mode)
-    facts = [path, oct(s.st_mode), s.st_uid, s.st_gid, s.st_mtime_ns]
+    facts = [path, oct(s.st_mode), s.st_uid, s.st_gid, s.st_mtime_ns if KEEPS_ALL else round(s.st_mtime_ns / 1e7)]
     if not stat.S_ISDIR(kind): facts.append(s.st_nlink)
     if stat.S_ISLNK(kind): facts.append(os.readlink(path))
     if stat.S_ISREG(kind):

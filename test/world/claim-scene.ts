@@ -5,7 +5,7 @@ import { embeddedAbilities } from "#engines/embedded/abilities.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { Registry } from "prom-client";
 import type { ImageCommand } from "#images/image-config.ts";
-import { pressureOf, startControlPlane } from "#cmd/parts/control-plane.ts";
+import { type ControlPlaneOptions, pressureOf, startControlPlane } from "#cmd/parts/control-plane.ts";
 import type { ObjectClient } from "#kube/object-client.ts";
 import { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { MonotonicClock } from "#lib/clock.ts";
@@ -173,7 +173,11 @@ export class ClaimScene implements AsyncDisposable {
   }
 
   /** The controllers of a process, over the same cache, until the scene ends; `client` is theirs if it is not the scene's. */
-  startControllers({ cache, claims, logged }: ClaimProcess, client: ObjectClient = this.client): void {
+  startControllers(
+    { cache, claims, logged }: ClaimProcess,
+    client: ObjectClient = this.client,
+    more: Partial<ControlPlaneOptions> = {},
+  ): AsyncDisposable {
     const { clock, history, daemons } = this;
     const metrics = prometheusMetrics(new Registry());
     const digests = { resolve: (image: string) => this.#digest(image) };
@@ -189,8 +193,9 @@ export class ClaimScene implements AsyncDisposable {
       pressure: pressureOf(claims),
       daemon: daemons,
       abilities,
+      ...more,
     };
-    this.#parts.use(startControlPlane(options));
+    return this.#parts.use(startControlPlane(options));
   }
 
   /** As the server has it, with its claim. */

@@ -88,8 +88,8 @@ export class E2bScene {
       this.asked.push([id, change]);
       return this.detail;
     },
-    pause: async () => {
-      this.asked.push("pause");
+    pause: async (...[, , , { memory = true } = {}]: Parameters<SandboxService["pause"]>) => {
+      this.asked.push(memory ? "pause" : "pause without memory");
       return this.detail;
     },
     resume: async () => {

@@ -79,7 +79,7 @@ export class PodScene implements AsyncDisposable {
     const events = { record: (_: unknown, { message }: { message: string }) => this.told.push(message), forget: () => {} };
     const digests = { resolve: async (name: string) => ({ digest: digestOf(/\/([a-z]+):/.exec(name)?.[1] ?? name) }) };
     const common = { client, cache: this.cache, clock, log, digests, publicKey, maxUses: 10, observer, events };
-    const recorder = new EndRecorder({ clock, log, metrics: this.metrics, history: { put: (record) => this.#put(record) } });
+    const recorder = new EndRecorder({ ...common, metrics: this.metrics, history: { put: (record) => this.#put(record) } });
     const daemon = this.#daemon();
     this.deps = { ...common, recorder, daemon, recycleTimeoutMs: defaultRecycleTimeoutMs };
     const arming = new ArmingWatch({ daemon, clock, random: () => 0.5 });

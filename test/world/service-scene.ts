@@ -61,7 +61,7 @@ export class ServiceScene implements AsyncDisposable {
     this.client = client;
     this.history = history;
     this.cache = new SandboxCache({ client, clock, log: this.log }, { limitsNamespace: namespace, claims: claimBook() });
-    this.live = new LiveSandboxes(this.cache.pods);
+    this.live = new LiveSandboxes(this.cache.shown);
     this.activity = new ExecActivity(clock);
   }
 

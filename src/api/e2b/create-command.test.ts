@@ -34,6 +34,11 @@ test("timeout, metadata, variables and what happens at the end are passed on", (
   );
 });
 
+test("a timeout pauses without memory where the client says so", () => {
+  expect(command({ autoPause: true, autoPauseMemory: false }).onTimeout).toBe("deep-pause");
+  expect(command({ autoPause: true, autoPauseMemory: true }).onTimeout).toBe("pause");
+});
+
 describe("what a create is made from", () => {
   test("is an Env or pool, with the version that is behind a colon", () => {
     expect(command({ templateID: "team/base" }).from).toBe("team/base");
@@ -136,7 +141,7 @@ describe("is refused", () => {
       "requires a secured sandbox",
     ],
     ["a host that would end its header", { network: { maskRequestHost: "a\r\nX-Evil: 1" } }, {}, "network.maskRequestHost must be a host"],
-    ["autoPauseMemory without autoPause", { autoPauseMemory: false }, {}, "a pause without memory"],
+    ["autoPauseMemory without autoPause", { autoPauseMemory: false }, {}, "autoPauseMemory: requires autoPause"],
     ["mcp", { mcp: {} }, {}, "AgentBox does not have this yet: mcp"],
     ["iam", { iam: {} }, {}, "iam tokens"],
     ["rules", { network: { rules: { "a.test": [] } } }, {}, "network.rules"],

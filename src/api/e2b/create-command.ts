@@ -1,5 +1,6 @@
 /** Translates a create of E2B's SDKs into a command. Pure. */
 import { type Static, Type } from "typebox";
+import type { TimeoutAction } from "#model/keys.ts";
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { createWishKeys } from "#model/keys.ts";
 import { checkMaskHost } from "#services/creating/check-create.ts";
@@ -71,7 +72,6 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCr
   if (privateTraffic && !secure)
     throw invalid("network.allowPublicTraffic", "private traffic requires a secured sandbox: remove secure: false");
   checkMaskHost("network.maskRequestHost", network.maskRequestHost);
-  if (body.autoPauseMemory === false && body.autoPause !== true) throw invalid("autoPauseMemory", "requires autoPause");
   const { wishes, isNotWaited, metadata } = metadataWishes(body.metadata);
   const command: CreateSandbox = {
     ...sourceOf(body, wishes.image),
@@ -80,7 +80,7 @@ export function createCommand(body: CreateBody, defaults: CreateDefaults): E2bCr
     secure,
     waitMs,
     lifetimeMs: timeoutOf(body.timeout ?? defaults.timeoutSeconds, defaults.maxTimeoutSeconds) * 1000,
-    onTimeout: body.autoPause === true ? "pause" : "kill",
+    onTimeout: timeoutActionOf(body),
     envVars: { E2B_TEMPLATE_ID: body.templateID, ...body.envVars },
     ...(privateTraffic ? { privateTraffic } : {}),
     ...(body.autoResume?.enabled === true ? { autoResume: true } : {}),
@@ -116,11 +116,16 @@ export function timeoutOf(seconds: number, max: number): number {
   throw invalid("timeout", `Timeout cannot be greater than ${max} seconds (the limit of this server)`);
 }
 
-function refuseMissing({ mcp, iam, network = {}, autoPauseMemory }: CreateBody): void {
+function timeoutActionOf({ autoPause, autoPauseMemory }: CreateBody): TimeoutAction {
+  if (autoPauseMemory === false && autoPause !== true) throw invalid("autoPauseMemory", "requires autoPause");
+  if (autoPause !== true) return "kill";
+  return autoPauseMemory === false ? "deep-pause" : "pause";
+}
+
+function refuseMissing({ mcp, iam, network = {} }: CreateBody): void {
   if (mcp !== undefined) throw notYet("mcp");
   if (iam !== undefined) throw notYet("iam tokens");
   refuseMissingNetwork(network);
-  if (autoPauseMemory === false) throw notYet("autoPauseMemory: false (a pause without memory)");
 }
 
 function invalid(field: string, why: string): ServiceError {

@@ -97,11 +97,19 @@ describe("a list", () => {
   );
 });
 
-test("a pause without memory is missing, and is not taken for one with it", async () => {
+test("a pause without memory is not taken for one with it", async () => {
   const scene = new E2bScene();
-  expect(await scene.ask("POST /sandboxes/abc/pause", { memory: false })).toMatchObject({ status: 501, json: { code: 501 } });
+  expect((await scene.ask("POST /sandboxes/abc/pause", { memory: false })).status).toBe(204);
   expect((await scene.ask("POST /sandboxes/abc/pause", { memory: true })).status).toBe(204);
-  expect(scene.asked).toEqual(["pause"]);
+  expect(await scene.ask("POST /sandboxes/abc/pause", { memory: "no" })).toMatchObject({ status: 400 });
+  expect(scene.asked).toEqual(["pause without memory", "pause"]);
+});
+
+test("connecting without memory starts a sandbox anew whose memory is there", async () => {
+  const scene = new E2bScene();
+  scene.detail = { ...running, status: "Paused" };
+  expect((await scene.ask("POST /v2/sandboxes/abc/connect", { timeout: 60, memory: false })).status).toBe(201);
+  expect(scene.asked.slice(0, 2)).toEqual(["pause without memory", "resume"]);
 });
 
 describe("connecting", () => {

@@ -72,7 +72,10 @@ export function detailBody(view: SandboxView, options: BodyOptions) {
     ...(envdAccessToken === undefined ? {} : { envdAccessToken }),
     ...(domain === undefined ? {} : { domain }),
     ...shownNetwork(view),
-    lifecycle: { autoResume: view.autoResume === true, onTimeout: view.onTimeout ?? "kill" },
+    lifecycle: {
+      autoResume: view.autoResume === true,
+      onTimeout: view.onTimeout === undefined || view.onTimeout === "kill" ? "kill" : "pause",
+    },
   };
 }
 

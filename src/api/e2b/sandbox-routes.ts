@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { callerOf } from "../http/caller-of.ts";
 import { requestSignal } from "../http/request-signal.ts";
+import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Caller } from "#services/caller.ts";
 import type { CreateSandbox, SandboxView } from "#services/sandbox-service.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -10,12 +11,12 @@ import { type CreateBody, createBody, createCommand, timeoutOf } from "./create-
 import type { E2bServices } from "./e2b-face.ts";
 import { egressOf, type NetworkBody, networkBody, refuseMissingNetwork } from "./network-body.ts";
 import { JustDone } from "./just-done.ts";
-import { notYet } from "./not-yet.ts";
 import { alive, type BodyOptions, createdBody, detailBody } from "./sandbox-body.ts";
 
 export const idParams = Type.Object({ sandboxID: Type.String() });
 const timeoutBody = Type.Object({ timeout: Type.Integer({ minimum: 0 }) });
 const connectBody = Type.Object({ timeout: Type.Optional(Type.Integer({ minimum: 1 })), memory: Type.Optional(Type.Boolean()) });
+const pauseBody = Type.Union([Type.Object({ memory: Type.Optional(Type.Boolean()) }), Type.Null()]);
 const refreshBody = Type.Union([Type.Object({ duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }), Type.Null()]);
 
 /** Defaults of the two generations of the API. */
@@ -39,14 +40,14 @@ export function sandboxRoutes(app: FastifyInstance, services: E2bServices): void
       return reply.code(201).send(createdBody(created.sandbox, optionsOf(services, created.sandbox)));
     });
     app.post(`${base}/sandboxes/:sandboxID/connect`, { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
-      const { timeout } = request.body as Static<typeof connectBody>;
-      const { view, isResumed } = await connected(services, { request, reply }, timeout ?? defaults.timeoutSeconds);
+      const { timeout = defaults.timeoutSeconds, memory } = request.body as Static<typeof connectBody>;
+      const { view, isResumed } = await connected(services, { request, reply }, { timeout, memory });
       return reply.code(isResumed ? 201 : 200).send(createdBody(view, optionsOf(services, view)));
     });
   }
   app.post("/sandboxes/:sandboxID/resume", { schema: { params: idParams, body: connectBody } }, async (request, reply) => {
-    const { timeout } = request.body as Static<typeof connectBody>;
-    const { view, isResumed } = await connected(services, { request, reply }, timeout ?? 15);
+    const { timeout = 15, memory } = request.body as Static<typeof connectBody>;
+    const { view, isResumed } = await connected(services, { request, reply }, { timeout, memory });
     if (isResumed) done.note("resume", view.sandboxId);
     else if (!done.isSince("resume", view.sandboxId, reply)) {
       throw new ServiceError("conflict", `sandbox ${view.sandboxId} is already running`);
@@ -88,13 +89,13 @@ function timeRoutes(app: FastifyInstance, services: E2bServices, done: JustDone)
     await services.sandboxes.setTimeouts(callerOf(request), sandboxId, { lifetimeMs: Math.max(1, duration * 1000), onlyLater: true });
     return reply.code(204).send();
   });
-  app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams } }, async (request, reply) => {
-    if ((request.body as { readonly memory?: unknown } | null | undefined)?.memory === false) throw notYet("a pause without memory");
+  app.post("/sandboxes/:sandboxID/pause", { schema: { params: idParams, body: pauseBody } }, async (request, reply) => {
+    const { memory } = (request.body as Static<typeof pauseBody>) ?? {};
     const { sandboxId, status } = await aliveOne(services, request);
     if (status === "Paused" && !done.isSince("pause", sandboxId, reply)) {
       throw new ServiceError("conflict", `sandbox ${sandboxId} is already paused`);
     }
-    await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply));
+    await services.sandboxes.pause(callerOf(request), sandboxId, requestSignal(reply), withoutUndefined({ memory }));
     done.note("pause", sandboxId);
     return reply.code(204).send();
   });
@@ -119,13 +120,20 @@ interface Connected {
   readonly isResumed: boolean;
 }
 
+interface ConnectWish {
+  readonly timeout: number;
+  /** False: a paused sandbox starts anew with its files, also when its memory is there. */
+  readonly memory: boolean | undefined;
+}
+
 /** Resumes a paused sandbox and gives it the requested time. The end of a running sandbox is only moved later. */
-async function connected(services: E2bServices, { request, reply }: Exchange, timeout: number): Promise<Connected> {
+async function connected(services: E2bServices, { request, reply }: Exchange, { timeout, memory }: ConnectWish): Promise<Connected> {
   const { sandboxes, maxTimeoutSeconds } = services;
   const caller = callerOf(request);
   const lifetimeMs = timeoutOf(timeout, maxTimeoutSeconds) * 1000;
   const found = await aliveOne(services, request);
   const isResumed = found.status === "Paused";
+  if (isResumed && memory === false) await sandboxes.pause(caller, found.sandboxId, requestSignal(reply), { memory });
   if (isResumed) await sandboxes.resume(caller, found.sandboxId, requestSignal(reply));
   // A connect must not give an end to a sandbox that has none.
   const onlyLater = !isResumed || found.endTime === undefined;

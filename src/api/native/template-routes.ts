@@ -71,7 +71,7 @@ function writeTemplates(templates: TemplateService): readonly Route[] {
       name: "createTemplate",
       summary: "Create a template (admins)",
       body: templateSchema,
-      answers: [{ status: 201, description: "It is there.", schema: templateSchema }],
+      answers: [{ status: 201, description: "The template exists.", schema: templateSchema }],
       errors: ["conflict", "too_large", "limit_reached"],
       handle: async ({ caller, body, request, reply }) => {
         const template = await templates.create(caller(), body);

@@ -3,7 +3,8 @@ import { eachSandbox } from "../sandbox/each-sandbox.ts";
 
 export const resume: Command = {
   usage: ["resume ID …"],
-  about: "Resumes all processes of paused sandboxes where they stopped.",
+  about:
+    "Resumes all processes of paused sandboxes where they stopped. Deeply paused ones get a pod again, and start there with their files.",
   examples: [{ does: "Resume one sandbox", line: "agentbox resume ID" }],
   flags: {},
   run: (context, args) =>

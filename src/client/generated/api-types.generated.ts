@@ -162,7 +162,7 @@ export interface Checkpoint {
   /** Name from the request. */
   readonly alias?: string;
   /** What it was taken for. */
-  readonly purpose: "snapshot" | "build" | "fork";
+  readonly purpose: "snapshot" | "build" | "fork" | "pause";
   /** Sandbox that it was taken from. */
   readonly sandboxId: string;
   /** How far it is. */
@@ -257,12 +257,12 @@ export interface CreateSandbox {
   /** Maximum lifetime. Such as 90s, 30m or 1h30m. */
   readonly lifetime?: string;
   /** Action at the idle timeout or end time; kill when left out. */
-  readonly onTimeout?: "kill" | "pause";
+  readonly onTimeout?: "kill" | "pause" | "deep-pause";
   /** Traffic resumes the sandbox when it is paused. */
   readonly autoResume?: boolean;
   /** The ports require a traffic token, which the answer contains. */
   readonly privateTraffic?: boolean;
-  /** Volumes to mount. What is wrong with any of them is told together. */
+  /** Volumes to mount. An error names every wrong one. */
   readonly volumeMounts?: readonly {
     /** Name or id of a volume. */
     readonly name: string;
@@ -819,6 +819,12 @@ export interface OpenTerminal {
   readonly cols?: number;
 }
 
+/** How to pause the sandbox. */
+export interface PauseSandbox {
+  /** False: the sandbox becomes a checkpoint and gives back its pod. It keeps its id and its files; its processes end. True when left out. */
+  readonly memory?: boolean;
+}
+
 /** What the autoscaler remembers. Absent while it is off for this pool. */
 export interface PoolAutoScalingStatus {
   /** Latest growth of spec.replicas. Starts the cooldown. */
@@ -1109,7 +1115,7 @@ export interface Sandbox {
   /** Latest time at which the sandbox ends; absent if there is none. RFC 3339, such as 2026-01-31T12:00:00Z. */
   readonly endTime?: string;
   /** Action at the idle timeout or end time; kill when left out. */
-  readonly onTimeout?: "kill" | "pause";
+  readonly onTimeout?: "kill" | "pause" | "deep-pause";
   /** Traffic resumes the sandbox when it is paused. */
   readonly autoResume?: boolean;
   /** The ports require the traffic token. */
@@ -1207,6 +1213,13 @@ export interface SandboxEnvSpec {
         readonly defaultStartupTimeout?: string;
         /** How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out. */
         readonly defaultIdleTimeout?: string;
+        /** When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out. */
+        readonly deepPause?: {
+          /** How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out. */
+          readonly after?: string;
+          /** Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out. */
+          readonly whenNeeded?: boolean;
+        };
         /** Image that new pods start with: the template's own (PoolDefaultImage) or idleImage (IdleImage). */
         readonly podCreationImagePolicy?: "PoolDefaultImage" | "IdleImage";
         /** Pod template. Its images are the ones that sandboxes run unless a request names others. */
@@ -1405,6 +1418,13 @@ export interface SandboxEnvSpec {
     readonly defaultStartupTimeout?: string;
     /** How long a sandbox may go without traffic when its request does not say. */
     readonly defaultIdleTimeout?: string;
+    /** When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out. */
+    readonly deepPause?: {
+      /** How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out. */
+      readonly after?: string;
+      /** Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out. */
+      readonly whenNeeded?: boolean;
+    };
   };
 }
 
@@ -1525,6 +1545,13 @@ export interface SandboxPoolSpec {
   readonly defaultStartupTimeout?: string;
   /** How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out. */
   readonly defaultIdleTimeout?: string;
+  /** When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out. */
+  readonly deepPause?: {
+    /** How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out. */
+    readonly after?: string;
+    /** Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out. */
+    readonly whenNeeded?: boolean;
+  };
   /** Image that new pods start with: the template's own (PoolDefaultImage) or idleImage (IdleImage). */
   readonly podCreationImagePolicy?: "PoolDefaultImage" | "IdleImage";
   /** Pod template. Its images are the ones that sandboxes run unless a request names others. */

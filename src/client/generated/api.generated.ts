@@ -32,6 +32,7 @@ import type {
   LimitSet,
   MoveFile,
   OpenTerminal,
+  PauseSandbox,
   PutEnvGroup,
   ReplaceEnv,
   RequestBuild,
@@ -224,19 +225,21 @@ export class Api {
   }
 
   /** Pause a sandbox
-   * Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen. */
+   * Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen; without memory, when the checkpoint is there. */
   async pauseSandbox({
     sandboxId,
+    body,
     signal,
   }: Call & {
     /** The id of a sandbox. */
     readonly sandboxId: string;
+    readonly body?: PauseSandbox;
   }): Promise<{ readonly sandbox: Sandbox }> {
-    return await this.#http.json({ method: "POST", path: `/v1/sandboxes/${encodeURIComponent(sandboxId)}/pause`, signal });
+    return await this.#http.json({ method: "POST", path: `/v1/sandboxes/${encodeURIComponent(sandboxId)}/pause`, body, signal });
   }
 
   /** Resume a paused sandbox
-   * The sandbox continues with the lifetime it had left, at least five minutes. */
+   * The sandbox continues with the lifetime it had left, at least five minutes. One that was paused without memory gets a pod again, and begins anew there with its files. */
   async resumeSandbox({
     sandboxId,
     signal,
@@ -426,7 +429,7 @@ export class Api {
     readonly cursor?: string /** Only checkpoints of this sandbox. */;
     readonly sandboxId?: string /** Only checkpoints of this name; without a tag: with any. */;
     readonly alias?: string /** What it was taken for. Lists show snapshots when left out. */;
-    readonly purpose?: "snapshot" | "build" | "fork";
+    readonly purpose?: "snapshot" | "build" | "fork" | "pause";
   } = {}): Promise<{
     /** In the order of their names. */
     readonly checkpoints: readonly Checkpoint[];

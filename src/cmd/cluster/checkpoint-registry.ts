@@ -16,6 +16,7 @@ import { teamLimit } from "#model/limits.ts";
 import { PullSecrets } from "#pools/pull-secrets.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { HomeFolder } from "#cmd/parts/home-folder.ts";
+import { wishedPods } from "./wished-pods.ts";
 
 export interface RegistriesOptions {
   readonly home: HomeFolder;
@@ -44,7 +45,7 @@ export interface ClusterCheckpointOptions {
   readonly client: ObjectClient;
   readonly registries: RegistryClient;
   readonly repository: CheckpointRepository;
-  readonly cache: Pick<SandboxCache, "checkpoints" | "limitTable">;
+  readonly cache: Pick<SandboxCache, "checkpoints" | "limitTable" | "readPod" | "pods">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -54,7 +55,7 @@ const mib = 2 ** 20;
 export function openClusterCheckpoints({ client, registries, repository, cache, clock, log }: ClusterCheckpointOptions): CheckpointImages {
   const secrets = new PullSecrets({ client, clock, log });
   return clusterCheckpoints({
-    client,
+    pods: wishedPods({ client, cache }),
     clock,
     log,
     registry: { client: registries, clock, random: Math.random },

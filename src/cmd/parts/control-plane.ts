@@ -20,6 +20,8 @@ import { startScalingController } from "#controllers/scaling/reconcile-scaling.t
 import { startTemplateController } from "#controllers/template/reconcile-template.ts";
 import { startVolumeController } from "#controllers/volume/reconcile-volume.ts";
 import { startCheckpointController } from "#controllers/checkpoint/reconcile-checkpoint.ts";
+import { startDeepPauseController } from "#controllers/deep-pause/reconcile-deep-pause.ts";
+import { startPauseCheckpointController } from "#controllers/deep-pause/reconcile-pause-checkpoint.ts";
 import type { CheckpointImages } from "#engine-port/checkpoint-images.ts";
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import type { Volumes } from "#engine-port/volumes.ts";
@@ -56,7 +58,7 @@ export interface ControlPlaneOptions extends DaemonSettings {
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes" | "checkpoint">;
+  readonly abilities: Pick<EngineAbilities, "userNamespaces" | "volumes" | "checkpoint" | "deepPause">;
   /** Objects of volumes, run and stopped by the caller; nothing acts on them when left out. */
   readonly volumes?: VolumeCache | undefined;
   /** Where the engine has volumes. */
@@ -123,6 +125,8 @@ function startControllers(options: ControlPlaneOptions): readonly Controller[] {
     startRecycleController(common),
     ...(volumes === undefined ? [] : [startVolumeController({ ...common, volumes, engine })]),
     startCheckpointController(common),
+    startDeepPauseController(common),
+    startPauseCheckpointController(common),
     startTimeoutController({ ...common, arming: new ArmingWatch({ daemon, clock, random }), lastActive, limits: defaultTimeoutLimits }),
   ];
 }

@@ -52,6 +52,7 @@ import type { OidcSignIn } from "#services/sign-in/oidc-sign-in.ts";
 import { CreateLog } from "#services/usage/create-log.ts";
 import { SizeLog } from "#services/pools/size-log.ts";
 import { LiveSandboxes } from "#services/reading/live-sandboxes.ts";
+import { DeepResumes } from "#services/changing/resume-deep-paused.ts";
 import { openSandboxClaims } from "#services/creating/open-sandbox-claims.ts";
 import { poolSize, type PoolSize } from "#services/pools/pool-size.ts";
 import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
@@ -116,7 +117,7 @@ export interface SandboxServicesOptions extends DaemonSettings {
   readonly tellsEvents?: boolean;
   /** Where idempotency keys are kept; `default` when left out. */
   readonly keysNamespace?: string;
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "memoryCheckpoint">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "checkpoint" | "deepPause" | "memoryCheckpoint">;
   /** Where the engine has volumes: their objects, run and stopped by the caller, and their data. */
   readonly volumes?: VolumeCache | undefined;
   readonly volumeData?: Volumes | undefined;
@@ -191,11 +192,12 @@ function openParts(options: SandboxServicesOptions) {
   const creates = new CreateLog(clock);
   const book = options.builds && bookOver(options);
   const claims = loggedClaims(options, book, creates);
-  const live = new LiveSandboxes(cache.pods);
+  const live = new LiveSandboxes(cache.shown);
   guard.countSandboxes(countSandboxes(live), countTaken(live));
   const tokens = sandboxTokens(privateKey);
   const variables = daemonVariables({ http: options.http, tokens });
-  const sandboxes = openSandboxService({ ...options, live, claims, variables });
+  const deepResumes = new DeepResumes({ ...options, claims });
+  const sandboxes = openSandboxService({ ...options, live, claims, variables, deepResumes });
   const checkpoints = openCheckpointService({ ...options, claims, variables });
   const ofVolumes = volumeParts(options);
   const volumes = volumeService({ ...options, ...ofVolumes, namespace: options.poolNamespace ?? "default" });

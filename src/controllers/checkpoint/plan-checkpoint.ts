@@ -4,6 +4,7 @@ import { withoutUndefined } from "#lib/without-undefined.ts";
 import type { Checkpoint, CheckpointFailure, CheckpointStatus } from "#model/checkpoint.ts";
 import { checkpointIdOf, checkpointIn } from "#model/checkpoint-image.ts";
 import { poolOf, sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isPauseCheckpoint } from "#model/deep-pause.ts";
 import { parseDuration } from "#model/duration.ts";
 import { finalizers, labelKeys } from "#model/keys.ts";
 import type { ApiObject } from "#model/meta.ts";
@@ -83,6 +84,8 @@ function begun(pod: Pod): CheckpointStatus {
 
 function afterwards(checkpoint: Checkpoint, { pod, now }: CheckpointFacts): CheckpointPlan {
   const { spec, status = {} } = checkpoint;
+  // What becomes of these is decided with their sandbox: controllers/deep-pause.
+  if (isPauseCheckpoint(checkpoint)) return { kind: "nothing" };
   const isOver = status.phase === "Succeeded" && spec.keepRunning === false;
   if (isOver && pod !== undefined && sandboxIdOf(pod) === spec.sandboxID && isOfOwner(checkpoint, pod)) return { kind: "end-sandbox", pod };
   const { ttlAfterFinished } = spec;

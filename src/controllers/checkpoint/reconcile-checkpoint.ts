@@ -17,6 +17,7 @@ import { changesOf } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import { isLostRace } from "#kube/lost-race.ts";
 import { endSandbox, type EndDeps } from "#life/end/write-end.ts";
+import { checkpointLost, recordOfDeepPaused } from "#life/record/deep-pauses.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Place } from "#lib/lanes.ts";
 import { type Checkpoint, Checkpoints, type CheckpointStatus } from "#model/checkpoint.ts";
@@ -26,6 +27,7 @@ import { finalizers, labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { formatTime } from "#sandbox/annotation-values.ts";
+import type { HistoryStore } from "#store/history-store.ts";
 import { isCheckpointNamed } from "./named-images.ts";
 import { type CheckpointPlan, orderFor, planCheckpoint } from "./plan-checkpoint.ts";
 import { startImageSweep } from "./sweep-images.ts";
@@ -34,6 +36,7 @@ export interface CheckpointControllerDeps extends ControllerDeps, EndDeps {
   readonly clock: Clock;
   readonly cache: SandboxCache;
   readonly abilities: Pick<EngineAbilities, "checkpoint">;
+  readonly history: Pick<HistoryStore, "put">;
   /** Left out where the ability is missing. */
   readonly checkpoints?: CheckpointImages | undefined;
 }
@@ -120,12 +123,21 @@ async function carryOut(
       await remove(deps, checkpoint);
       return undefined;
     case "remove":
+      await recordLost(deps, checkpoint);
       await deps.checkpoints?.remove(checkpointIdOf(checkpoint));
       await patch(deps, checkpoint, {
         metadata: { finalizers: (checkpoint.metadata.finalizers ?? []).filter((one) => one !== finalizers.checkpointImage) },
       });
       return undefined;
   }
+}
+
+/** A person has deleted the checkpoint that a paused sandbox was. */
+async function recordLost({ history, clock, cache }: CheckpointControllerDeps, checkpoint: Checkpoint): Promise<void> {
+  if (checkpoint.status?.holdsSandbox !== true || cache.podsOfSandbox(checkpoint.spec.sandboxID).some(isClaimed)) return;
+  const record = recordOfDeepPaused(checkpoint, checkpointLost, formatTime(clock.now()));
+  // The first end that is stored stays: one that its owner has ended has its record.
+  if (record !== undefined) await history.put(record);
 }
 
 async function take(

@@ -86,7 +86,7 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
         {[cpu && `${cpu} CPU`, memory && `${memory} memory`, disk && `${disk} disk`].filter(Boolean).join(", ") || "not limited"}
       </Fact>
       <Fact name="Ends without traffic">{sandbox.idleTimeout === undefined ? "no" : `after ${sandbox.idleTimeout}`}</Fact>
-      <Fact name="At its time">{sandbox.onTimeout === "pause" ? "it pauses" : "it ends"}</Fact>
+      <Fact name="At its time">{sandbox.onTimeout === undefined || sandbox.onTimeout === "kill" ? "it ends" : "it pauses"}</Fact>
       <Fact name="Internet">{egressText(sandbox)}</Fact>
       <Fact name="Ports">{sandbox.privateTraffic === true ? "need its traffic token" : "open to any client that knows the address"}</Fact>
       <Fact name="Pod">

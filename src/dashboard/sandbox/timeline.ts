@@ -22,7 +22,7 @@ export function timelineOf(sandbox: Sandbox): readonly Step[] {
   steps.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   if (terminatedAt === undefined && endTime !== undefined) {
     steps.push({
-      name: sandbox.onTimeout === "pause" ? "Pauses" : "Ends",
+      name: sandbox.onTimeout === undefined || sandbox.onTimeout === "kill" ? "Ends" : "Pauses",
       about: status === "Paused" ? "not while it is paused" : "unless its time is extended",
       time: endTime,
       tone: "later",

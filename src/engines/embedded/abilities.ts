@@ -13,6 +13,7 @@ const memory = unable("this version keeps the files of a sandbox and not its mem
 export const embeddedAbilities: EngineAbilities = {
   pause: () => able,
   checkpoint: () => able,
+  deepPause: () => able,
   memoryCheckpoint: () => memory,
   egress: () => able,
   volumes: () => (canKeepVolumes() ? able : noVolumes),

@@ -19,6 +19,7 @@ export function kubernetesAbilities(facts: ClusterFacts): EngineAbilities {
   return {
     pause: (nodeName) => (facts.freezes(nodeName) ? able : cannotPause(facts, nodeName)),
     checkpoint: (nodeName) => checkpointAbility(facts, nodeName),
+    deepPause: () => noDeepPause,
     memoryCheckpoint: () => noMemory,
     egress: () => noEgress,
     volumes: () => noVolumes,
@@ -49,6 +50,9 @@ const noRegistry = unable(
   "this installation has no registry for the images of checkpoints: an operator gives it one with checkpoints.repository of the Helm chart (agentbox serve --checkpoint-repository); until then copy files out of the sandbox",
 );
 const noMemory = unable("the memory of a sandbox cannot be kept on a cluster: take a checkpoint of its files, or pause it");
+const noDeepPause = unable(
+  "a sandbox cannot give back its pod while it is paused on a cluster: pause it with its memory, or take a checkpoint and end it",
+);
 const noEgress = unable(
   "this cluster cannot enforce egress rules of single sandboxes: close networks for all of them with NetworkPolicies",
 );

@@ -1,5 +1,5 @@
 /** What a wait can end with instead of its object. One class, closed codes; matched by fields, so that a caller can ask for exactly the case it means. */
-export type WaitAction = "pause" | "resume" | "ready" | "checkpoint";
+export type WaitAction = "pause" | "pause without memory" | "resume" | "ready" | "checkpoint";
 
 export type WaitErrorDetail =
   /** Another action holds the object. Nothing was taken. */

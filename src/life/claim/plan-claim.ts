@@ -43,6 +43,10 @@ export interface Claim {
   readonly maskHost?: string;
   /** Post-start hooks that are to be run before it is ready; left out: none. They may hold secrets, so only their sealed form is written. */
   readonly hooks?: Pick<HooksMark, "pending" | "sealed">;
+  /** Annotations of AgentBox's own that a resumed sandbox brings with it. They go before what the claim says. */
+  readonly restored?: Readonly<Record<string, string>>;
+  /** Sealed: what the sandbox starts with. */
+  readonly startOrder?: string;
   /** Checked before, by `checkUserMetadata`. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -138,6 +142,8 @@ function annotationsOf(claim: Claim, now: number): Readonly<Record<string, strin
     ...(volumeMounts.length === 0 ? {} : { [annotationKeys.volumeMounts]: volumeMountsText(volumeMounts) }),
     ...(claim.hooks === undefined ? {} : { [annotationKeys.postStartHooks]: formatHooksMark(claim.hooks) }),
     ...(isEmpty(metadata) ? {} : { [annotationKeys.sandboxMetadata]: JSON.stringify(metadata) }),
+    ...(claim.startOrder === undefined ? {} : { [annotationKeys.startOrder]: claim.startOrder }),
+    ...claim.restored,
   };
 }
 

@@ -3,6 +3,7 @@
  * history needs stay on the pod until the record is written; what could still act for the sandbox (timeouts, pause, hooks) goes.
  */
 import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { resumedFrom } from "#model/deep-pause.ts";
 import { annotationKeys, type SandboxPhase, type SandboxStopReason } from "#model/keys.ts";
 import type { JsonPatch } from "#model/patch.ts";
 import type { Pod } from "#model/pod.ts";
@@ -26,6 +27,8 @@ export interface SandboxEnd {
   readonly fate: Fate;
   /** A pod that is recycled gets its new containers later, when its node has time (`life/recycle/plan-recycle-start.ts`). */
   readonly rests?: boolean;
+  /** The checkpoint that has the sandbox from now on: it does not end, it only leaves the pod. */
+  readonly deepPaused?: string;
   /** Only if the pod is in this phase. */
   readonly expectedPhase?: "starting" | "running";
 }
@@ -48,6 +51,8 @@ const operationalKeys: readonly string[] = [
   annotationKeys.onTimeout,
   annotationKeys.lastActive,
   annotationKeys.paused,
+  annotationKeys.pauseDeep,
+  annotationKeys.deepPauseFailure,
   annotationKeys.layerWish,
   annotationKeys.postStartHooks,
   annotationKeys.chosenToGo,
@@ -103,7 +108,14 @@ function stopAnnotations(pod: Pod, phase: "starting" | "running", end: SandboxEn
     ...(exitCode === undefined ? {} : { [annotationKeys.exitCode]: String(exitCode) }),
     [annotationKeys.runningImages]: JSON.stringify(specImages(pod)),
     ...(containerId === undefined || containerId === "" ? {} : { [annotationKeys.containerId]: containerId }),
+    ...deepPausedIn(pod, end),
   };
+}
+
+/** A sandbox that did not get through its resume is in its checkpoint as before. Only its owner ends it, who gives no reason. */
+function deepPausedIn(pod: Pod, { deepPaused, stopReason }: SandboxEnd): Annotations {
+  const checkpoint = deepPaused ?? (stopReason === undefined ? undefined : resumedFrom(pod));
+  return checkpoint === undefined ? {} : { [annotationKeys.deepPaused]: checkpoint };
 }
 
 function unexpected(phase: SandboxPhase | undefined, wanted: string): EndPlan {

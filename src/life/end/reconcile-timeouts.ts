@@ -41,12 +41,13 @@ export async function reconcileTimeouts(deps: TimeoutDeps, key: Key, signal: Abo
     return verdict.recheckAtMs === undefined ? undefined : { afterMs: verdict.recheckAtMs - deps.clock.now(), exact: true };
   }
   // A write that loses its race is followed by the change that won it, which wakes us again: the owner may have asked for more time.
-  await (verdict.action === "pause" ? pause(deps, pod, signal) : end(deps, pod, verdict, signal));
+  await (verdict.action === "kill" ? end(deps, pod, verdict, signal) : pause(deps, pod, verdict, signal));
   return undefined;
 }
 
-async function pause(deps: TimeoutDeps, pod: Pod, signal: AbortSignal): Promise<void> {
-  const patch = podPatch(pod, { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()) } });
+async function pause(deps: TimeoutDeps, pod: Pod, { action }: End, signal: AbortSignal): Promise<void> {
+  const deep = action === "deep-pause" ? { [annotationKeys.pauseDeep]: "true" } : {};
+  const patch = podPatch(pod, { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()), ...deep } });
   if ((await patchPodAsSeen(deps, pod, patch, signal)) === undefined) return;
   deps.log.info({ sandboxId: sandboxIdOf(pod), pod: pod.metadata.name }, "sandbox is paused: its time is over");
 }

@@ -10,11 +10,12 @@ import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import type { Clock } from "#lib/clock.ts";
+import { checkpointLost, type DeepPauseDeps, type EndOfPaused, settleDeepPause } from "./deep-pauses.ts";
 import { captureStopRecord } from "./plan-record.ts";
 import { HistoryError } from "#store/history-error.ts";
 import type { HistoryStore } from "#store/history-store.ts";
 
-export interface EndRecorderDeps extends RecordDeps {
+export interface EndRecorderDeps extends RecordDeps, DeepPauseDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -39,8 +40,8 @@ export class EndRecorder {
   }
 
   /**
-   * Resolves with the record when it is stored; undefined when the pod carries no sandbox. Throws when the history cannot take it now:
-   * the pod must keep its identity, and is looked at again.
+   * Resolves with the record when it is stored; undefined when the pod carries no sandbox, or one that a checkpoint has now. Throws when that cannot be
+   * written now: the pod must keep its identity, and is looked at again.
    */
   async record(pod: Pod): Promise<SandboxRecord | undefined> {
     const sandboxId = sandboxIdOf(pod);
@@ -49,7 +50,9 @@ export class EndRecorder {
     const life = `${pod.metadata.uid ?? ""}/${sandboxId}/${pod.metadata.annotations?.[annotationKeys.claimedAt] ?? ""}`;
     const known = this.#known.get(key);
     if (known?.life === life) return known.record;
-    const record = await this.#put(pod);
+    const left = await settleDeepPause(this.#deps, pod);
+    if (left === "kept") return undefined;
+    const record = await this.#put(pod, left === "lost" ? checkpointLost : {});
     if (record !== undefined) this.#known.set(key, { life, record });
     return record;
   }
@@ -59,11 +62,11 @@ export class EndRecorder {
     this.#known.delete(formatKey(key));
   }
 
-  async #put(pod: Pod): Promise<SandboxRecord | undefined> {
+  async #put(pod: Pod, more: Partial<EndOfPaused>): Promise<SandboxRecord | undefined> {
     const { log } = this.#deps;
     const sandboxId = sandboxIdOf(pod);
     try {
-      const end = await recordEnd(this.#deps, pod);
+      const end = await recordEnd(this.#deps, pod, more);
       if (end.kind === "no-sandbox") return undefined;
       if (end.kind === "refused") {
         this.#failures.add({ result: "refused" });
@@ -103,9 +106,10 @@ type RecordedEnd =
   | { readonly kind: "refused"; readonly record: SandboxRecord; readonly why: string };
 
 /** Throws HistoryError for what may be different later; the pod must then stay as it is. */
-async function recordEnd({ history, clock }: RecordDeps, pod: Pod): Promise<RecordedEnd> {
-  const record = captureStopRecord(pod, clock.now());
-  if (record === undefined) return { kind: "no-sandbox" };
+async function recordEnd({ history, clock }: RecordDeps, pod: Pod, more: Partial<EndOfPaused>): Promise<RecordedEnd> {
+  const captured = captureStopRecord(pod, clock.now());
+  if (captured === undefined) return { kind: "no-sandbox" };
+  const record = { ...captured, ...more, status: more.stopReason ?? captured.status };
   try {
     await history.put(record);
     return { kind: "recorded", record };

@@ -7,7 +7,8 @@ import { annotationKeys, labelKeys, podConditionReasons, podConditions } from "#
 import type { JsonObject } from "#model/meta.ts";
 import { freezeFailedMessage } from "#model/pause.ts";
 import { type PodCondition, Pods, type PodStatus } from "#model/pod.ts";
-import { leastAfterResumeMs, pauseSandbox, resumeSandbox } from "./pause-sandbox.ts";
+import { pauseSandbox, resumeSandbox } from "./pause-sandbox.ts";
+import { leastAfterResumeMs } from "./time-left.ts";
 
 const signal = new AbortController().signal;
 const ready: PodCondition = { type: "Ready", status: "True" };

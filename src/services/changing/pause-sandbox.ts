@@ -11,18 +11,21 @@ import type { Clock } from "#lib/clock.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import { isWaitError } from "#kube/wait/wait-error.ts";
 import type { WaitTask } from "#kube/wait/wait-task.ts";
-import { sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { sandboxIdOf, sandboxPhaseOf } from "#model/claimed-pod.ts";
+import { isDeepPaused, resumedFrom } from "#model/deep-pause.ts";
 import { annotationKeys } from "#model/keys.ts";
 import { freezeFailure, pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
-import { formatTime, parseSeconds, parseTime } from "#sandbox/annotation-values.ts";
+import { formatTime } from "#sandbox/annotation-values.ts";
 import type { PodChange } from "#sandbox/pod-patch.ts";
 import type { Caller } from "#services/caller.ts";
 import type { Wanted } from "#services/inside/carried-pod.ts";
 import { type ChangeDeps, changeSandbox } from "./change-sandbox.ts";
+import type { DeepResumes } from "./resume-deep-paused.ts";
+import { timeLeft } from "./time-left.ts";
 import { asWaitFailure } from "./wait-failure.ts";
 import { checkPausing } from "#services/creating/check-abilities.ts";
-import { livePod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
+import { findPod, livePod, noSuchSandbox } from "#services/reading/find-sandbox.ts";
 import type { SandboxView } from "#services/sandbox-service.ts";
 import { viewOf } from "#services/reading/sandbox-view.ts";
 import { ServiceError } from "#services/service-error.ts";
@@ -30,6 +33,8 @@ import { ServiceError } from "#services/service-error.ts";
 export interface ResumeDeps extends ChangeDeps {
   readonly cache: Pick<SandboxCache, "podsOfSandbox" | "refreshSandbox" | "readPod" | "pods" | "pauseTask" | "resumeTask">;
   readonly clock: Clock;
+  /** Left out where no sandbox is ever without its pod. */
+  readonly deepResumes?: Pick<DeepResumes, "resume"> | undefined;
 }
 
 export interface PauseDeps extends ResumeDeps {
@@ -38,9 +43,11 @@ export interface PauseDeps extends ResumeDeps {
 
 /** A node freezes in milliseconds; one that takes longer than this has other troubles, and does it later. */
 const timeoutMs = 30_000;
-export const leastAfterResumeMs = 5 * 60_000;
 
+/** One that is paused already, with a pod or without, is a success. */
 export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
+  const deepPaused = findDeepPaused(deps, caller, sandboxId);
+  if (deepPaused !== undefined) return viewOfPaused(deepPaused);
   const wanted: Wanted = { caller, sandboxId, wish: "pausing it" };
   using task = await begin(deps, wanted, (pod) => deps.cache.pauseTask(pod));
   await changeSandbox(deps, wanted, (pod) => planPause(deps, pod), signal);
@@ -54,6 +61,8 @@ export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: s
 }
 
 export async function resumeSandbox(deps: ResumeDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
+  const deepPaused = findDeepPaused(deps, caller, sandboxId);
+  if (deepPaused !== undefined && deps.deepResumes !== undefined) return deps.deepResumes.resume(caller, deepPaused, signal);
   const wanted: Wanted = { caller, sandboxId, wish: "resuming it" };
   using task = await begin(deps, wanted, (pod) => deps.cache.resumeTask(pod));
   await changeSandbox(deps, wanted, (pod) => planResume(pod, deps.clock.now()), signal);
@@ -84,23 +93,39 @@ function planPause(deps: PauseDeps, pod: Pod): PodChange | undefined {
   if (sandboxPhaseOf(pod) !== "running") {
     throw new ServiceError("conflict", "the sandbox is starting: it can be paused once it runs");
   }
+  checkResumed(pod);
   return pauseWish(pod) === undefined ? { annotations: { [annotationKeys.paused]: formatTime(deps.clock.now()) } } : undefined;
+}
+
+/** Until then an end of its pod leads back to its checkpoint, and a pause would last for good. */
+export function checkResumed(pod: Pod): void {
+  if (resumedFrom(pod) === undefined) return;
+  throw new ServiceError("conflict", "pause is not possible now: resume of this sandbox is under way", { retryAfterSeconds: 1 });
 }
 
 function planResume(pod: Pod, now: number): PodChange | undefined {
   const wish = pauseWish(pod);
   if (wish === undefined) return undefined;
-  const end = parseTime(pod.metadata.annotations?.[annotationKeys.endTime]);
-  // Traffic that wakes a sandbox says nothing about time: it is given what the sandbox was made with.
-  const made = parseSeconds(pod.metadata.annotations?.[annotationKeys.lifetime]) ?? 0;
-  const left = end === undefined ? undefined : Math.max(end - (parseTime(wish) ?? now), made, leastAfterResumeMs);
+  const left = timeLeft(pod, now);
   return {
     annotations: {
       [annotationKeys.lastActive]: formatTime(now),
       ...(left === undefined ? {} : { [annotationKeys.endTime]: formatTime(now + left) }),
     },
-    removeAnnotations: [annotationKeys.paused],
+    removeAnnotations: [annotationKeys.paused, annotationKeys.pauseDeep, annotationKeys.deepPauseFailure],
   };
+}
+
+/** The caller's sandbox, if a checkpoint has it. */
+function findDeepPaused(deps: ResumeDeps, caller: Caller, sandboxId: string): Pod | undefined {
+  const pod = findPod(deps, caller, sandboxId);
+  return pod !== undefined && isDeepPaused(pod) ? pod : undefined;
+}
+
+function viewOfPaused(pod: Pod): SandboxView {
+  const view = viewOf(pod);
+  if (view === undefined) throw noSuchSandbox(sandboxIdOf(pod) ?? "");
+  return view;
 }
 
 /** Only the wish that failed: another one may have taken its place. */

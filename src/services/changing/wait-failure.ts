@@ -7,6 +7,9 @@ export function asWaitFailure(error: unknown): unknown {
   return isWaitError(error) ? ofWait(error) : asServiceError(error);
 }
 
+/** The node could not do it now. */
+const unavailable: ReadonlySet<string> = new Set(["FreezeFailed", "DeepPauseFailed"]);
+
 function ofWait(error: WaitError): unknown {
   const { detail, message } = error;
   switch (detail.code) {
@@ -16,7 +19,7 @@ function ofWait(error: WaitError): unknown {
         cause: error,
       });
     case "failed":
-      return new ServiceError(detail.reason === "FreezeFailed" ? "unavailable" : "conflict", message, { cause: error });
+      return new ServiceError(unavailable.has(detail.reason) ? "unavailable" : "conflict", message, { cause: error });
     case "gone":
       return new ServiceError("conflict", "the sandbox has ended meanwhile", { cause: error });
     case "not-satisfied": {

@@ -5,11 +5,10 @@
 import { withoutUndefined } from "#lib/without-undefined.ts";
 import { checkpointIdOf } from "#model/checkpoint-image.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
-import { labelKeys } from "#model/keys.ts";
 import { pauseWish } from "#model/pause.ts";
 import type { Pod } from "#model/pod.ts";
-import { volumeMountsOf } from "#model/volume-mounts.ts";
 import type { Caller } from "#services/caller.ts";
+import { ownerOf, sameAgain } from "#services/creating/same-again.ts";
 import type { SandboxClaims } from "#services/creating/sandbox-claims.ts";
 import type { LimitGuard } from "#services/limits/limit-guard.ts";
 import { findSandbox, noSuchSandbox } from "#services/reading/find-sandbox.ts";
@@ -64,12 +63,6 @@ async function runningPod(deps: ForkDeps, caller: Caller, sandboxId: string): Pr
   return pod;
 }
 
-/** An admin forks for the owner of the sandbox: the files are the owner's, and so is what they are used for. */
-function ownerOf(caller: Caller, { metadata: { labels = {} } }: Pod): Caller {
-  const { [labelKeys.team]: team = "", [labelKeys.user]: user } = labels;
-  return { ...caller, team, ...withoutUndefined({ user }) };
-}
-
 /** The caller left while other children were still being created, so it learns of none of them. */
 async function endAll({ claims }: ForkDeps, owner: Caller, made: readonly PromiseSettledResult<CreatedSandbox>[]): Promise<void> {
   const children = made.flatMap((one) => (one.status === "fulfilled" ? [one.value.sandbox.sandboxId] : []));
@@ -88,21 +81,10 @@ function checkCount({ guard }: ForkDeps, { team }: Caller, count: number): void 
 
 /** As its original was asked for. */
 async function childOf(deps: ForkDeps, pod: Pod, { lifetimeMs }: ForkSandbox, signal: AbortSignal): Promise<Omit<CreateSandbox, "from">> {
-  const view = viewOf(pod);
-  const { startupTimeoutMs, idleTimeoutMs = 0, onTimeout, autoResume, privateTraffic, maskHost, egress, metadata = {} } = view ?? {};
-  const mounts = volumeMountsOf(pod);
   const envVars = await deps.variables?.(pod, signal);
-  const end = view?.endTime === undefined ? undefined : Math.max(Date.parse(view.endTime) - deps.clock.now(), 1000);
-  return {
-    metadata,
-    // None, and not what the pool says.
-    idleTimeoutMs,
-    ...withoutUndefined({ startupTimeoutMs, onTimeout, autoResume, privateTraffic, maskHost, egress, envVars }),
-    ...withoutUndefined({ lifetimeMs: lifetimeMs ?? end }),
-    ...(view?.openDaemon === true ? { secure: false } : {}),
-    // Not copied: they are what several sandboxes share.
-    ...(mounts.length === 0 ? {} : { volumeMounts: mounts.map(({ uid, path, readOnly }) => ({ name: uid, path, readOnly })) }),
-  };
+  const endTime = viewOf(pod)?.endTime;
+  const left = endTime === undefined ? undefined : Math.max(Date.parse(endTime) - deps.clock.now(), 1000);
+  return { ...sameAgain(pod), ...withoutUndefined({ envVars, lifetimeMs: lifetimeMs ?? left }) };
 }
 
 function failureOf(reason: unknown): { readonly code: string; readonly message: string } {

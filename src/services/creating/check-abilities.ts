@@ -1,6 +1,7 @@
 /** Refuses wishes that this engine cannot fulfil, before anything is written. The engine says why. */
 import type { EngineAbilities } from "#engine-port/abilities.ts";
 import { type EgressPolicy, egressPolicyText, parseEgressPolicy } from "#model/egress-policy.ts";
+import type { TimeoutAction } from "#model/keys.ts";
 import { ServiceError } from "#services/service-error.ts";
 
 /**
@@ -28,4 +29,19 @@ export interface PausingWish {
 export function checkPausing(abilities: Pick<EngineAbilities, "pause">, { nodeName, field }: PausingWish): void {
   const pause = abilities.pause(nodeName);
   if (!pause.able) throw new ServiceError("not_implemented", pause.why, field === undefined ? {} : { field });
+}
+
+/** What a timeout is to do must be possible when it comes. Throws not_implemented. */
+export function checkTimeoutAction(abilities: Pick<EngineAbilities, "pause" | "deepPause">, action: TimeoutAction | undefined): void {
+  if (action === "pause" || action === "deep-pause") checkPausing(abilities, { field: "onTimeout" });
+  if (action === "deep-pause") checkDeepPausing(abilities, { field: "onTimeout" });
+}
+
+/** Throws not_implemented. */
+export function checkDeepPausing(
+  abilities: Pick<EngineAbilities, "deepPause">,
+  { nodeName, field }: { readonly nodeName?: string | undefined; readonly field: "onTimeout" | "memory" },
+): void {
+  const able = abilities.deepPause(nodeName);
+  if (!able.able) throw new ServiceError("not_implemented", able.why, { field });
 }

@@ -5,6 +5,7 @@ import type { BackgroundWork } from "./background-work.ts";
 import type { BootIds } from "#life/arm/boot-ids.ts";
 import type { SandboxClaimsDeps } from "./claim-deps.ts";
 import type { ClaimMetrics } from "./claim-metrics.ts";
+import type { StartOrders } from "./start-order.ts";
 import type { SandboxTokens } from "./sandbox-tokens.ts";
 import type { HookSeal } from "#services/hooks/sealed-hooks.ts";
 
@@ -18,6 +19,7 @@ export interface ClaimContext extends SandboxClaimsDeps {
   readonly bootIds: BootIds;
   readonly tokens: SandboxTokens;
   readonly hookSeal: HookSeal;
+  readonly startOrders: StartOrders;
   readonly resting: Resting;
   readonly meters: ClaimMetrics;
   readonly background: BackgroundWork;

@@ -31,7 +31,7 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   readonly http: Pick<PodHttp, "send">;
   /** For readiness probes of runtimes. */
   readonly dial: DialPod;
-  readonly history: Pick<HistoryStore, "get">;
+  readonly history: Pick<HistoryStore, "get" | "put">;
   readonly clock: MonotonicClock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -45,7 +45,7 @@ export interface SandboxClaimsDeps extends DaemonSettings {
   /** Where pools are that are asked for without a namespace; `default` when left out. */
   readonly poolNamespace?: string | undefined;
   /** A create that needs a missing ability, or an object server that is known not to answer, is refused at once. */
-  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes">;
+  readonly abilities: Pick<EngineAbilities, "pause" | "egress" | "objects" | "volumes" | "deepPause">;
   /** Where the engine has volumes. */
   readonly volumes?: Pick<VolumeCache, "list"> | undefined;
   /** How many may wait. */

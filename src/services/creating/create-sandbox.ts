@@ -45,6 +45,8 @@ export interface CreateRequest extends Pick<CreateOptions, "wait"> {
   readonly sandboxId: string;
   /** The id of the next try: a sandbox that was claimed and did not start has its end already. */
   readonly nextId: () => Promise<string>;
+  /** The sandbox was there before, and has only this try: what does not start falls back to its checkpoint. */
+  readonly resume?: { readonly restored: Readonly<Record<string, string>>; readonly confirm: (pod: Pod) => Promise<void> };
 }
 
 /** Throws ServiceError. The command has been checked. */
@@ -108,7 +110,7 @@ class Create {
       if (round.kind === "outdated") continue;
       if (round.fault === "unwell") unwell += 1;
       // Two silent daemons in a row mean a network or image fault: stop, before more pods are used up.
-      if (unwell > 1 || this.#request.time.over.aborted) throw round.error;
+      if (unwell > 1 || this.#request.time.over.aborted || this.#request.resume !== undefined) throw round.error;
       this.#deps.log.warn({ sandboxId: this.#sandboxId, fault: round.fault, ...loggable(round.error) }, "another pod is tried");
       this.#sandboxId = await this.#request.nextId();
       this.#span.set({ sandboxId: this.#sandboxId });
@@ -167,10 +169,11 @@ class Create {
   }
 
   #claimAt({ targets, startupTimeoutMs, idleTimeoutMs }: ReadyOffer, now: number): Claim {
-    const { caller, command, volumeMounts } = this.#request;
+    const { caller, command, volumeMounts, resume } = this.#request;
     const { labels, annotations, metadata, lifetimeMs, onTimeout, autoResume, egress, privateTraffic, maskHost } = command;
     const { postStartHooks: hooks = [] } = command;
     const sealed = hooks.length === 0 ? undefined : this.#deps.hookSeal.seal(this.#sandboxId, hooks);
+    const startOrder = this.#deps.abilities.deepPause().able ? this.#deps.startOrders.textOf(this.#sandboxId, command) : undefined;
     return {
       sandboxId: this.#sandboxId,
       volumeMounts,
@@ -181,6 +184,8 @@ class Create {
       ...(lifetimeMs === undefined ? {} : { endTimeMs: now + lifetimeMs }),
       ...withoutUndefined({
         user: caller.user,
+        startOrder,
+        restored: resume?.restored,
         lifetimeMs,
         onTimeout,
         autoResume,
@@ -222,6 +227,7 @@ class Create {
     this.#deps.creating.add(sandboxId);
     try {
       signal.throwIfAborted();
+      await this.#request.resume?.confirm(claimed.pod);
       const order = this.#order(claimed);
       const armed = await this.#span.span("arm", { path: claimed.path }, () => armSandbox(this.#deps, claimed, order, signal));
       if (armed.kind === "failed") {

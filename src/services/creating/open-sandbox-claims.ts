@@ -7,6 +7,7 @@
  * - `create-sandbox.ts`  the loop of a create; `create-time.ts` how long it may take; `create-failure.ts` how it is told that it failed
  * - `take-turn.ts`  the turn in the queue; `pool-standing.ts`, `pool-shortage.ts` how pools stand and why none has a pod
  * - `life/claim`, `life/arm`  the claim of one pod, and the order to its daemon; `services/hooks` what runs before the answer
+ * - `resume-on-pod.ts`  a sandbox that a checkpoint has, on a pod again; `start-order.ts` what it starts with
  * - `create-many.ts`  several creates at once; `idempotent-create.ts`, `find-created.ts`, `forget-keys.ts` the same request again
  * - `end-sandbox.ts`  the end
  * - `sandbox-id.ts`, `sandbox-tokens.ts`  names and secrets; `claim-metrics.ts` what is counted; `background-work.ts` what goes on alone
@@ -21,7 +22,7 @@ import { BackgroundWork } from "./background-work.ts";
 import { BootIds, deleteArmedIdle } from "#life/arm/boot-ids.ts";
 import type { Caller } from "#services/caller.ts";
 import { checkCreate } from "./check-create.ts";
-import { checkEgress, checkPausing } from "./check-abilities.ts";
+import { checkEgress, checkTimeoutAction } from "./check-abilities.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import type { SandboxClaimsDeps } from "./claim-deps.ts";
 import { claimMetrics } from "./claim-metrics.ts";
@@ -36,7 +37,9 @@ import { meantCreate } from "#services/checkpoints/meant-checkpoint.ts";
 import { resolveCreate } from "./resolve-create.ts";
 import type { SandboxClaims } from "./sandbox-claims.ts";
 import type { CreatedSandbox, CreateOptions, CreateSandbox } from "#services/sandbox-service.ts";
+import { resumeOnPod } from "./resume-on-pod.ts";
 import { sandboxTokens } from "./sandbox-tokens.ts";
+import { StartOrders } from "./start-order.ts";
 import { HookSeal } from "#services/hooks/sealed-hooks.ts";
 import { ServiceError } from "#services/service-error.ts";
 import { resolveMounts } from "#services/volumes/resolve-mounts.ts";
@@ -68,6 +71,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
     bootIds,
     tokens: sandboxTokens(deps.privateKey),
     hookSeal: new HookSeal(deps.privateKey),
+    startOrders: new StartOrders(deps.privateKey),
     resting: restingPods({ cache, daemon: deps.daemons, clock }),
     meters: claimMetrics({ metrics: deps.metrics, queue }),
     creating: new Set(),
@@ -84,6 +88,7 @@ export function openSandboxClaims(deps: SandboxClaimsDeps): SandboxClaims {
       const end = (sandboxId: string): Promise<void> => endForCaller(context, caller, sandboxId);
       return context.background.follow(createMany({ create, end }, options));
     },
+    resumeOnPod: (owner, order) => context.background.follow(resumeOnPod(context, owner, order)),
     end: (caller, sandboxId) => endForCaller(context, caller, sandboxId),
     pending: (pool) => queue.waiting(pool),
     waitingSets: (pool) => (pool === undefined ? queue.sets() : queue.setsAt(pool)),
@@ -121,7 +126,7 @@ async function createChecked(
 ): Promise<CreatedSandbox> {
   checkCreate(command);
   checkEgress(command.egress, context.abilities);
-  if (command.onTimeout === "pause") checkPausing(context.abilities, { field: "onTimeout" });
+  checkTimeoutAction(context.abilities, command.onTimeout);
   const { clock, client, keysNamespace, stopped, abilities } = context;
   if (stopped.aborted) throw serverStops();
   const objects = abilities.objects();

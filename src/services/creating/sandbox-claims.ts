@@ -3,9 +3,13 @@
  */
 import type { WaitingSet } from "#model/claim-demand.ts";
 import type { PoolRef } from "#scheduling/pool-ref.ts";
-import type { SandboxService } from "#services/sandbox-service.ts";
+import type { Caller } from "#services/caller.ts";
+import type { CreatedSandbox, SandboxService } from "#services/sandbox-service.ts";
+import type { ResumeOrder } from "./resume-on-pod.ts";
 
 export interface SandboxClaims extends Pick<SandboxService, "create" | "createMany" | "end"> {
+  /** Brings a sandbox back under its id. Throws ServiceError; then the pod that it may have got goes back. */
+  resumeOnPod(owner: Caller, order: ResumeOrder): Promise<CreatedSandbox>;
   /** How many requests wait that the pool could serve: exact, all of them (W11). */
   pending(pool: PoolRef): number;
   /** Requests that wait for a pod of any of several pools, each counted once: those at this pool, or all. */

@@ -63,11 +63,11 @@ function comingPools({ envs, pools }: PoolCache, clusterID: string, team: string
     );
 }
 
-/** Sandboxes that stop are not counted: after an end the next create is granted at once. */
+/** Sandboxes that stop are not counted: after an end the next create is granted at once. Those without a pod count as the checkpoints that they are. */
 export function countSandboxes(live: Pick<LiveSandboxes, "counts">): CountUse {
   return (team, user) => {
-    const { total, byStatus } = live.counts(scopeOf(team, user));
-    return total - (byStatus.get("Stopping") ?? 0);
+    const { total, byStatus, deepPaused } = live.counts(scopeOf(team, user));
+    return total - deepPaused - (byStatus.get("Stopping") ?? 0);
   };
 }
 

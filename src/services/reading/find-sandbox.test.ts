@@ -32,7 +32,7 @@ function bound(target: ObjectClient, name: string | symbol): unknown {
 }
 
 function depsOf({ history, clock }: ClaimScene, { cache, logged }: ClaimProcess) {
-  return { history, clock, cache, log: logged.log, live: new LiveSandboxes(cache.pods) };
+  return { history, clock, cache, log: logged.log, live: new LiveSandboxes(cache.shown) };
 }
 
 describe("a sandbox that another process made a moment ago", () => {

@@ -6,6 +6,7 @@ import type { ObjectClient } from "#kube/object-client.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
 import type { Clock } from "#lib/clock.ts";
 import { isClaimed } from "#model/claimed-pod.ts";
+import { isDeepPaused } from "#model/deep-pause.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxRecord } from "#model/sandbox-record.ts";
 import { liveStatusOf } from "#sandbox/sandbox-base.ts";
@@ -42,7 +43,7 @@ export function noSuchSandbox(sandboxId: string): ServiceError {
  */
 export async function findSandbox(deps: FindDeps, caller: Caller, sandboxId: string): Promise<Found> {
   const pod = findPod(deps, caller, sandboxId);
-  if (pod !== undefined && isClaimed(pod)) return { pod };
+  if (pod !== undefined && (isClaimed(pod) || isDeepPaused(pod))) return { pod };
   const record = await findRecord(deps, caller, sandboxId);
   if (record !== undefined) return { record };
   if (pod !== undefined || !isSandboxIdOfAbout(deps.clock.now(), sandboxId, newsMs)) return { pod };
@@ -65,7 +66,7 @@ export function findPod(
   const claimed = pods.filter(isClaimed);
   // An action might otherwise reach the wrong pod.
   if (claimed.length > 1) throw new ServiceError("conflict", `several pods claim to carry sandbox ${JSON.stringify(sandboxId)}`);
-  return claimed[0] ?? pods[0];
+  return claimed[0] ?? pods.find(isDeepPaused) ?? pods[0];
 }
 
 /** Undefined when there is none, or none of the caller's. */
@@ -83,6 +84,9 @@ export async function findRecord(
 export async function livePod(deps: FindDeps, caller: Caller, sandboxId: string, wish: string): Promise<Pod> {
   const { pod, record } = await findSandbox(deps, caller, sandboxId);
   if (pod !== undefined && isClaimed(pod)) return pod;
+  if (pod !== undefined && isDeepPaused(pod)) {
+    throw new ServiceError("conflict", `sandbox ${sandboxId} is paused without its memory: resume it first, then ${wish} is possible`);
+  }
   if (pod !== undefined) throw new ServiceError("conflict", `sandbox ${sandboxId} is stopping: ${wish} is no longer possible`);
   if (record === undefined) throw noSuchSandbox(sandboxId);
   throw new ServiceError("conflict", `sandbox ${sandboxId} has ended (${record.status}): ${wish} is no longer possible`);

@@ -5,14 +5,15 @@
  * Stopping sandboxes are included until their pod forgets them, after the record is written (I3): at every moment a sandbox is known here or in the
  * history.
  */
-import type { Informer } from "#kube/informer/informer.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
 import type { ObjectKey } from "#kube/object-client.ts";
 import { SortedEntries } from "#lib/sorted-entries.ts";
 import { poolOf, sandboxIdOf } from "#model/claimed-pod.ts";
+import { isDeepPaused } from "#model/deep-pause.ts";
 import { labelKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { LiveSandboxStatus } from "#model/sandbox-record.ts";
+import type { ShownPods } from "#read-model/deep-paused-sandboxes.ts";
 import { noAmounts, usableAmounts } from "#plugins/pod-amounts.ts";
 import { claimTime, liveStatusOf } from "#sandbox/sandbox-base.ts";
 import type { HistoryScope } from "#store/history-store.ts";
@@ -25,7 +26,8 @@ interface Entry {
   readonly pod: ObjectKey;
   readonly pool: string;
   readonly status: LiveSandboxStatus;
-  /** What it may use; nothing when it is stopping. */
+  readonly isDeepPaused: boolean;
+  /** What it may use; nothing when it is stopping, or has no pod. */
   readonly cpuMilli: number;
   readonly memoryBytes: number;
   /** The tenants whose lists contain it. */
@@ -36,6 +38,8 @@ export interface LiveCounts {
   readonly total: number;
   readonly byStatus: ReadonlyMap<string, number>;
   readonly byPool: ReadonlyMap<string, number>;
+  /** Those of them that have no pod. */
+  readonly deepPaused: number;
   /** What those that are not stopping may use together. */
   readonly cpuMilli: number;
   readonly memoryBytes: number;
@@ -45,6 +49,7 @@ interface Tenant {
   readonly entries: SortedEntries<Entry>;
   readonly byStatus: Map<string, number>;
   readonly byPool: Map<string, number>;
+  deepPaused: number;
   cpuMilli: number;
   memoryBytes: number;
 }
@@ -59,12 +64,12 @@ export interface LivePart {
 type Listener = () => void;
 
 export class LiveSandboxes implements Disposable {
-  readonly #pods: Pick<Informer<Pod>, "get" | "onChange">;
+  readonly #pods: ShownPods;
   readonly #tenants = new Map<string, Tenant>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #remove: () => void;
 
-  constructor(pods: Pick<Informer<Pod>, "get" | "onChange">) {
+  constructor(pods: ShownPods) {
     this.#pods = pods;
     const registration = pods.onChange((now, before) => this.#move(now, before));
     this.#remove = () => registration.remove();
@@ -109,9 +114,9 @@ export class LiveSandboxes implements Disposable {
 
   counts(scope: HistoryScope): LiveCounts {
     const tenant = this.#tenants.get(scopeKey(scope));
-    if (tenant === undefined) return { total: 0, byStatus: new Map(), byPool: new Map(), cpuMilli: 0, memoryBytes: 0 };
-    const { entries, byStatus, byPool, cpuMilli, memoryBytes } = tenant;
-    return { total: entries.size, byStatus, byPool, cpuMilli, memoryBytes };
+    if (tenant === undefined) return { total: 0, byStatus: new Map(), byPool: new Map(), deepPaused: 0, cpuMilli: 0, memoryBytes: 0 };
+    const { entries, byStatus, byPool, deepPaused, cpuMilli, memoryBytes } = tenant;
+    return { total: entries.size, byStatus, byPool, deepPaused, cpuMilli, memoryBytes };
   }
 
   /** Calls `listener` whenever a pod that carries the sandbox, or did so until now, has changed. Returns how to end it. */
@@ -137,12 +142,13 @@ export class LiveSandboxes implements Disposable {
     for (const scope of entry.scopes) {
       let tenant = this.#tenants.get(scope);
       if (tenant === undefined) {
-        tenant = { entries: new SortedEntries(), byStatus: new Map(), byPool: new Map(), cpuMilli: 0, memoryBytes: 0 };
+        tenant = { entries: new SortedEntries(), byStatus: new Map(), byPool: new Map(), deepPaused: 0, cpuMilli: 0, memoryBytes: 0 };
         this.#tenants.set(scope, tenant);
       }
       tenant.entries.insert(entry);
       add(tenant.byStatus, entry.status, 1);
       add(tenant.byPool, entry.pool, 1);
+      tenant.deepPaused += entry.isDeepPaused ? 1 : 0;
       tenant.cpuMilli += entry.cpuMilli;
       tenant.memoryBytes += entry.memoryBytes;
     }
@@ -155,6 +161,7 @@ export class LiveSandboxes implements Disposable {
       tenant.entries.remove(entry.key);
       add(tenant.byStatus, entry.status, -1);
       add(tenant.byPool, entry.pool, -1);
+      tenant.deepPaused -= entry.isDeepPaused ? 1 : 0;
       tenant.cpuMilli -= entry.cpuMilli;
       tenant.memoryBytes -= entry.memoryBytes;
       // A tenant that once had a sandbox is not remembered for ever.
@@ -170,12 +177,13 @@ function entryOf(pod: Pod): Entry | undefined {
   if (sandboxId === undefined || status === undefined || !isSandboxId(sandboxId)) return undefined;
   const { namespace = "", name = "", labels } = pod.metadata;
   const everybody = scopeKey({ kind: "admin" });
-  const { cpuMilli, memoryBytes } = status === "Stopping" ? noAmounts : usableAmounts(pod.spec);
+  const { cpuMilli, memoryBytes } = status === "Stopping" || isDeepPaused(pod) ? noAmounts : usableAmounts(pod.spec);
   return {
     key: `${placeOf({ claimedAt: claimTime(pod), sandboxId })}${namespace}/${name}`,
     pod: keyOf(pod),
     pool: poolOf(pod) ?? "",
     status,
+    isDeepPaused: isDeepPaused(pod),
     cpuMilli,
     memoryBytes,
     scopes: [everybody, ...ownersOf(labels)],

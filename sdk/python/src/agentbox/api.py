@@ -85,18 +85,18 @@ class Api:
         sandbox_id: The id of a sandbox."""
         return cast("t.SetTimeoutsAnswer", self._transport.json(Request("PUT", f"/v1/sandboxes/{quoted(sandbox_id)}/timeout", body=body)))
 
-    def pause_sandbox(self, sandbox_id: str) -> t.PauseSandboxAnswer:
+    def pause_sandbox(self, sandbox_id: str, *, body: t.PauseSandbox | None = None) -> t.PauseSandboxAnswer:
         """Pause a sandbox
 
-        Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen.
+        Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen; without memory, when the checkpoint is there.
 
         sandbox_id: The id of a sandbox."""
-        return cast("t.PauseSandboxAnswer", self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/pause")))
+        return cast("t.PauseSandboxAnswer", self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/pause", body=body)))
 
     def resume_sandbox(self, sandbox_id: str) -> t.ResumeSandboxAnswer:
         """Resume a paused sandbox
 
-        The sandbox continues with the lifetime it had left, at least five minutes.
+        The sandbox continues with the lifetime it had left, at least five minutes. One that was paused without memory gets a pod again, and begins anew there with its files.
 
         sandbox_id: The id of a sandbox."""
         return cast("t.ResumeSandboxAnswer", self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/resume")))
@@ -173,7 +173,7 @@ class Api:
         sandbox_id: The id of a sandbox."""
         return cast("t.ForkSandboxAnswer", self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/fork", body=body)))
 
-    def list_checkpoints(self, *, limit: int | None = None, cursor: str | None = None, sandbox_id: str | None = None, alias: str | None = None, purpose: Literal["snapshot", "build", "fork"] | None = None) -> t.ListCheckpointsAnswer:
+    def list_checkpoints(self, *, limit: int | None = None, cursor: str | None = None, sandbox_id: str | None = None, alias: str | None = None, purpose: Literal["snapshot", "build", "fork", "pause"] | None = None) -> t.ListCheckpointsAnswer:
         """List checkpoints
 
         limit: Maximum number of results; 100 when left out.
@@ -984,18 +984,18 @@ class AsyncApi:
         sandbox_id: The id of a sandbox."""
         return cast("t.SetTimeoutsAnswer", await self._transport.json(Request("PUT", f"/v1/sandboxes/{quoted(sandbox_id)}/timeout", body=body)))
 
-    async def pause_sandbox(self, sandbox_id: str) -> t.PauseSandboxAnswer:
+    async def pause_sandbox(self, sandbox_id: str, *, body: t.PauseSandbox | None = None) -> t.PauseSandboxAnswer:
         """Pause a sandbox
 
-        Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen.
+        Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen; without memory, when the checkpoint is there.
 
         sandbox_id: The id of a sandbox."""
-        return cast("t.PauseSandboxAnswer", await self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/pause")))
+        return cast("t.PauseSandboxAnswer", await self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/pause", body=body)))
 
     async def resume_sandbox(self, sandbox_id: str) -> t.ResumeSandboxAnswer:
         """Resume a paused sandbox
 
-        The sandbox continues with the lifetime it had left, at least five minutes.
+        The sandbox continues with the lifetime it had left, at least five minutes. One that was paused without memory gets a pod again, and begins anew there with its files.
 
         sandbox_id: The id of a sandbox."""
         return cast("t.ResumeSandboxAnswer", await self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/resume")))
@@ -1072,7 +1072,7 @@ class AsyncApi:
         sandbox_id: The id of a sandbox."""
         return cast("t.ForkSandboxAnswer", await self._transport.json(Request("POST", f"/v1/sandboxes/{quoted(sandbox_id)}/fork", body=body)))
 
-    async def list_checkpoints(self, *, limit: int | None = None, cursor: str | None = None, sandbox_id: str | None = None, alias: str | None = None, purpose: Literal["snapshot", "build", "fork"] | None = None) -> t.ListCheckpointsAnswer:
+    async def list_checkpoints(self, *, limit: int | None = None, cursor: str | None = None, sandbox_id: str | None = None, alias: str | None = None, purpose: Literal["snapshot", "build", "fork", "pause"] | None = None) -> t.ListCheckpointsAnswer:
         """List checkpoints
 
         limit: Maximum number of results; 100 when left out.

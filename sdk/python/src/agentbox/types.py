@@ -179,7 +179,7 @@ class Checkpoint(TypedDict):
     """Its id. A create that names it as poolName makes a sandbox from it."""
     alias: NotRequired[str]
     """Name from the request."""
-    purpose: Literal["snapshot", "build", "fork"]
+    purpose: Literal["snapshot", "build", "fork", "pause"]
     """What it was taken for."""
     sandboxId: str
     """Sandbox that it was taken from."""
@@ -278,14 +278,14 @@ class CreateSandbox(TypedDict):
     """End the sandbox after this time without traffic. 0 for no limit, also if the pool has one. Such as 90s, 30m or 1h30m."""
     lifetime: NotRequired[str]
     """Maximum lifetime. Such as 90s, 30m or 1h30m."""
-    onTimeout: NotRequired[Literal["kill", "pause"]]
+    onTimeout: NotRequired[Literal["kill", "pause", "deep-pause"]]
     """Action at the idle timeout or end time; kill when left out."""
     autoResume: NotRequired[bool]
     """Traffic resumes the sandbox when it is paused."""
     privateTraffic: NotRequired[bool]
     """The ports require a traffic token, which the answer contains."""
     volumeMounts: NotRequired[list[CreateSandboxVolumeMountsItem]]
-    """Volumes to mount. What is wrong with any of them is told together."""
+    """Volumes to mount. An error names every wrong one."""
     envVars: NotRequired[dict[str, str]]
     """Environment of every command in it: of the SDKs, of exec, of terminals and hooks. Nowhere written down. A variable may have at most 128 KiB including its name, the limit of Linux."""
     secure: NotRequired[bool]
@@ -918,6 +918,13 @@ class OpenTerminal(TypedDict):
     """Width of the terminal; 80 when left out."""
 
 
+class PauseSandbox(TypedDict):
+    """How to pause the sandbox."""
+
+    memory: NotRequired[bool]
+    """False: the sandbox becomes a checkpoint and gives back its pod. It keeps its id and its files; its processes end. True when left out."""
+
+
 class PoolAutoScalingStatus(TypedDict):
     """What the autoscaler remembers. Absent while it is off for this pool."""
 
@@ -1224,7 +1231,7 @@ class Sandbox(TypedDict):
     """Time without traffic after which the sandbox ends; absent without a limit. Such as 90s, 30m or 1h30m."""
     endTime: NotRequired[str]
     """Latest time at which the sandbox ends; absent if there is none. RFC 3339, such as 2026-01-31T12:00:00Z."""
-    onTimeout: NotRequired[Literal["kill", "pause"]]
+    onTimeout: NotRequired[Literal["kill", "pause", "deep-pause"]]
     """Action at the idle timeout or end time; kill when left out."""
     autoResume: NotRequired[bool]
     """Traffic resumes the sandbox when it is paused."""
@@ -1381,6 +1388,8 @@ class SandboxEnvSpecClustersItemMembersItemSpec(TypedDict):
     """How long a sandbox may take to start when its request does not say, such as 2m. Also the limit for every start in this pool."""
     defaultIdleTimeout: NotRequired[str]
     """How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out."""
+    deepPause: NotRequired[SandboxEnvSpecClustersItemMembersItemSpecDeepPause]
+    """When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out."""
     podCreationImagePolicy: NotRequired[Literal["PoolDefaultImage", "IdleImage"]]
     """Image that new pods start with: the template's own (PoolDefaultImage) or idleImage (IdleImage)."""
     template: NotRequired[SandboxEnvSpecClustersItemMembersItemSpecTemplate]
@@ -1389,6 +1398,15 @@ class SandboxEnvSpecClustersItemMembersItemSpec(TypedDict):
     """Image that waiting pods run. The first container's own image when left out."""
     runtimes: NotRequired[list[SandboxEnvSpecClustersItemMembersItemSpecRuntimesItem]]
     """Runtimes inside the sandbox. A default one when left out."""
+
+
+class SandboxEnvSpecClustersItemMembersItemSpecDeepPause(TypedDict):
+    """When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out."""
+
+    after: NotRequired[str]
+    """How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out."""
+    whenNeeded: NotRequired[bool]
+    """Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out."""
 
 
 class SandboxEnvSpecClustersItemMembersItemSpecTemplate(TypedDict):
@@ -1643,6 +1661,17 @@ class SandboxEnvSpecOverrides(TypedDict):
     """How long a sandbox may take to start when its request does not say."""
     defaultIdleTimeout: NotRequired[str]
     """How long a sandbox may go without traffic when its request does not say."""
+    deepPause: NotRequired[SandboxEnvSpecOverridesDeepPause]
+    """When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out."""
+
+
+class SandboxEnvSpecOverridesDeepPause(TypedDict):
+    """When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out."""
+
+    after: NotRequired[str]
+    """How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out."""
+    whenNeeded: NotRequired[bool]
+    """Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out."""
 
 
 class SandboxEnvStatus(TypedDict):
@@ -1787,6 +1816,8 @@ class SandboxPoolSpec(TypedDict):
     """How long a sandbox may take to start when its request does not say, such as 2m. Also the limit for every start in this pool."""
     defaultIdleTimeout: NotRequired[str]
     """How long a sandbox may go without traffic when its request does not say, such as 30m. No limit when left out."""
+    deepPause: NotRequired[SandboxPoolSpecDeepPause]
+    """When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out."""
     podCreationImagePolicy: NotRequired[Literal["PoolDefaultImage", "IdleImage"]]
     """Image that new pods start with: the template's own (PoolDefaultImage) or idleImage (IdleImage)."""
     template: NotRequired[SandboxPoolSpecTemplate]
@@ -1795,6 +1826,15 @@ class SandboxPoolSpec(TypedDict):
     """Image that waiting pods run. The first container's own image when left out."""
     runtimes: NotRequired[list[SandboxPoolSpecRuntimesItem]]
     """Runtimes inside the sandbox. A default one when left out."""
+
+
+class SandboxPoolSpecDeepPause(TypedDict):
+    """When paused sandboxes become checkpoints: they keep their id and files and lose their processes. Only at their own wish when left out."""
+
+    after: NotRequired[str]
+    """How long a sandbox may be paused before it gives back its pod, such as 24h. Without a limit when left out."""
+    whenNeeded: NotRequired[bool]
+    """Whether the sandbox that is paused the longest gives back its pod when a create finds no idle one; not when left out."""
 
 
 class SandboxPoolSpecTemplate(TypedDict):

@@ -159,7 +159,7 @@ function entryRoutes(inside: Inside): readonly Route[] {
       summary: "Create a folder, and missing parent folders",
       params: sandboxParams,
       query: atPath,
-      answers: [{ status: 204, description: "It is there." }],
+      answers: [{ status: 204, description: "The folder exists." }],
       errors,
       handle: ({ caller, params, query, reply }) => inside.makeFolder(caller(), params.sandboxId, query, requestSignal(reply)),
     }),

@@ -7,7 +7,7 @@ import { requestSignal } from "#api/http/request-signal.ts";
 import { spanMs } from "./create-command.ts";
 import { type Route, route } from "#api/native/route.ts";
 import { sandboxBody } from "./sandbox-body.ts";
-import { oneSandboxSchema, sandboxParams, type TimeoutBody, timeoutSchema } from "#api/native/schemas/sandbox.ts";
+import { oneSandboxSchema, pauseSchema, sandboxParams, type TimeoutBody, timeoutSchema } from "#api/native/schemas/sandbox.ts";
 
 export interface ChangeRoutesDeps {
   readonly sandboxes: SandboxService;
@@ -17,7 +17,7 @@ export interface ChangeRoutesDeps {
 const now = { status: 200, description: "The sandbox as it is now.", schema: oneSandboxSchema } as const;
 
 export function changeRoutes({ sandboxes, clock }: ChangeRoutesDeps): readonly Route[] {
-  return [setTimeouts(sandboxes, clock), pauseOrResume(sandboxes, "pause"), pauseOrResume(sandboxes, "resume")];
+  return [setTimeouts(sandboxes, clock), pause(sandboxes), resume(sandboxes)];
 }
 
 function setTimeouts(sandboxes: SandboxService, clock: Clock): Route {
@@ -38,29 +38,39 @@ function setTimeouts(sandboxes: SandboxService, clock: Clock): Route {
   });
 }
 
-const pausing = {
-  pause: {
-    name: "pauseSandbox",
-    summary: "Pause a sandbox",
-    description: "Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen.",
-  },
-  resume: {
-    name: "resumeSandbox",
-    summary: "Resume a paused sandbox",
-    description: "The sandbox continues with the lifetime it had left, at least five minutes.",
-  },
-} as const;
-
-function pauseOrResume(sandboxes: SandboxService, verb: keyof typeof pausing): Route {
+function pause(sandboxes: SandboxService): Route {
   return route({
     method: "POST",
-    path: `/sandboxes/{sandboxId}/${verb}`,
-    ...pausing[verb],
+    path: "/sandboxes/{sandboxId}/pause",
+    name: "pauseSandbox",
+    summary: "Pause a sandbox",
+    description:
+      "Freezes all processes; memory is kept and timeouts stop. Answers when all processes are frozen; without memory, when the checkpoint is there.",
+    params: sandboxParams,
+    body: pauseSchema,
+    answers: [now],
+    errors: ["not_found", "conflict", "timeout", "limit_reached", "unavailable", "not_implemented"],
+    handle: async ({ caller, params, body, reply }) => ({
+      sandbox: sandboxBody(
+        await sandboxes.pause(caller(), params.sandboxId, requestSignal(reply), withoutUndefined({ memory: body?.memory })),
+      ),
+    }),
+  });
+}
+
+function resume(sandboxes: SandboxService): Route {
+  return route({
+    method: "POST",
+    path: "/sandboxes/{sandboxId}/resume",
+    name: "resumeSandbox",
+    summary: "Resume a paused sandbox",
+    description:
+      "The sandbox continues with the lifetime it had left, at least five minutes. One that was paused without memory gets a pod again, and begins anew there with its files.",
     params: sandboxParams,
     answers: [now],
-    errors: ["not_found", "conflict", "timeout"],
+    errors: ["not_found", "conflict", "timeout", "limit_reached", "no_capacity", "image_unavailable", "unavailable"],
     handle: async ({ caller, params, reply }) => ({
-      sandbox: sandboxBody(await sandboxes[verb](caller(), params.sandboxId, requestSignal(reply))),
+      sandbox: sandboxBody(await sandboxes.resume(caller(), params.sandboxId, requestSignal(reply))),
     }),
   });
 }

@@ -37,8 +37,8 @@ function createOne(sandboxes: SandboxService): Route {
     headers: createHeaders,
     body: createSchema,
     answers: [
-      { status: 201, description: "It is there.", schema: createdSchema },
-      { status: 202, description: "It starts; with wait=false.", schema: createdSchema },
+      { status: 201, description: "The sandbox runs.", schema: createdSchema },
+      { status: 202, description: "With wait=false: the sandbox starts.", schema: createdSchema },
     ],
     errors: createErrors,
     fieldOf: createField,
@@ -64,8 +64,8 @@ function createBatch(sandboxes: SandboxService): Route {
     headers: createHeaders,
     body: batchSchema,
     answers: [
-      { status: 201, description: "They are there.", schema: createdBatchSchema },
-      { status: 202, description: "They start; with wait=false.", schema: createdBatchSchema },
+      { status: 201, description: "The sandboxes run.", schema: createdBatchSchema },
+      { status: 202, description: "With wait=false: the sandboxes start.", schema: createdBatchSchema },
     ],
     errors: createErrors,
     fieldOf: batchField,

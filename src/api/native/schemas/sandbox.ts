@@ -82,7 +82,7 @@ export const createSchema = named(
       volumeMounts: optional(
         Type.Array(mountWish, {
           maxItems: maxVolumeMounts,
-          description: "Volumes to mount. What is wrong with any of them is told together.",
+          description: "Volumes to mount. An error names every wrong one.",
         }),
       ),
       envVars: optional(
@@ -276,6 +276,21 @@ export const listQuery = closed(
     idPrefix: optional(text("Only sandboxes whose id begins with this text.", { maxLength: 253 })),
   },
   "Which sandboxes.",
+);
+
+export const pauseSchema = named(
+  "PauseSandbox",
+  closed(
+    {
+      memory: optional(
+        Type.Boolean({
+          description:
+            "False: the sandbox becomes a checkpoint and gives back its pod. It keeps its id and its files; its processes end. True when left out.",
+        }),
+      ),
+    },
+    "How to pause the sandbox.",
+  ),
 );
 
 export const timeoutSchema = named(

@@ -1,19 +1,11 @@
 /** Asks the agent of a pod's node for a layer of it, and waits for the answer (model/layer-wish.ts). */
 import { CheckpointRefused } from "#engine-port/checkpoint-images.ts";
 import { isApiError } from "#kube/api-error.ts";
-import type { ObjectClient } from "#kube/object-client.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import { sandboxPhaseOf } from "#model/claimed-pod.ts";
-import { annotationKeys } from "#model/keys.ts";
 import { isRefusal, layerAnswer, type LayerWish, layerWishText, type PushedLayer } from "#model/layer-wish.ts";
-import { type Pod, Pods } from "#model/pod.ts";
-
-export interface AskNodeDeps {
-  readonly client: Pick<ObjectClient, "get" | "patch">;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+import type { Pod } from "#model/pod.ts";
 
 export interface PodRef {
   readonly uid: string;
@@ -21,15 +13,25 @@ export interface PodRef {
   readonly name: string;
 }
 
+/** Pods with their claims, which stand elsewhere until a pod is written: an agent sees the pod alone. Both throw ApiError. */
+export interface WishedPods {
+  /** By the server's word. */
+  read(pod: PodRef, signal?: AbortSignal): Promise<Pod>;
+  /** Writes the annotation of the wish, or takes it away, and the pod's claim with it. NotFound if it is another pod by now. */
+  annotate(pod: PodRef, wish: string | null): Promise<void>;
+}
+
+export interface AskNodeDeps {
+  readonly pods: WishedPods;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 /** The pod as it is now; refused when it is another one, or runs no sandbox. */
-export async function readRunning(
-  { client }: Pick<AskNodeDeps, "client">,
-  { uid, namespace, name }: PodRef,
-  signal: AbortSignal,
-): Promise<Pod> {
+export async function readRunning({ pods }: Pick<AskNodeDeps, "pods">, ref: PodRef, signal: AbortSignal): Promise<Pod> {
   try {
-    const pod = await client.get(Pods, { namespace, name }, { signal });
-    if (pod.metadata.uid === uid && pod.metadata.deletionTimestamp === undefined && sandboxPhaseOf(pod) === "running") return pod;
+    const pod = await pods.read(ref, signal);
+    if (pod.metadata.uid === ref.uid && pod.metadata.deletionTimestamp === undefined && sandboxPhaseOf(pod) === "running") return pod;
   } catch (error) {
     if (!isApiError(error, "NotFound")) throw error;
   }
@@ -47,24 +49,16 @@ const mostLookMs = 500;
 
 /** Whatever comes of it, nothing of the wish is left on the pod. */
 export async function askNode(deps: AskNodeDeps, pod: PodRef, wish: LayerWish, signal: AbortSignal): Promise<PushedLayer> {
-  await annotate(deps, pod, layerWishText(wish));
   try {
+    await deps.pods.annotate(pod, layerWishText(wish));
     return await untilAnswered(deps, pod, wish, signal);
-  } finally {
-    await annotate(deps, pod, null).catch((error: unknown) => {
-      // The end of the sandbox takes it away, too, and the agent does nothing twice.
-      if (!isApiError(error, "NotFound", "Conflict")) deps.log.warn({ pod: pod.name, error }, "a wish for a layer was left on its pod");
-    });
-  }
-}
-
-async function annotate({ client }: AskNodeDeps, { uid, namespace, name }: PodRef, text: string | null): Promise<void> {
-  const body = { metadata: { uid, annotations: { [annotationKeys.layerWish]: text } } };
-  try {
-    await client.patch(Pods, { namespace, name }, { type: "merge", body });
   } catch (error) {
-    if (text !== null && isApiError(error, "NotFound", "Conflict")) throw sandboxGone();
-    throw error;
+    throw isApiError(error, "NotFound") ? sandboxGone() : error;
+  } finally {
+    await deps.pods.annotate(pod, null).catch((error: unknown) => {
+      // The end of the sandbox takes it away, too, and the agent does nothing twice.
+      if (!isApiError(error, "NotFound")) deps.log.warn({ pod: pod.name, error }, "a wish for a layer was left on its pod");
+    });
   }
 }
 

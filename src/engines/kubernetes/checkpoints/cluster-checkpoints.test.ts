@@ -17,6 +17,7 @@ import { FakeRegistry, loopbackRegistries } from "../../../../test/world/fake-re
 import { imageOf } from "../../../../test/world/image-fixture.ts";
 import { layerOf } from "../../../../test/world/layer-archive.ts";
 import { aContainerStatus, pinned } from "../../../../test/world/pool-pods.ts";
+import { storedPods } from "../../../../test/world/stored-pods.ts";
 import { recordedLog } from "../../../../test/world/recorded-log.ts";
 import { checkpointRepository } from "./checkpoint-repository.ts";
 import { clusterCheckpoints } from "./cluster-checkpoints.ts";
@@ -45,7 +46,7 @@ beforeEach(async () => {
   base = `${registry.host}/app@${registry.add("app", "1", imageOf([[{ name: "a" }]]))}`;
   [room, answer, wishes] = [{ used: 0, most: 1 << 20 }, () => pushed, []];
   checkpoints = clusterCheckpoints({
-    client: store,
+    pods: storedPods(() => store),
     clock: systemClock,
     log: recordedLog().log,
     registry: { client, clock: systemClock, random: () => 0.5 },
