@@ -144,6 +144,16 @@ test-sdks: $(STAMP) ## Install these packages into clean environments and run th
 	@$(NODE_PACKAGES)
 	@vitest run --project sdks
 
+.PHONY: test-frameworks
+test-frameworks: $(STAMP) ## Install the frameworks of docs/frameworks.md, run their blocks and their own suites on a real server (minutes; needs root)
+	@$(NODE_PACKAGES)
+	@vitest run --project frameworks
+
+.PHONY: test-faults
+test-faults: $(STAMP) ## 2,000 creates by E2B's newest SDK over a network that loses answers: none twice, none lost (CREATES= SEED=; minutes; needs root)
+	@$(NODE_PACKAGES)
+	@node test/faults/run.ts $(if $(CREATES),--creates=$(CREATES)) $(if $(SEED),--seed=$(SEED))
+
 .PHONY: explore
 explore: $(STAMP) ## Try all properties on many new cases, where `make test` has the same few in every run
 	@AGENTBOX_PROPERTY_SEED=random AGENTBOX_PROPERTY_RUNS=3000 node tools/run-tests.ts unit contract -- --testTimeout=600000

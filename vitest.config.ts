@@ -7,6 +7,7 @@ const onlyByName: ReadonlySet<string> = new Set([
   "browser",
   "conformance",
   "sdks",
+  "frameworks",
   "fuzz",
   "many",
   "upgrade",
@@ -43,6 +44,7 @@ export default defineConfig({
             "tools/**/*.test.ts",
             "test/world/**/*.test.ts",
             "test/mutants/**/*.test.ts",
+            "test/faults/**/*.test.ts",
             "test/faults/**/*.test.ts",
           ],
         },
@@ -114,6 +116,16 @@ export default defineConfig({
           globalSetup: ["test/sdks/global-setup.ts"],
           fileParallelism: false,
           testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        // Frameworks with their own suites, in environments of their own, against such a server.
+        test: {
+          name: "frameworks",
+          include: ["test/frameworks/**/*.test.ts"],
+          globalSetup: ["test/sdks/global-setup.ts"],
+          fileParallelism: false,
         },
       },
       {

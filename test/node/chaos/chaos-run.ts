@@ -10,6 +10,7 @@ import { filesIn, firstProcesses, podTraces } from "../../world/machine-traces.t
 import { isReady } from "../../world/pod-watch.ts";
 import { UpProcess } from "../../world/up-process.ts";
 import { Churn } from "./churn.ts";
+import { seededRandom } from "../../world/seeded-random.ts";
 
 export interface ChaosOptions {
   readonly kills: number;
@@ -28,7 +29,7 @@ const peaceEvery = 10;
 const patienceMs = 60_000;
 
 export async function chaosRun({ kills, seed, onRound }: ChaosOptions): Promise<ChaosReport> {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   await using up = await UpProcess.onNewFolder(["base"]);
   await up.start();
   const first = await up.podsWhen((pods) => pods.length === 3 && pods.every(isReady), patienceMs);
@@ -129,15 +130,4 @@ async function eventuallyEmpty(look: () => string[]): Promise<string[]> {
     if (left.length === 0 || performance.now() > until) return left.map((one) => `left on the machine: ${one}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-/** The same numbers for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

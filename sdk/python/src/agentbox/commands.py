@@ -149,5 +149,8 @@ def _failure(settings: Settings, error: Exception) -> AgentBoxError:
         answer = error.response
         return error_of_answer(answer.status_code, bytes(answer.body or b""), answer.headers.get("x-request-id"))
     if isinstance(error, ConnectionClosed):
+        # Of one message, which only the first can be.
+        if error.rcvd is not None and error.rcvd.code == 1009:
+            return AgentBoxError("too_large", "the command and its environment are too large: put them into a file")
         return AgentBoxError("unreachable", "the connection ended before the command did, so the command has been ended")
     return unreachable(settings.url, error)
