@@ -1,6 +1,6 @@
 /** All live sandboxes: filters in the address, thousands of rows, ends for many at once. */
 import type { RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { liveSandboxStatuses } from "#model/sandbox-record.ts";
 import { useKeys } from "../keyboard.ts";
 import { isListed, pools, sandboxes } from "../live/live-state.ts";
@@ -17,11 +17,14 @@ export function SandboxList() {
   const all = sandboxes.value;
   const shown = useMemo(() => filterSandboxes(all, filter), [all, filter.text, filter.status, filter.pool]);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [at, setAt] = useState(-1);
+  const [cursor, setCursor] = useState({ filter: "", at: -1 });
   const search = useRef<HTMLInputElement>(null);
   const chosen = useMemo(() => all.filter(({ sandboxId }) => selected.has(sandboxId)), [all, selected]);
   const toggle = (sandboxId: string): void => setSelected(toggled(selected, sandboxId));
-  const move = (by: number): void => setAt(Math.max(0, Math.min(shown.length - 1, at + by)));
+  // Another filter has another first row. This is decided here and not in an effect, which would come late and undo a key that follows at once.
+  const filterKey = JSON.stringify(filter);
+  const at = cursor.filter === filterKey ? cursor.at : -1;
+  const move = (by: number): void => setCursor({ filter: filterKey, at: Math.max(0, Math.min(shown.length - 1, at + by)) });
   const current = shown[at];
   useKeys({
     "/": () => search.current?.focus(),
@@ -30,7 +33,6 @@ export function SandboxList() {
     Enter: () => current !== undefined && go(hrefOf(["sandboxes", current.sandboxId])),
     x: () => current !== undefined && toggle(current.sandboxId),
   });
-  useEffect(() => setAt(-1), [filter.text, filter.status, filter.pool]);
   return (
     <div class="page whole">
       <div class="page-head">
