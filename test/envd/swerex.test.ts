@@ -131,6 +131,13 @@ describe("a session", () => {
     expect((await raised("/run_in_session", action("exit 0")))[0]).toBe("pexpect.exceptions.EOF");
   });
 
+  test("ends with its shell, also when a job in the background keeps its terminal open", async () => {
+    await ask("/create_session", {});
+    await run("(sleep 1000) &");
+    const exit = { action_type: "bash", command: "echo bye; exit", timeout: 10 };
+    expect((await raised("/run_in_session", exit))[0]).toBe("pexpect.exceptions.EOF");
+  });
+
   test("an interrupt ends what runs, also for the request that waits for it", async () => {
     await ask("/create_session", {});
     const running = ask("/run_in_session", { action_type: "bash", command: "echo in > /tmp/swerex-in; sleep 60", check: "silent" });

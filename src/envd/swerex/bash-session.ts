@@ -43,7 +43,10 @@ export class BashSession {
     this.#shell = shell;
     const [terminal] = shell.outputs.values();
     if (terminal === undefined) throw new Error("a shell without a terminal");
-    this.#output = new Expecter(terminal.socket, this.#deps.clock);
+    const output = new Expecter(terminal.socket, this.#deps.clock);
+    this.#output = output;
+    // Jobs in the background may hold the terminal open when the shell has ended; its last output is read by then.
+    void shell.ended.then(() => sleep(this.#deps.clock, restMs)).then(() => output.end());
     // The caller's time limit is for its own files; the start of the shell itself may take longer.
     await this.#settle([`export PS1='${prompt}'`, "export PS2=''", "export PS0=''"], Math.max(timeoutMs, startMs));
     if (sources.length === 0) return "";

@@ -32,16 +32,15 @@ export class Expecter {
       if (this.#text.length > mostKept) this.#text = this.#text.slice(-mostKept);
       this.#waiting?.look();
     });
-    const ended = (): void => {
-      this.#isEnded = true;
-      this.#waiting?.end();
-    };
+    const ended = (): void => this.end();
     // The other side of a terminal closes with an error.
     output.on("error", ended).on("close", ended).on("end", ended);
   }
 
-  get isEnded(): boolean {
-    return this.#isEnded;
+  /** No more output is expected; what waits for some fails. */
+  end(): void {
+    this.#isEnded = true;
+    this.#waiting?.end();
   }
 
   /** Returns the output so far, and forgets it. */
