@@ -141,6 +141,8 @@ test("I7: a sandbox that a process has claimed a pod for, and not armed before i
   await world.scene.nodeStarts(number);
   await world.scene.nodeReports(number);
   expect(await failureOf(world.deepPause(id))).toMatchObject({ code: "conflict" });
+  // It does not run yet, so another process does not say that it does.
+  expect(await failureOf(world.resume(id, await world.newProcess(2)))).toMatchObject({ code: "conflict" });
   await world.clock.step(45_000);
   expect(await viewSandbox(world.process.deps, ann, id)).toMatchObject({ status: "Paused" });
   expect(await world.scene.history.get(id, admin)).toBeUndefined();

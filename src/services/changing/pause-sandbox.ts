@@ -61,8 +61,8 @@ export async function pauseSandbox(deps: PauseDeps, caller: Caller, sandboxId: s
 }
 
 export async function resumeSandbox(deps: ResumeDeps, caller: Caller, sandboxId: string, signal: AbortSignal): Promise<SandboxView> {
-  const deepPaused = findDeepPaused(deps, caller, sandboxId);
-  if (deepPaused !== undefined && deps.deepResumes !== undefined) return deps.deepResumes.resume(caller, deepPaused, signal);
+  const leaving = findLeaving(deps, caller, sandboxId);
+  if (leaving !== undefined && deps.deepResumes !== undefined) return deps.deepResumes.resume(caller, leaving, signal);
   const wanted: Wanted = { caller, sandboxId, wish: "resuming it" };
   using task = await begin(deps, wanted, (pod) => deps.cache.resumeTask(pod));
   await changeSandbox(deps, wanted, (pod) => planResume(pod, deps.clock.now()), signal);
@@ -120,6 +120,12 @@ function planResume(pod: Pod, now: number): PodChange | undefined {
 function findDeepPaused(deps: ResumeDeps, caller: Caller, sandboxId: string): Pod | undefined {
   const pod = findPod(deps, caller, sandboxId);
   return pod !== undefined && isDeepPaused(pod) ? pod : undefined;
+}
+
+/** The same, or one that is on its way from there to a pod. */
+function findLeaving(deps: ResumeDeps, caller: Caller, sandboxId: string): Pod | undefined {
+  const pod = findPod(deps, caller, sandboxId);
+  return pod !== undefined && (isDeepPaused(pod) || resumedFrom(pod) !== undefined) ? pod : undefined;
 }
 
 function viewOfPaused(pod: Pod): SandboxView {

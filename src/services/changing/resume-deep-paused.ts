@@ -11,6 +11,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
 import type { Checkpoint } from "#model/checkpoint.ts";
 import { isClaimed, sandboxIdOf } from "#model/claimed-pod.ts";
+import { isDeepPaused } from "#model/deep-pause.ts";
 import { annotationKeys } from "#model/keys.ts";
 import type { Pod } from "#model/pod.ts";
 import type { SandboxCache } from "#read-model/sandbox-cache.ts";
@@ -50,11 +51,13 @@ export class DeepResumes {
     this.#deps = deps;
   }
 
-  /** It is completed even if its caller disconnects. Throws ServiceError. */
+  /** `paused`: as the checkpoint has it, or its pod for as long as the resume is under way. It is completed even if its caller disconnects. Throws ServiceError. */
   async resume(caller: Caller, paused: Pod, signal: AbortSignal): Promise<SandboxView> {
     const sandboxId = sandboxIdOf(paused) ?? "";
     let resuming = this.#underWay.get(sandboxId);
     if (resuming === undefined) {
+      // A pod has it already, for a resume of another process: whether it will run nothing knows yet.
+      if (!isDeepPaused(paused)) throw underWay();
       resuming = this.#resume(caller, paused, sandboxId).finally(() => this.#underWay.delete(sandboxId));
       this.#underWay.set(sandboxId, resuming);
       // Its callers may all be gone.
