@@ -19,7 +19,7 @@ describe("a body that is not as its schema says is refused with the place and wh
     ["a missing field", {}, "poolName", "poolName: is required"],
     ["a wrong type", { poolName: 1 }, "poolName", "poolName: must be string"],
     ["an unknown field", { poolName: "x", poolname: "y" }, "poolname", "poolname: is not known here"],
-    ["a wrong word", { poolName: "x", onTimeout: "stop" }, "onTimeout", "onTimeout: must be one of kill, pause"],
+    ["a wrong word", { poolName: "x", onTimeout: "stop" }, "onTimeout", "onTimeout: must be one of kill, pause, deep-pause"],
     ["a label that is a number", { poolName: "x", labels: { "a/b": 1 } }, "labels.a/b", "labels.a/b: must be string"],
     ["a variable whose name is none", { poolName: "x", envVars: { "1A": "x" } }, "envVars.1A", "envVars.1A: is not known here"],
     ["no object", [], "body", "body: must be object"],

@@ -1,6 +1,6 @@
 /** Ends checkpoints of pauses that nothing needs any more, and resumes that a process has left when it ended. */
 import { type Controller, type ControllerDeps, startController } from "#kube/controller/controller.ts";
-import type { Key } from "#kube/controller/key.ts";
+import { formatKey, type Key } from "#kube/controller/key.ts";
 import { changesOf } from "#kube/controller/source.ts";
 import type { Requeue } from "#kube/controller/work-queue.ts";
 import { keyOf } from "#kube/informer/indexed-store.ts";
@@ -20,20 +20,21 @@ import { planPauseCheckpoint } from "./plan-pause-checkpoint.ts";
 export interface PauseCheckpointDeps extends AskDaemonDeps, EndDeps {
   readonly cache: SandboxCache;
   readonly history: Pick<HistoryStore, "put">;
-  /** How often the daemons of pods were found unarmed, one time after the other. */
-  readonly unarmed: Map<string, number>;
+  /** By checkpoint: since when the daemon of the pod that is to have its sandbox says that it is not armed. */
+  readonly unarmedSince: Map<string, number>;
 }
 
 /** How often the daemon of a sandbox that is being resumed is asked. The process that resumes it is mostly faster. */
 const askEveryMs = 10_000;
-/** How often it is asked before a resume is taken for one that nothing goes on with. */
-const mostUnarmed = 3;
+/** After so long without arming, nothing goes on with a resume. */
+const unarmedMs = 20_000;
 const askAgainMs = 200;
 
 /** May run at any time, any number of times. */
 export async function reconcilePauseCheckpoint(deps: PauseCheckpointDeps, key: Key, signal: AbortSignal): Promise<Requeue> {
   const { cache, client, log } = deps;
   const known = cache.checkpoints.objects.get(key);
+  if (known === undefined) deps.unarmedSince.delete(formatKey(key));
   if (known === undefined || !isPauseCheckpoint(known)) return undefined;
   const { sandboxID } = known.spec;
   if (planPauseCheckpoint(known, podsOf(cache, sandboxID)).kind === "nothing") return undefined;
@@ -44,7 +45,8 @@ export async function reconcilePauseCheckpoint(deps: PauseCheckpointDeps, key: K
   if (checkpoint === undefined) return undefined;
   if (before?.metadata.resourceVersion !== checkpoint.metadata.resourceVersion) return { afterMs: askAgainMs };
   const plan = planPauseCheckpoint(checkpoint, pods);
-  if (plan.kind === "ask") return finishResume(deps, plan.pod, signal);
+  if (plan.kind === "ask") return finishResume(deps, { key, pod: plan.pod }, signal);
+  deps.unarmedSince.delete(formatKey(key));
   if (plan.kind === "record") await recordEnd({ client, cache, history: deps.history }, checkpoint);
   if (plan.kind === "give-up") {
     await giveUpAsSeen({ client, cache }, checkpoint);
@@ -57,20 +59,31 @@ export async function reconcilePauseCheckpoint(deps: PauseCheckpointDeps, key: K
  * The process that began the resume may have ended after it armed the sandbox: then it runs. Or before: then nothing arms it any more, and it is in its checkpoint as
  * before. A process that lives arms a sandbox in moments once its container runs.
  */
-async function finishResume(deps: PauseCheckpointDeps, pod: Pod, signal: AbortSignal): Promise<Requeue> {
-  const { uid = "" } = pod.metadata;
+async function finishResume(
+  deps: PauseCheckpointDeps,
+  { key, pod }: { readonly key: Key; readonly pod: Pod },
+  signal: AbortSignal,
+): Promise<Requeue> {
   const sandboxId = sandboxIdOf(pod) ?? "";
   const served = sandboxPhaseOf(pod) === "running" ? await askServedSandbox(deps, pod, signal) : undefined;
-  const unarmed = served === "" ? (deps.unarmed.get(uid) ?? 0) + 1 : 0;
-  if (unarmed === 0) deps.unarmed.delete(uid);
-  else deps.unarmed.set(uid, unarmed);
   // The checkpoint is given up when the change of the pod is heard of.
   if (served === sandboxId) await patchPodAsSeen(deps, pod, podPatch(pod, { removeAnnotations: [annotationKeys.resumedFrom] }), signal);
-  if (unarmed < mostUnarmed) return { afterMs: askEveryMs };
-  deps.unarmed.delete(uid);
+  if (unarmedFor(deps, key, served === "") < unarmedMs) return { afterMs: askEveryMs };
   await endSandbox(deps, pod, { sandboxId, stopReason: "Canceled", asSeen: true }, signal);
   deps.log.warn({ sandboxId, pod: pod.metadata.name }, "a resume was begun by a process that has ended: the sandbox is paused as before");
   return undefined;
+}
+
+/** By time, because every change of the pod leads to another question. */
+function unarmedFor({ unarmedSince, clock }: PauseCheckpointDeps, key: Key, isUnarmed: boolean): number {
+  const name = formatKey(key);
+  if (!isUnarmed) {
+    unarmedSince.delete(name);
+    return 0;
+  }
+  const since = unarmedSince.get(name) ?? clock.now();
+  unarmedSince.set(name, since);
+  return clock.now() - since;
 }
 
 function podsOf(cache: SandboxCache, sandboxId: string): readonly Pod[] {
@@ -89,8 +102,8 @@ function isOnServer({ deepPaused }: SandboxCache): (pod: Pod) => boolean {
   return (pod) => deepPaused.get(keyOf(pod)) === undefined;
 }
 
-export function startPauseCheckpointController(given: Omit<PauseCheckpointDeps, "unarmed"> & ControllerDeps): Controller {
-  const deps = { ...given, unarmed: new Map<string, number>() };
+export function startPauseCheckpointController(given: Omit<PauseCheckpointDeps, "unarmedSince"> & ControllerDeps): Controller {
+  const deps = { ...given, unarmedSince: new Map<string, number>() };
   const { cache } = deps;
   const ofSandbox = (pod: Pod): Key[] => cache.deepPaused.checkpointsOf(sandboxIdOf(pod) ?? "").map(keyOf);
   return startController(deps, {

@@ -150,6 +150,24 @@ test("I7: a sandbox that a process has claimed a pod for, and not armed before i
   await resuming;
 });
 
+test("a daemon that is not armed yet is given time, however often the pod of its sandbox changes", async () => {
+  await using world = await DeepPauseScene.open();
+  const id = await sandbox(world);
+  await world.asleep(id);
+  world.scene.daemons.fail("init", ...Array.from({ length: 1000 }, () => "unreachable" as const));
+  const resuming = world.resume(id).catch(() => undefined);
+  const number = await world.at(id);
+  await world.clock.step(500);
+  await world.scene.nodeStarts(number);
+  for (let change = 0; change < 10; change++) {
+    await world.scene.nodeReports(number, { conditions: [{ type: "Ready", status: "True", reason: `Change${change}` }] });
+    await world.clock.step(100);
+  }
+  expect(await viewSandbox(world.process.deps, ann, id)).not.toMatchObject({ status: "Paused" });
+  await world.clock.step(200_000);
+  await resuming;
+});
+
 test("one that is ended while no pod carries it has its record, and its checkpoint goes", async () => {
   await using world = await DeepPauseScene.open();
   const id = await sandbox(world);
