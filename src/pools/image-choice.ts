@@ -20,7 +20,7 @@ export type ForeignChoice = "access" | "public";
 export function foreignChoice(pool: SandboxPool, template: PoolTemplate, image: string): ForeignChoice | undefined {
   const own = ownImages(pool, template);
   if (own.includes(image)) return undefined;
-  // Whose it is was asked already (cluster-images.ts), and nobody outside the installation has it.
+  // Another check (cluster-images.ts) knows the team of such an image, and no registry outside the installation has it.
   if (checkpointIn(image) !== undefined) return "access";
   const wanted = parsed(image);
   if (wanted === undefined) return "public";

@@ -43,7 +43,7 @@ const longestFlow = 1024;
 const answerSeconds = 10;
 /** Providers change their addresses rarely; keys that they sign with are looked up when a new one comes. */
 const rediscoverMs = 3_600_000;
-/** Each is a request or two to the provider, for callers of whom nothing is known yet. */
+/** Each is a request or two to the provider, and anyone may send one without a key. */
 const mostAtOnce = 20;
 
 export const callbackPath = "/console/oidc";

@@ -130,7 +130,7 @@ export class LayerJobs {
     }
   }
 
-  /** Between two pieces: whoever ends the sandbox does not wait for its copy. */
+  /** Between two pieces: an end of the sandbox does not wait for its copy. */
   #check(host: LayerJobHost, job: Job, wish: LayerWish, ranMs: number): void {
     job.end.signal.throwIfAborted();
     const pod = host.pod();
