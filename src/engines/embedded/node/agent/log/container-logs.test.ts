@@ -6,7 +6,7 @@ import { eventually } from "../../../../../../test/world/eventually.ts";
 import { recordedLog } from "../../../../../../test/world/recorded-log.ts";
 import { SteppedClock } from "../../../../../../test/world/stepped-clock.ts";
 import { ContainerLogs, type OpenLog } from "./container-logs.ts";
-import { type WatchFolder, watchedFolder } from "./growing-logs.ts";
+import { type WatchLog, watchedLog } from "./growing-logs.ts";
 import type { LogLimits } from "./rotate-log.ts";
 
 const pod = { namespace: "ns", name: "box", uid: "uid-1" };
@@ -21,12 +21,12 @@ class Scene implements AsyncDisposable {
 
   constructor(home: string, limits = { maxBytes: 100, maxFiles: 3 }) {
     this.home = home;
-    const watchFolder: WatchFolder = (folder, onChange) =>
-      watchedFolder(folder, () => {
+    const watchLog: WatchLog = (file, onChange) =>
+      watchedLog(file, () => {
         onChange();
         this.changes += 1;
       });
-    this.logs = new ContainerLogs({ home, clock: this.clock, log: recordedLog().log, limits, watchFolder });
+    this.logs = new ContainerLogs({ home, clock: this.clock, log: recordedLog().log, limits, watchLog });
   }
 
   async read(request: Partial<OpenLog> = {}): Promise<string> {

@@ -16,7 +16,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/log.ts";
-import { GrowingLogs, type WatchFolder } from "./growing-logs.ts";
+import { GrowingLogs, type WatchLog } from "./growing-logs.ts";
 import { attemptOf, logName, type LoggedPod, namesIn, newestLogs, podFolder, uidOfFolder } from "./log-files.ts";
 import { LogTimes } from "./log-times.ts";
 import { followLog, type LogCuts, type LogRange, readLog } from "./read-log.ts";
@@ -28,7 +28,7 @@ export interface ContainerLogsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits?: LogLimits | undefined;
-  readonly watchFolder?: WatchFolder | undefined;
+  readonly watchLog?: WatchLog | undefined;
 }
 
 export interface OpenLog extends LogRange {
@@ -64,8 +64,8 @@ export class ContainerLogs {
   #looking: Promise<void> | undefined;
   #stopped = false;
 
-  constructor({ home, clock, log, limits = defaultLogLimits, watchFolder }: ContainerLogsOptions) {
-    this.#growing = new GrowingLogs(watchFolder);
+  constructor({ home, clock, log, limits = defaultLogLimits, watchLog }: ContainerLogsOptions) {
+    this.#growing = new GrowingLogs(watchLog);
     this.#root = join(home, "logs", "pods");
     this.#clock = clock;
     this.#log = log;

@@ -2,11 +2,11 @@
  * Which logs may have grown. One in which nothing was written for a while is not asked for its size any more: the kernel tells when something
  * changes in its folder. So thousands of containers that wait cost nothing, and one that begins to write is looked at within a second.
  */
-import { watch } from "node:fs";
+import { realpathSync, watch } from "node:fs";
 import { dirname } from "node:path";
 
-/** Calls `onChange` when something changes in the folder, until the returned function is called. Undefined: it cannot be watched. */
-export type WatchFolder = (folder: string, onChange: () => void) => (() => void) | undefined;
+/** Calls `onChange` when something is written into the log, until the returned function is called. Undefined: it cannot be watched. */
+export type WatchLog = (file: string, onChange: () => void) => (() => void) | undefined;
 
 /** So long nothing was written. */
 const quietAfterMs = 10_000;
@@ -14,15 +14,15 @@ const quietAfterMs = 10_000;
 const allEveryMs = 60_000;
 
 export class GrowingLogs<T extends { readonly file: string }> {
-  readonly #watchFolder: WatchFolder;
+  readonly #watchLog: WatchLog;
   /** With the time since which nothing was written. */
   readonly #growing = new Map<T, number>();
   /** With what ends the watching. */
   readonly #quiet = new Map<T, () => void>();
   #allAtMs = -Infinity;
 
-  constructor(watchFolder: WatchFolder = watchedFolder) {
-    this.#watchFolder = watchFolder;
+  constructor(watchLog: WatchLog = watchedLog) {
+    this.#watchLog = watchLog;
   }
 
   add(log: T, nowMs: number): void {
@@ -51,7 +51,7 @@ export class GrowingLogs<T extends { readonly file: string }> {
     const sinceMs = this.#growing.get(log);
     if (sinceMs === undefined || nowMs - sinceMs < quietAfterMs) return false;
     // Watching ends with the first change: a container that writes much would make an event of each line.
-    const end = this.#watchFolder(dirname(log.file), () => this.#grows(log, sinceMs));
+    const end = this.#watchLog(log.file, () => this.#grows(log, sinceMs));
     if (end === undefined) return false;
     this.#growing.delete(log);
     this.#quiet.set(log, end);
@@ -72,14 +72,15 @@ export class GrowingLogs<T extends { readonly file: string }> {
   }
 }
 
-export function watchedFolder(folder: string, onChange: () => void): (() => void) | undefined {
+/** The kernel tells of writes in the folder that has the file itself: a log is on the disk of its pod, and its own place has a link to it. */
+export function watchedLog(file: string, onChange: () => void): (() => void) | undefined {
   try {
-    const watcher = watch(folder, { persistent: false }, onChange);
+    const watcher = watch(dirname(realpathSync(file)), { persistent: false }, onChange);
     // Such as its removal.
     watcher.on("error", onChange);
     return () => watcher.close();
   } catch {
-    // The machine has no more watches for this user, or the folder is gone: it is asked for as before.
+    // The machine has no more watches for this user, or the log is gone: it is asked for as before.
     return undefined;
   }
 }
