@@ -35,8 +35,9 @@ afterAll(async () => {
 
 const helm = (...args: readonly string[]): Promise<string> =>
   runProgram(join(bed.bin, "helm"), ["--kubeconfig", bed.kubeconfig, "--namespace", namespace, ...args]);
-const kubectl = (...args: readonly string[]): Promise<string> =>
-  runProgram(join(bed.bin, "kubectl"), ["--kubeconfig", bed.kubeconfig, ...args]);
+const kubectlAt = ({ bin, kubeconfig }: KubernetesBed, ...args: readonly string[]): Promise<string> =>
+  runProgram(join(bin, "kubectl"), ["--kubeconfig", kubeconfig, ...args]);
+const kubectl = (...args: readonly string[]): Promise<string> => kubectlAt(bed, ...args);
 const install = (values: readonly string[]): Promise<string> =>
   helm("install", "agentbox", chartFolder, "--create-namespace", ...setArgs(values));
 
@@ -127,13 +128,19 @@ describe("an installation", () => {
 });
 
 test("plain manifests are taken by the server, field by field, twice", async () => {
-  await kubectl("delete", "crd", "-l", "app.kubernetes.io/instance=agentbox");
-  for (const _ of ["first", "again"]) {
-    await kubectl("apply", "--server-side", "--validate=strict", "-f", ownCrds(), "-f", join(manifestsFolder, "agentbox.yaml"));
+  // They are for a server that does not know AgentBox, and the one of this file does by now.
+  const other = await startKubernetes();
+  const apply = (...args: readonly string[]): Promise<string> => kubectlAt(other, "apply", "--server-side", "--validate=strict", ...args);
+  try {
+    for (const _ of ["first", "again"]) await apply("-f", ownCrds(), "-f", join(manifestsFolder, "agentbox.yaml"));
+    await kubectlAt(other, "wait", "--for=condition=Established", "-f", ownCrds());
+    await apply("-f", join(manifestsFolder, "first-pool.yaml"));
+    await using clients = new AsyncDisposableStack();
+    const otherClient = clients.adopt(await kubernetesClient({ kubeconfig: other.kubeconfig }), (one) => one.close());
+    expect(await otherClient.get(SandboxPools, base)).toMatchObject({ spec: { templateName: "base" } });
+  } finally {
+    await other.stop();
   }
-  await kubectl("wait", "--for=condition=Established", "-f", ownCrds());
-  await kubectl("apply", "--server-side", "--validate=strict", "-f", join(manifestsFolder, "first-pool.yaml"));
-  expect(await client.get(SandboxPools, base)).toMatchObject({ spec: { templateName: "base" } });
 });
 
 test("every pod of the control plane may run where Pod Security is restricted", async () => {
